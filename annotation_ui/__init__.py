@@ -1,0 +1,1 @@
+"""What people say: filtering and rating tasks, agreement. Its pages come with the annotation issue."""

@@ -1,0 +1,1 @@
+"""What we keep: the store, journals, loaders, splits, statistics, and the data that we ship."""

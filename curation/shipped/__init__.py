@@ -1,0 +1,31 @@
+"""Data that we ship, written by us (CC0): facts, the split ``mini``, a statistics corpus."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from curation.splits import Split, load_split
+
+_HERE = Path(__file__).parent
+
+
+def facts_path() -> Path:
+    """The facts file: counterfactual and temporal facts with aliases, paraphrases and Wikidata property ids."""
+    return _HERE / "facts.jsonl"
+
+
+def corpus_path() -> Path:
+    """The statistics corpus, paragraphs divided by blank lines; its manifest stands beside it (``corpus.json``)."""
+    return _HERE / "corpus.txt"
+
+
+def mini_path() -> Path:
+    """The frozen split ``mini``."""
+    return _HERE / "mini" / "mini.jsonl"
+
+
+@lru_cache(maxsize=1)
+def mini_split() -> Split:
+    """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""
+    return load_split(mini_path())

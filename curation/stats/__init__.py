@@ -1,0 +1,1 @@
+"""Statistics shared by checks, people, judges and editors."""

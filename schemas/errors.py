@@ -1,0 +1,48 @@
+"""Errors a user can act on: what is wrong, where, what was allowed, what to do next."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """A mistake or fault that the person at the keyboard can mend; the command line prints it without a traceback.
+
+    Args:
+        what: What is wrong, as a clause without a final full stop.
+        where: File and line, record key or option, or None.
+        allowed: What would have been accepted, or None.
+        fix: The next step to take, or None.
+
+    Example:
+        >>> str(UserError("unknown editor 'rme'", where="run.toml", allowed="rome, ft", fix="did you mean 'rome'?"))
+        "run.toml: unknown editor 'rme'; allowed: rome, ft; did you mean 'rome'?"
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, allowed: str | None = None, fix: str | None = None
+    ) -> None:
+        self.what, self.where, self.allowed, self.fix = what, where, allowed, fix
+        text = f"{where}: {what}" if where else what
+        if allowed:
+            text += f"; allowed: {allowed}"
+        if fix:
+            text += f"; {fix}"
+        super().__init__(text)
+
+
+class DataError(UserError):
+    """A record or a file that cannot be read as what it should be."""
+
+
+class StoreError(UserError):
+    """The store is locked, damaged, foreign or newer than this program."""
+
+
+class ModelError(UserError):
+    """A language model, its endpoint or its key does not do what is needed."""
+
+
+class MissingPackage(UserError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, *, extra: str) -> None:
+        super().__init__(f"the package '{package}' is not installed", fix=f"run: pip install 'scedit[{extra}]'")

@@ -1,0 +1,113 @@
+"""Facts, the entities in them, where they come from, and facts that an edit must leave alone."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import field_validator, model_validator
+
+from schemas.records import Frozen, Key, Record, Text
+
+
+class Entity(Frozen):
+    """A subject or an object: its text, the other names it goes by, its Wikidata id where that is known.
+
+    Example:
+        >>> Entity(text="United States", aliases=("USA", "America")).names
+        ('United States', 'USA', 'America')
+    """
+
+    text: Text
+    aliases: tuple[Text, ...] = ()
+    wikidata: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The text, then the aliases."""
+        return (self.text, *self.aliases)
+
+
+class Object(Entity):
+    """The object of a fact; ``datatype`` is other than ``entity`` for literals such as dates and quantities."""
+
+    datatype: str = "entity"
+
+
+class Relation(Frozen):
+    """A relation: Wikidata property id where there is one (else a name), and a label."""
+
+    id: Key
+    label: str = ""
+
+
+class Source(Frozen):
+    """Where a record comes from and what may be done with it."""
+
+    name: Text
+    licence: Text
+    url: str | None = None
+    item: str | None = None
+    date: str | None = None
+
+
+class Fact(Record):
+    """(subject, relation, old object), and the new object where the fact is to be edited.
+
+    Attributes:
+        prompt: Fact prompt with exactly one ``{}`` for the subject; the object follows after one space.
+        paraphrases: Other fact prompts, filled in; the object follows.
+        neighbour_prompts: Plain prompts of other subjects that have the same old object, where the source gives them.
+        change: ``counterfactual``, ``temporal`` (both objects true in their time) or ``none`` (not to be edited).
+        changed_on: ISO date of a temporal change, as exact as it is known ("2021", "2021-12", "2021-12-08").
+    """
+
+    kind: ClassVar[str] = "fact"
+    subject: Entity
+    relation: Relation
+    prompt: Text
+    old: Object
+    new: Object | None = None
+    paraphrases: tuple[Text, ...] = ()
+    neighbour_prompts: tuple[Text, ...] = ()
+    change: Literal["counterfactual", "temporal", "none"] = "counterfactual"
+    changed_on: str | None = None
+    source: Source
+
+    @field_validator("prompt")
+    @classmethod
+    def _one_gap(cls, prompt: str) -> str:
+        if prompt.count("{}") != 1:
+            raise ValueError(f"must hold exactly one {{}} for the subject, found {prompt.count('{}')}")
+        return prompt
+
+    @model_validator(mode="after")
+    def _objects(self) -> Fact:
+        if self.new is not None and self.new.text.casefold() == self.old.text.casefold():
+            raise ValueError(f"old and new object are equal ({self.old.text!r}): nothing would be edited")
+        if (self.new is None) != (self.change == "none"):
+            raise ValueError("a fact has a new object exactly when its change is counterfactual or temporal")
+        return self
+
+    @property
+    def fact_prompt(self) -> str:
+        """The prompt with the subject filled in."""
+        return self.prompt.replace("{}", self.subject.text)
+
+
+class Neighbour(Record):
+    """A link: editing ``edit`` must not move ``fact``.
+
+    Attributes:
+        edit: Key of the edited fact.
+        fact: Key of the neighbour fact.
+        how: ``same_object`` (same relation and old object: S-NS, Eq. 3) or ``near_subject`` (another object: S-BO,
+            Eq. 4).
+        distance: For near subjects, the distance that chose it (unit stated by ``measure``), else None.
+    """
+
+    kind: ClassVar[str] = "neighbour"
+    edit: Key
+    fact: Key
+    how: Literal["same_object", "near_subject"]
+    distance: float | None = None
+    measure: str | None = None

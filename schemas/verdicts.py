@@ -1,0 +1,71 @@
+"""What a check or a person says of an item. A verdict measures or describes; the split's rule decides."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import StringConstraints, model_validator
+
+from schemas.ids import slug
+from schemas.records import Frozen, Record
+
+Label = Literal["keep", "drop", "unsure", "unscored"]
+By = Annotated[str, StringConstraints(pattern=r"^(person:\S+/)?[a-z0-9_]+@\d+$")]
+"""``check@version``, or ``person:NAME/task@version``."""
+
+
+class Span(Frozen):
+    """Characters ``start`` to ``end`` (end excluded) of an item's text, and what stands there."""
+
+    start: int
+    end: int
+    text: str
+    what: str = ""
+
+
+class Verdict(Record):
+    """One judgement of one item by one check or person.
+
+    Attributes:
+        item_id: Content id of the judged record (not its key: a corrected text is judged anew).
+        by: Who judged: ``leak_in_prompt@1`` or ``person:ann3/filter_question@2``.
+        label: ``keep``, ``drop``, ``unsure`` (for people to decide), ``unscored`` (could not be judged), or None for a
+            pure measurement.
+        reason: Why, in words; a ``drop`` or ``unscored`` without a reason is refused.
+        value: Measured value in ``unit``, or None.
+        model: Model that judged, where one did.
+        related: Content ids of other records that the judgement rests on.
+        spans: Places in the item's text that show it.
+    """
+
+    kind: ClassVar[str] = "verdict"
+    item_id: str
+    by: By
+    label: Label | None
+    reason: str = ""
+    value: float | None = None
+    unit: str | None = None
+    model: str | None = None
+    related: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> Verdict:
+        if self.label in ("drop", "unscored", "unsure") and not self.reason.strip():
+            raise ValueError(f"a verdict '{self.label}' carries a reason")
+        if self.label is None and self.value is None:
+            raise ValueError("a verdict has a label or a value")
+        if self.value is not None and self.unit is None:
+            raise ValueError("a measured value has a unit")
+        return self
+
+    @property
+    def check(self) -> str:
+        """Name of the check or task, without person and version."""
+        return self.by.rsplit("/", 1)[-1].split("@")[0]
+
+
+def verdict_key(*, item_id: str, by: str, related: tuple[str, ...] = (), model: str | None = None) -> str:
+    """The identity of a verdict: who judged what, in relation to what. Judging again replaces it."""
+    tail = "".join(f"~{r}" for r in related) + (f"~{slug(model)}" if model else "")
+    return f"verdict/{by}/{item_id}{tail}"
