@@ -8,13 +8,14 @@ of replies costs an index in memory, not its text.
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.errors import DataError, UserError
 
@@ -51,13 +52,13 @@ class Journal:
         self._index: dict[str, _Place] = {}
         self._guard = threading.Lock()
         self.torn = 0
-        self._file: BinaryIO
+        self._file: io.FileIO
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
+                self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
             else:
-                self._file = open(self.path, "rb")  # noqa: SIM115
+                self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:
             raise UserError("there is no such journal", where=str(path)) from None
         except OSError as error:
@@ -81,25 +82,23 @@ class Journal:
 
     def _scan(self) -> int:
         """Index every whole line; cut a torn last one when writing. Returns the end of the last whole line."""
-        self._file.seek(0)
         offset = 0
-        for number, line in enumerate(self._file, 1):
-            key = _key(line)
-            if key is None:
-                rest = self._file.read(1)
-                if not rest and not line.endswith(b"\n"):
+        with open(self.path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.endswith(
+                    b"\n"
+                ):  # only the last line can lack its newline: the writer died in the middle of it
                     self.torn = 1
                     break
-                raise DataError(
-                    "not a journal line",
-                    where=f"{self.path}, line {number}",
-                    fix="the lines before it are whole: move the file away and cut it there, or restore a copy",
-                )
-            if not line.endswith(b"\n"):  # whole JSON but no newline: the writer died before ending the line
-                self.torn = 1
-                break
-            self._index[key] = _Place(offset, len(line))
-            offset += len(line)
+                key = _key(line)
+                if key is None:
+                    raise DataError(
+                        "not a journal line",
+                        where=f"{self.path}, line {number}",
+                        fix="the lines before it are whole: move the file away and cut it there, or restore a copy",
+                    )
+                self._index[key] = _Place(offset, len(line))
+                offset += len(line)
         if self._write and self.torn:
             self._file.truncate(offset)
         return offset
@@ -111,9 +110,9 @@ class Journal:
         )
         with self._guard:
             try:
-                self._file.seek(0, os.SEEK_END)
-                self._file.write(line + b"\n")
-                self._file.flush()
+                data = memoryview(line + b"\n")
+                while data:
+                    data = data[self._file.write(data) :]
                 if self._fsync:
                     os.fsync(self._file.fileno())
             except OSError as error:

@@ -99,10 +99,6 @@ def connect(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
                 where=str(path),
                 fix="wait until it ends, or stop that process; nothing was changed",
             ) from None
-        if "lock" in text.lower():
-            raise StoreError(
-                "the store is in use by another process", where=str(path), fix="wait until it ends"
-            ) from None
         if "Permission denied" in text or "Read-only" in text:
             raise StoreError(
                 "the file may not be written or read", where=str(path), fix="check its permissions"
@@ -113,5 +109,9 @@ def connect(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
                 f"the file {reason} and was left untouched",
                 where=str(path),
                 fix="restore a backup or name another file",
+            ) from None
+        if "Could not set lock" in text:
+            raise StoreError(
+                "the store is in use by another process", where=str(path), fix="wait until it ends"
             ) from None
         raise StoreError(f"the store cannot be opened: {text[:200]}", where=str(path)) from None

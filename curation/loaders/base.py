@@ -21,6 +21,11 @@ class Problem(NamedTuple):
     kind: str
     what: str
 
+    @property
+    def lost(self) -> bool:
+        """Whether the record is left out. Contradictory ones are kept: a relation may have several objects."""
+        return self.kind != "contradictory"
+
 
 class Loaded(NamedTuple):
     """Facts read from a file, and what could not be read or contradicts itself."""
@@ -36,10 +41,11 @@ class Loaded(NamedTuple):
             skip_bad: Go on without the bad records.
 
         Raises:
-            DataError: a problem (unless ``skip_bad``), or no fact at all.
+            DataError: a record that cannot be used (unless ``skip_bad``), or no fact at all.
         """
-        if self.problems and not skip_bad:
-            first, more = self.problems[0], len(self.problems) - 1
+        lost = [p for p in self.problems if p.lost]
+        if lost and not skip_bad:
+            first, more = lost[0], len(lost) - 1
             tail = f" ({more} more problem{'s' if more > 1 else ''} in the file)" if more else ""
             raise DataError(
                 f"{first.kind} record: {first.what}{tail}",

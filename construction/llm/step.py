@@ -1,0 +1,74 @@
+"""The contract of a language-model step: two pure methods and a reply type; the network is somebody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from schemas.records import Frozen
+
+R = TypeVar("R")
+W = TypeVar("W")
+
+
+class Message(Frozen):
+    """One turn of a chat.
+
+    Example:
+        >>> Message(role="user", content="Hello").model_dump()
+        {'role': 'user', 'content': 'Hello'}
+    """
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Request(NamedTuple):
+    """Everything that decides a reply, and nothing else; equal requests are one request.
+
+    Attributes:
+        messages: The chat so far.
+        reply: Type of the reply; its JSON schema is part of the request.
+        parameters: Sampling parameters as the endpoint takes them (``temperature``, ``max_tokens``, ``seed`` ...).
+        sample: Number of the sample, from 0: the same question asked again on purpose.
+    """
+
+    messages: tuple[Message, ...]
+    reply: type[BaseModel]
+    parameters: dict[str, Any]
+    sample: int = 0
+
+
+class PromptStep(Generic[R, W]):
+    """What to ask of an item, and what the reply means; both methods are pure.
+
+    A check done by a model is a step with ``W = Verdict``, the judge is one with ``W = Rating``.
+
+    Attributes:
+        name: Name of the prompt.
+        version: Its version; a new wording is a new version.
+        reply: Type of the reply; the endpoint is given its JSON schema.
+    """
+
+    name: str
+    version: int
+    reply: type[BaseModel]
+
+    @property
+    def label(self) -> str:
+        """``name@version``, as lineage keeps it."""
+        return f"{self.name}@{self.version}"
+
+    def prompt(self, item: R) -> Sequence[Message]:
+        """The messages that ask about an item."""
+        raise NotImplementedError
+
+    def parse(self, item: R, reply: BaseModel) -> list[W]:
+        """What the reply says of the item."""
+        raise NotImplementedError
+
+    def request(self, item: R, *, parameters: dict[str, Any], sample: int = 0) -> Request:
+        """The whole request for an item."""
+        return Request(tuple(self.prompt(item)), self.reply, parameters, sample)

@@ -1,0 +1,235 @@
+"""Commands of the store: import, show, list, stats, split."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from curation.splits import Split
+
+_STORE = click.option(
+    "--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store (a DuckDB file)."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+@click.command("import")
+@click.argument("facts")
+@_STORE
+@click.option("--format", "format_name", help="jsonl, csv, counterfact or counterfact-flat; found from the file.")
+@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N facts.")
+@_JSON
+def import_(
+    facts: str, store_path: Path, format_name: str | None, skip_bad: bool, limit: int | None, as_json: bool
+) -> None:
+    r"""Bring FACTS (a file, or 'shipped') into a store, which is made if need be.
+
+    \b
+    Formats: JSONL ({"subject", "relation", "prompt" with one {}, "old", "new"} a line), CSV with these columns,
+    and CounterFact in its original, grouped and flat shapes.
+
+    Example: scedit import shipped --store my.duckdb
+    """
+    from curation.load_facts import keep_facts
+    from curation.loaders import load
+
+    loaded = load(facts, format_name)
+    for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
+        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    chosen = loaded.require(skip_bad=skip_bad)[:limit]
+    put = keep_facts(chosen, store_path, origin=facts)
+    counts = {"facts": put.seen, "new": put.new, "problems": len(loaded.problems), "format": loaded.format}
+    click.echo(
+        json.dumps(counts)
+        if as_json
+        else f"{put.seen} facts read as {loaded.format}, {put.new} of them new, {len(loaded.problems)} problems."
+    )
+
+
+@click.command()
+@click.argument("item")
+@_STORE
+@_JSON
+def show(item: str, store_path: Path, as_json: bool) -> None:
+    """Show one ITEM (key, id or the beginning of an id) with its lineage and the verdicts on it.
+
+    Example: scedit show facts/cf/P36/france --store my.duckdb
+    """
+    from curation.store import Store
+
+    with Store.open(store_path) as store:
+        record = store.get(item)
+        lineage = [x.model_dump(mode="json", exclude_none=True) for x in store.lineage(record.id)]
+        verdicts = [v.payload() for v in store.verdicts([record.id])]
+    whole = {"kind": record.kind, "id": record.id, **record.payload(), "lineage": lineage, "verdicts": verdicts}
+    if as_json:
+        click.echo(json.dumps(whole, ensure_ascii=False))
+        return
+    click.echo(f"{record.kind}  {record.key}\nid    {record.id}")
+    for name, value in record.payload().items():
+        if name != "key" and value not in (None, "", [], {}):
+            click.echo(f"{name}: {_plain(value)}")
+    for line in lineage:
+        who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
+        click.echo(f"made: {line['stage']} {line['made_at']} {who}".rstrip())
+    for v in verdicts:
+        value = "" if v["value"] is None else f" {v['value']} {v['unit']}"
+        click.echo(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value if "\n" not in value else "\n    " + value.replace("\n", "\n    ")
+    if isinstance(value, list):
+        return "".join(f"\n  - {_plain(v)}" for v in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_plain(v)}" for k, v in value.items() if v not in (None, "", [], {}))
+    return str(value)
+
+
+@click.command("list")
+@click.argument("kind")
+@_STORE
+@click.option("--like", default="", help="Only keys that contain this.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@_JSON
+def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> None:
+    """List items of a KIND: fact, question, script, prompt, neighbour, verdict, rating, case, run, or split.
+
+    Example: scedit list question --like france --store my.duckdb
+    """
+    from curation.store import Store
+
+    with Store.open(store_path) as store:
+        if kind == "split":
+            rows = [(name, digest) for name, digest, _ in store.split_names()]
+        else:
+            rows = store.keys(kind, like=like, limit=limit + 1)
+    for key, item in rows[:limit]:
+        click.echo(json.dumps({"key": key, "id": item}, ensure_ascii=False) if as_json else f"{item[:12]}  {key}")
+    if len(rows) > limit:
+        click.echo(f"... more than {limit}; show them with --limit", err=True)
+
+
+@click.command()
+@_STORE
+@_JSON
+def stats(store_path: Path, as_json: bool) -> None:
+    """Count what the store holds: records by kind, verdicts by check, splits, results.
+
+    Example: scedit stats --store my.duckdb
+    """
+    from curation.store import Store
+
+    with Store.open(store_path) as store:
+        counts = store.stats()
+    if as_json:
+        click.echo(json.dumps(counts, ensure_ascii=False))
+        return
+    for kind, n in counts["records"].items():
+        older = f" (and {n['versions'] - n['current']} earlier versions)" if n["versions"] > n["current"] else ""
+        click.echo(f"{n['current']:>9}  {kind}{older}")
+    click.echo(f"{counts['lineage']:>9}  lineage\n{counts['results']:>9}  results of runs")
+    for v in counts["verdicts"]:
+        click.echo(f"{v['count']:>9}  verdicts '{v['label']}' by {v['by']}")
+    for s in counts["splits"]:
+        click.echo(f"{s['cases']:>9}  cases in split {s['split']} ({s['digest'][:12]})")
+
+
+@click.group()
+def split() -> None:
+    """Freeze splits, add them to a store, write them to files."""
+
+
+@split.command()
+@click.argument("name")
+@_STORE
+@click.option("--version", default="1.0.0", show_default=True)
+@click.option("--rule", "rule_path", type=click.Path(path_type=Path), help="TOML file with a [rule] table.")
+@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the split file here.")
+@_JSON
+def freeze(
+    name: str,
+    store_path: Path,
+    version: str,
+    rule_path: Path | None,
+    settings: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Freeze the store's kept items as the split NAME, with a digest and the counts of what was left out.
+
+    Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
+    """
+    from curation.rules import SplitRule, choose
+    from curation.splits import make_split, write_split
+    from curation.store import Store
+    from schemas.config import override, read_toml, validate
+
+    table = read_toml(rule_path).get("rule", {}) if rule_path else {}
+    rule = validate(SplitRule, override(table, settings), where=str(rule_path or "--set"))
+    with Store.open(store_path, write=True) as store:
+        chosen = choose(store, rule)
+        about = {"rule": rule.model_dump(mode="json"), "counts": chosen.counts}
+        made = make_split(name, chosen.cases, version=version, about=about)
+        store.put_split(made)
+    if out:
+        write_split(made, out)
+    _tell(made, as_json=as_json)
+
+
+@split.command()
+@click.argument("source")
+@_STORE
+@_JSON
+def add(source: str, store_path: Path, as_json: bool) -> None:
+    """Add a frozen split file, or 'mini', and all its records to a store.
+
+    Example: scedit split add mini --store my.duckdb
+    """
+    from curation.load_facts import keep_split
+    from curation.shipped import mini_split
+    from curation.splits import load_split
+
+    made = mini_split() if source == "mini" else load_split(source)
+    keep_split(made, store_path, origin=source)
+    _tell(made, as_json=as_json)
+
+
+@split.command()
+@click.argument("name")
+@click.argument("path", type=click.Path(path_type=Path))
+@_STORE
+@click.option("--format", "format_name", default="split", show_default=True, help="split, scedit-cf or scedit-t.")
+def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
+    """Write the frozen split NAME to the file PATH, in our format or in the published ScEdit shapes.
+
+    Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
+    """
+    from curation.export import export as write
+    from curation.store import Store
+
+    with Store.open(store_path) as store:
+        made = store.split(name)
+    click.echo(f"{path}: {write(made, path, format_name)} cases of {made.name}@{made.version} as {format_name}")
+
+
+def _tell(made: Split, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(made.header, ensure_ascii=False))
+        return
+    prompts = sum(len(c.prompts) for c in made.cases)
+    beside = sum(len(n.prompts) for c in made.cases for n in c.neighbours)
+    click.echo(
+        f"split {made.name}@{made.version}: {len(made.cases)} cases, {prompts} script prompts, "
+        f"{beside} neighbour prompts, "
+        f"digest {made.digest[:12]}"
+    )
+    for reason, n in made.header.get("counts", {}).items():
+        click.echo(f"{n:>7}  {reason}")

@@ -1,0 +1,68 @@
+"""Write the reference pages that come from the code: commands and records. ``--check`` only compares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+import scedit
+from curation.store import KINDS
+
+_HERE = Path(__file__).parent / "reference"
+_NOTE = "<!-- written by docs/generate.py; do not edit -->\n"
+
+
+def _help(command: click.Command, name: str) -> str:
+    ctx = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
+    return command.get_help(ctx)
+
+
+def commands() -> str:
+    """Every command's help."""
+    parts = [_NOTE, "# Commands\n", "```\n" + _help(scedit.cli, "scedit") + "\n```\n"]
+    for name in scedit.COMMANDS:
+        command = scedit.cli.get_command(click.Context(scedit.cli), name)
+        assert command is not None
+        parts.append(f"## scedit {name}\n\n```\n{_help(command, f'scedit {name}')}\n```\n")
+        for part, sub in getattr(command, "commands", {}).items():
+            parts.append(f"### scedit {name} {part}\n\n```\n{_help(sub, f'scedit {name} {part}')}\n```\n")
+    return "\n".join(parts)
+
+
+def records() -> str:
+    """Every record's fields."""
+    parts = [_NOTE, "# Records\n", "Frozen, unknown fields refused. `key` and `id`: see decision 001.\n"]
+    for kind, cls in KINDS.items():
+        doc = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
+        rows = [f"| `{n}` | {_type(f.annotation)} | {'yes' if f.is_required() else ''} |" for n, f in cls.model_fields.items()]
+        parts.append(f"## {kind}\n\n`{cls.__module__}.{cls.__name__}`: {doc}\n\n| field | type | needed |\n| --- | --- | --- |")
+        parts.append("\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _type(annotation: object) -> str:
+    text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else str(annotation)
+    text = text or str(annotation)
+    for module in ("typing.", "schemas.facts.", "schemas.scripts.", "schemas.cases.", "schemas.verdicts."):
+        text = text.replace(module, "")
+    return "`" + text.split("Annotated[")[-1].split(", AfterValidator")[0].split(", StringConstraints")[0].replace("|", "or") + "`"
+
+
+def main(*, check: bool) -> int:
+    """Write or compare; returns the exit status."""
+    stale = []
+    for name, text in (("commands.md", commands()), ("records.md", records())):
+        path = _HERE / name
+        if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
+            stale.append(str(path))
+        elif not check:
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        click.echo(f"Error: {', '.join(stale)} is not what the code says; run: python docs/generate.py", err=True)
+    return bool(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(check="--check" in sys.argv))

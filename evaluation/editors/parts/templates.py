@@ -1,0 +1,81 @@
+"""Context templates: texts put before a prompt, over which ROME averages keys and values (ROME §3.1, Eq. 3 and 4).
+
+They are sampled from the model itself, once, from a seed drawn from its revision, and kept in the cache under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from evaluation.cache import Cache
+from evaluation.lm import LM
+from schemas.errors import UserError
+from schemas.ids import seed
+
+KIND = "templates"
+TOP = 5  # tokens sampled from at each step, as the published code does
+VERSION = 1
+
+
+def fill(template: str, text: str) -> str:
+    """The text in the place of the template's final ``{}``.
+
+    Example:
+        >>> fill("So it goes. {}", "Paris is")
+        'So it goes. Paris is'
+    """
+    return template[: -len("{}")] + text
+
+
+def checked(templates: Sequence[str]) -> tuple[str, ...]:
+    """Templates that end in ``{}``, the first being the bare ``{}`` (the value search starts from the bare prompt).
+
+    Raises:
+        UserError: otherwise.
+    """
+    wrong = [t for t in templates if not t.endswith("{}")]
+    if wrong:
+        raise UserError(f"a context template ends in {{}}, this one does not: {wrong[0]!r}")
+    if not templates or templates[0] != "{}":
+        raise UserError("the first context template is the bare '{}'")
+    return tuple(templates)
+
+
+def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache) -> tuple[str, ...]:
+    """``{}`` and sampled prefixes, each followed by ". {}".
+
+    Args:
+        lm: The unedited model.
+        lengths: Pairs of (tokens, how many): ((5, 10), (10, 10)) gives ROME's 21 templates.
+        cache: Where they are kept.
+    """
+    identity = {"model": lm.revision, "dtype": str(lm.dtype), "lengths": [list(p) for p in lengths], "version": VERSION}
+    kept = cache.load_json(KIND, identity)
+    if kept is None:
+        generator = torch.Generator().manual_seed(seed(lm.revision, "templates", str(lengths)))
+        kept = ["{}"]
+        for tokens, count in lengths:
+            kept += [f"{text}. {{}}" for text in _sample(lm, tokens, count, generator)]
+        cache.save_json(KIND, identity, kept)
+    return checked(kept)
+
+
+@torch.no_grad()
+def _sample(lm: LM, tokens: int, count: int, generator: torch.Generator) -> list[str]:
+    """Texts of so many tokens, from the start token on, each token drawn among the likeliest; special tokens barred."""
+    tok = lm.tokenizer
+    start = next((i for i in (tok.bos_token_id, tok.eos_token_id, tok.pad_token_id) if i is not None), 0)
+    ids = torch.full((count, 1), start, device=lm.device)
+    barred = torch.tensor(sorted(set(tok.all_special_ids)), dtype=torch.long, device=lm.device)
+    for _ in range(tokens):
+        last = [ids.shape[1] - 1] * count
+        logits = lm.logits_at(ids, torch.ones_like(ids), range(count), last)
+        logits[:, barred] = -torch.inf
+        best = logits.topk(min(TOP, logits.shape[1] - len(barred)), dim=-1)
+        chances = best.values.softmax(-1).cpu()  # drawn on the CPU: the same texts on every device
+        drawn = torch.multinomial(chances, 1, generator=generator).to(lm.device)
+        ids = torch.cat([ids, best.indices.gather(1, drawn)], dim=1)
+    texts = tok.batch_decode(ids[:, 1:], skip_special_tokens=True)
+    return [text.replace("\ufffd", "") for text in texts]  # a character cut in the middle of its bytes

@@ -1,0 +1,73 @@
+"""Options of a method for a model: tuned values with their source, scaled ones for models nobody has tuned."""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Mapping
+from functools import cache as remember
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from evaluation.editors import EDITORS
+from evaluation.editors.base import Editor
+from schemas.config import validate
+from schemas.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.cache import Cache
+    from evaluation.lm import LM
+
+log = logging.getLogger(__name__)
+
+
+@remember
+def _table() -> dict[str, Any]:
+    return tomllib.loads((files("evaluation.editors") / "presets.toml").read_text(encoding="utf-8"))
+
+
+def preset(method: str, model: LM | str) -> dict[str, Any]:
+    """Options of ``method`` tuned for a model, or scaled by its depth where nobody has tuned them (logged as such).
+
+    Args:
+        method: Name in ``EDITORS``; methods without presets get no options.
+        model: The model, or its name; scaling needs the model itself.
+
+    Raises:
+        UserError: only a name is given and there is no preset for it.
+
+    Example:
+        >>> preset("rome", "gpt2-xl")["layer"]
+        17
+    """
+    name = (model if isinstance(model, str) else model.name).rstrip("/").rsplit("/", 1)[-1].lower()
+    for entry in _table()["preset"]:
+        if entry["method"] == method and any(part in name for part in entry["match"]):
+            return dict(entry["params"])
+    scaled = _table()["scaled"].get(method)
+    if scaled is None:
+        return {}
+    if isinstance(model, str):
+        raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
+    depth = model.layout.depth
+    layer = min(depth - 1, round(scaled["depth"] * depth))
+    log.warning(
+        "nobody has tuned '%s' for %s: layer %d of %d and other options are scaled defaults (%s)",
+        method, model.name, layer, depth, scaled["source"],
+    )  # fmt: skip
+    return {"layer": layer, **scaled["params"]}
+
+
+def make_editor(name: str, lm: LM, cache: Cache, overrides: Mapping[str, Any] | None = None) -> Editor:
+    """A method set up for a model: its preset, with the given options in place of the preset's.
+
+    Raises:
+        UserError: unknown method, unknown option, value out of range.
+    """
+    kind: type[Editor] = EDITORS.get(name)
+    given = dict(overrides or {})
+    params = validate(kind.Params, {**preset(name, lm), **given}, where=f"options of '{name}'")
+    layer = getattr(params, "layer", None)
+    if layer is not None:
+        lm.layout.block(layer)  # refuses layers that the model has not
+    return kind(params, lm, cache)

@@ -1,0 +1,53 @@
+"""Probes made from the parts of a case; metrics that ask the same thing share the answer."""
+
+from __future__ import annotations
+
+from schemas.cases import Case, ScoreProbe
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
+
+
+def new_object(case: Case) -> str:
+    """The object that the edit writes.
+
+    Raises:
+        ValueError: the case's fact has no new object, so it is no edit.
+    """
+    if case.fact.new is None:
+        raise ValueError(f"the case {case.key} has no new object")
+    return case.fact.new.text
+
+
+def plain(case: Case, prompt: str, *, purpose: str, item: str, cluster: str | None = None) -> ScoreProbe:
+    """A one-line prompt that either object of the edit may follow after a space."""
+    targets = (new_object(case), case.fact.old.text)
+    return ScoreProbe(purpose=purpose, item=item, cluster=cluster, prompt=prompt, targets=targets)
+
+
+def script(case: Case, prompt: ScriptPrompt, *, purpose: str, cluster: str | None = None) -> ScoreProbe:
+    """A script prompt with the targets (new object of the edit, object that stood at the cut).
+
+    The object is scored as the script names it (``targets[0]`` of the prompt: "USA", not "United States"), and the
+    new object as the prompt's second target gives it, where it gives one.
+    """
+    old, *rest = prompt.targets
+    return ScoreProbe(
+        purpose=purpose,
+        item=prompt.key,
+        cluster=cluster,
+        prompt=prompt.text,
+        separator=prompt.separator,
+        targets=(rest[0] if rest else new_object(case), old),
+    )
+
+
+def own_object(fact: Fact, prompt: ScriptPrompt) -> ScoreProbe:
+    """A neighbour's script prompt with the one target that should stay: the neighbour's own object, as mentioned."""
+    return ScoreProbe(
+        purpose="script_neighbour",
+        item=prompt.key,
+        cluster=fact.key,
+        prompt=prompt.text,
+        separator=prompt.separator,
+        targets=prompt.targets[:1],
+    )

@@ -1,0 +1,140 @@
+"""What a metric is, and the two things most metrics share: preferring one object, and the mean of case means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+
+from curation.stats.intervals import Interval, mean_interval
+from schemas.cases import Answer, Case, CaseScores, ItemScore, ScoreProbe
+
+Answers = Mapping[str, Answer]
+Normalisation = Literal["mean", "sum"]
+NORMALISATIONS: dict[str, str] = {
+    "mean": "log-probability per target token (as the published code)",
+    "sum": "log-probability of the whole target (as the paper's formula)",
+}
+TRUNCATED = "truncated"
+
+
+class Summary(NamedTuple):
+    """A metric over cases: mean of case means with a 95 % interval over cases, and what was left out or uncertain.
+
+    ``cases`` and ``items`` count what was scored; ``unscored`` items have no value and are in no mean; ``ties`` are
+    scored as not preferred; ``truncated`` prompts lost their beginning and are scored on what was left.
+    """
+
+    metric: str
+    mean: float | None
+    half: float | None
+    cases: int
+    items: int
+    unscored: int = 0
+    ties: int = 0
+    truncated: int = 0
+    level: str = "case"
+
+    @property
+    def interval(self) -> Interval:
+        """The mean and its interval."""
+        return Interval(self.mean, self.half, self.cases)
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A metric asks probes of a case, scores their answers, and summarises over cases.
+
+    ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
+    and returns no items. Values are fractions from 0 to 1; tables show percent.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    title: ClassVar[str]
+    about: ClassVar[str]
+    better: ClassVar[Literal["higher", "lower"]]
+
+    def probes(self, case: Case) -> list[ScoreProbe]:
+        """What the model is asked for this case."""
+        ...
+
+    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """Score the answers after the edit, with those before it where the metric needs them."""
+        ...
+
+    def summarise(self, scores: Sequence[CaseScores]) -> Summary:
+        """Bring the cases together."""
+        ...
+
+
+class CaseMean:
+    """The usual summary: every case counts once, whatever its number of prompts."""
+
+    name: ClassVar[str]
+
+    def summarise(self, scores: Sequence[CaseScores]) -> Summary:
+        """Mean of case means, 1.96·sd/√cases, and the counts."""
+        items = [i for s in scores for i in s.items]
+        interval = mean_interval([s.mean for s in scores if s.mean is not None])
+        return Summary(
+            metric=self.name,
+            mean=interval.mean,
+            half=interval.half,
+            cases=interval.n,
+            items=sum(i.value is not None for i in items),
+            unscored=sum(i.value is None for i in items),
+            ties=sum(i.tie for i in items),
+            truncated=sum(i.reason.startswith(TRUNCATED) for i in items),
+        )
+
+
+class Preference(CaseMean):
+    """Share of prompts at which one object is strictly more probable than the other.
+
+    Probes have the targets (new object, old object), in this order. A subclass says which of them should win and which
+    prompts it asks.
+    """
+
+    wanted: ClassVar[Literal["new", "old"]]
+
+    def probes(self, case: Case) -> list[ScoreProbe]:
+        """The prompts asked; defined by the metric."""
+        raise NotImplementedError
+
+    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """1 where the wanted object is strictly more probable, else 0; ties are 0 and counted."""
+        items = tuple(self._item(p, after.get(p.id), normalisation) for p in self.probes(case))
+        return CaseScores(case=case.key, metric=self.name, items=items)
+
+    def _item(self, probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> ItemScore:
+        values = target_values(probe, answer, normalisation)
+        if isinstance(values, str):
+            return unscored(probe, values)
+        new, old = values
+        won = new > old if self.wanted == "new" else old > new
+        reason = TRUNCATED if answer is not None and answer.truncated else ""
+        return ItemScore(
+            probe=probe.id, item=probe.item, cluster=probe.cluster, value=float(won), tie=new == old, reason=reason
+        )
+
+
+def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> tuple[float, ...] | str:
+    """Normalised log-probability of each target in the probe's order, or why there is none."""
+    if answer is None:
+        return "no answer"
+    if answer.error is not None:
+        return f"{TRUNCATED}: {answer.error}" if answer.truncated else answer.error
+    if tuple(t.text for t in answer.targets) != probe.targets:
+        return TRUNCATED if answer.truncated else "the answer has other targets than the probe"
+    if any(t.tokens < 1 for t in answer.targets):
+        return "a target has no token"
+    values = tuple(t.value(normalisation) for t in answer.targets)
+    if any(math.isnan(v) for v in values):
+        return "the log-probability is not a number"
+    return values
+
+
+def unscored(probe: ScoreProbe, reason: str) -> ItemScore:
+    """An item without a value, and why."""
+    return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=None, reason=reason)

@@ -1,0 +1,140 @@
+"""What a report says in words: the result in short, and what must not be read into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from curation.model_files import EMBEDDED
+from curation.stats.intervals import not_excluded, paired_interval
+from evaluation.compare import Comparison, Scores
+from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.results import Run
+from evaluation.tables import certain, percent, spread
+
+FEW = 100  # cases below which the number is a caveat of its own
+
+
+def in_short(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
+    """The main results, each with its interval and with whether it is decided."""
+    out = []
+    for metric in metrics:
+        lead = table.leads.get(metric.name)
+        if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
+            continue
+        summary = next(r for r in table.rows if r.label == lead.first).summaries[metric.name]
+        better = "Highest" if metric.better == "higher" else "Lowest"
+        text = f"{better} {metric.title}: {lead.first} with {spread(summary.interval)} % over {summary.cases} cases"
+        gap = lead.difference
+        if gap.mean == 0:
+            text += f"; {lead.second} has the same."
+        elif lead.decided:
+            text += f"; {lead.second} differs by {percent(abs(gap.mean or 0))} ± {percent(gap.half)} points."
+        else:
+            text += (
+                f"; not decided against {lead.second} (difference {percent(abs(gap.mean or 0))} ± "
+                f"{percent(gap.half)} points)."
+            )
+        out.append(text)
+    if drop := _drop(run, table, scores, metrics):
+        out.append(drop)
+    return out
+
+
+def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
+    """From one-line prompts to scripts: S-ES against PS, paired by case."""
+    if not {"ps", "s_es"} <= {m.name for m in metrics}:
+        return None
+    parts = []
+    for row in table.rows:
+        gap = paired_interval(scores.means(row.label, "s_es"), scores.means(row.label, "ps"))
+        if not row.baseline and gap.mean is not None:
+            parts.append(f"{row.label} {percent(gap.mean, signed=True)} ± {percent(gap.half)}")
+    if not parts:
+        return None
+    return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
+
+
+def caveats(run: Run, tables: Sequence[Comparison], metrics: Sequence[Metric], normalisation: str) -> list[str]:
+    """What the figures do not show, from the general to what happened in this run."""
+    table = tables[0]
+    out = []
+    if run.about["model"] == EMBEDDED:
+        out.append(
+            "The embedded model has 135 million parameters and knows little. These figures show that the machinery "
+            "works; they do not rank the methods. Published results are for models 10 to 60 times larger."
+        )
+    out += _few(table, metrics)
+    out += _meaning(metrics, normalisation)
+    out += _intervals(tables, metrics)
+    out += _happened(run, table)
+    return out
+
+
+def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    halves = [h for r in table.rows for m in metrics if m.better == "higher" and (h := r.summaries[m.name].half)]
+    if table.cases >= FEW or not halves:
+        return []
+    return [
+        f"{table.cases} cases are few: the intervals of the success rates are ± {percent(median(halves))} points wide "
+        "at the median. A difference smaller than its own interval is noise until more cases say otherwise."
+    ]
+
+
+def _meaning(metrics: Sequence[Metric], normalisation: str) -> list[str]:
+    names = {m.name for m in metrics}
+    out = []
+    if "s_es" in names:
+        out.append(
+            "S-ES asks which of two objects is more probable at the cut, not what the model would write. A method that "
+            "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."
+        )
+    out.append(
+        f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can turn single decisions "
+        "where the two objects differ in length; it needs no new run: scedit report --normalisation."
+    )
+    out.append("Each edit is made alone and undone before the next: nothing here is about many edits in one model.")
+    return out
+
+
+def _intervals(tables: Sequence[Comparison], metrics: Sequence[Metric]) -> list[str]:
+    out = []
+    rates = [m.name for m in metrics if m.better == "higher"]
+    if any(certain(r.summaries[name]) for t in tables for r in t.rows for name in rates):
+        n = tables[0].cases
+        out.append(
+            "† All cases have the same value, so the interval has no width; that is no certainty. With "
+            f"{n} independent cases that all agree, a rate {percent(not_excluded(n), digits=0)} points away is still "
+            "possible."
+        )
+    if {"s_ns", "s_bo"} & {m.name for m in metrics}:
+        out.append(
+            "Intervals take cases as independent. A neighbour fact can serve in several cases, which makes the "
+            "intervals of S-NS and S-BO somewhat too narrow."
+        )
+    out.append("Methods are compared in pairs without a correction for the number of comparisons.")
+    return out
+
+
+def _happened(run: Run, table: Comparison) -> list[str]:
+    out = []
+    for row in table.rows:
+        if row.failed:
+            out.append(
+                f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are in none of its means."
+            )
+        if row.pending:
+            out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run.")
+        if row.blow_ups:
+            out.append(
+                f"{row.label}: {len(row.blow_ups)} edits are out of all proportion to the weights they change "
+                "(flagged by the method). They stay in the means."
+            )
+    if not run.about.get("finished"):
+        out.append("The run is not finished: these are the figures so far.")
+    if table.cases < run.about["split_cases"]:
+        out.append(
+            f"{table.cases} of the split's {run.about['split_cases']} cases were taken, in an order drawn from the "
+            "split's digest."
+        )
+    return out

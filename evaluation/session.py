@@ -1,0 +1,184 @@
+"""A whole run as one call: open the split, load the model, run every editor, give the results back to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.splits import Split, load_split
+from evaluation.config import RunConfig, SplitChoice
+from evaluation.editors import EDITORS
+from evaluation.results import RUN_FILE, load_run
+from evaluation.runner import BASELINE, EditorOutcome, Event, Runner, ask, choose, load_metrics
+from schemas.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.lm import LM
+
+CHARS_PER_TOKEN = 4.0  # of English text under common tokenizers; for the size of a dry run only
+
+
+def open_split(choice: SplitChoice) -> Split:
+    """Read a split once; a store is closed again before the run begins.
+
+    Raises:
+        UserError: no such file, store or split, or the store is in use.
+    """
+    if choice.file is not None:
+        return load_split(choice.file)
+    if choice.store is not None:
+        from curation.store import Store
+
+        with Store.open(choice.store) as store:
+            return store.split(choice.name or "mini")
+    from curation.shipped import mini_split
+
+    return mini_split()
+
+
+def execute(
+    config: RunConfig,
+    *,
+    tell: Callable[[Event], None] | None = None,
+    retry_failed: bool = False,
+    lm: LM | None = None,
+) -> list[EditorOutcome]:
+    """Run a configuration from the split to the store.
+
+    Args:
+        config: What to run.
+        tell: Called after every case.
+        retry_failed: Do failed cases again.
+        lm: A model that is loaded already (it must be the one that the configuration names).
+
+    Raises:
+        UserError: anything that the person can mend; finished cases are kept.
+    """
+    split = open_split(config.split)
+    for editor in config.editors.values():
+        EDITORS.get(editor.name)  # an unknown name is refused before a model is loaded
+    from curation.model_files import cache_dir
+    from evaluation.cache import Cache
+    from evaluation.editors.presets import make_editor
+    from evaluation.lm import LM
+
+    model = lm or LM.load(config.model, device=config.device, dtype=config.dtype)
+    cache = Cache(cache_dir())
+
+    def make(name: str, params: dict[str, Any]) -> Any:
+        return make_editor(name, model, cache, params)
+
+    outcomes = Runner(config, split, lm=model, make=make, tell=tell, retry_failed=retry_failed).run()
+    if target := config.feed or config.split.store:
+        feed(target, split, outcomes)
+    return outcomes
+
+
+def feed(path: Path, split: Split, outcomes: Sequence[EditorOutcome]) -> None:
+    """Give a run's results, and the split they are of, to a store.
+
+    Raises:
+        UserError: the store cannot be written; the results stay in the run folder, and running again feeds them.
+    """
+    from curation.store import Store
+
+    try:
+        with Store.open(path, write=True) as store:
+            store.put_split(split)
+            for outcome in outcomes:
+                store.put_results(outcome.manifest, outcome.folder.results().values())
+    except UserError as error:
+        raise UserError(
+            f"the run is finished, but its results could not be fed back to the store: {error}",
+            fix="the same command again feeds them, nothing is computed twice",
+        ) from None
+
+
+class Size(NamedTuple):
+    """How big a run is, per editor and in all; ``seconds`` is None where no timing of this run folder is known."""
+
+    split: str
+    cases: int
+    of: int
+    kinds: dict[str, int]
+    probes: int
+    targets: int
+    tokens: int
+    editors: tuple[str, ...]
+    finished: dict[str, int]
+    seconds: float | None
+
+
+def size(config: RunConfig) -> Size:
+    """Count what a run would do, without loading a model.
+
+    ``tokens`` is a rough count for one editor (characters divided by four). The time is that of the cases which this
+    run folder has finished, carried over to the others.
+    """
+    split = open_split(config.split)
+    for editor in config.editors.values():
+        EDITORS.get(editor.name)
+    cases = choose(split, kinds=config.kinds, limit=config.limit)
+    metrics = load_metrics(config.metrics)
+    probes = [p for c in cases for p in ask(c, metrics)]
+    kinds: dict[str, int] = {}
+    for case in cases:
+        kinds[case.fact.change] = kinds.get(case.fact.change, 0) + 1
+    labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
+    finished, seconds = _known(config, {c.key for c in cases}, labels, split.digest)
+    return Size(
+        split=f"{split.name}@{split.version}",
+        cases=len(cases),
+        of=len(split.cases),
+        kinds=kinds,
+        probes=len(probes),
+        targets=sum(len(p.targets) for p in probes),
+        tokens=round(sum(len(p.prompt) for p in probes) / CHARS_PER_TOKEN),
+        editors=labels,
+        finished=finished,
+        seconds=seconds,
+    )
+
+
+def _known(
+    config: RunConfig, keys: set[str], labels: Sequence[str], digest: str
+) -> tuple[dict[str, int], float | None]:
+    """Finished cases by label, and the time left at the pace so far, from the run folder."""
+    if not (config.out / RUN_FILE).is_file():
+        return dict.fromkeys(labels, 0), None
+    try:
+        run = load_run(config.out)
+    except UserError:
+        return dict.fromkeys(labels, 0), None
+    if run.split.digest != digest:
+        return dict.fromkeys(labels, 0), None
+    found = {e.label: e.results for e in run.editors}
+    finished, left = {}, 0.0
+    for label in labels:
+        done = {k: r for k, r in found.get(label, {}).items() if k in keys}
+        finished[label] = len(done)
+        if not done:
+            return {**dict.fromkeys(labels, 0), **finished}, None
+        pace = sum(r.seconds_edit + r.seconds_score for r in done.values()) / len(done)
+        left += pace * (len(keys) - len(done))
+    return finished, left
+
+
+def narrow(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with these editors only: its own labels, or names of methods with their presets.
+
+    Raises:
+        UserError: an unknown name.
+    """
+    if not names:
+        return config
+    editors = {}
+    for name in names:
+        if name not in config.editors:
+            EDITORS.get(name)
+        editors[name] = config.editors.get(name) or {"name": name}
+    data = config.model_dump(mode="json") | {
+        "editors": {k: v if isinstance(v, dict) else v.model_dump(mode="json") for k, v in editors.items()}
+    }
+    return RunConfig.model_validate(data)

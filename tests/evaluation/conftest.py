@@ -1,0 +1,35 @@
+"""Fixtures for everything that runs a model: tiny random ones, and the embedded one where it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.cache import Cache
+from evaluation.lm import LM
+from tests.evaluation.tiny import make
+
+
+@pytest.fixture(params=["llama", "gpt2"])
+def tiny(request: pytest.FixtureRequest) -> LM:
+    """A fresh tiny model: Linear with a start token, and Conv1D without one."""
+    return make(request.param)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+@pytest.fixture(scope="session")
+def embedded() -> LM:
+    """SmolLM2-135M in float32 on the CPU, from the user's cache folder (converted there on first use)."""
+    from curation.model_files import embedded_gguf
+    from schemas.errors import ModelError
+
+    try:
+        embedded_gguf()
+    except ModelError as error:
+        pytest.skip(f"the embedded model is not here: {error}")
+    return LM.load("embedded", device="cpu")

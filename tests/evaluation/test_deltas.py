@@ -1,0 +1,117 @@
+"""Deltas: orientation, sums, what half precision keeps, and weights that come back bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from evaluation.deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.lm import LM
+from schemas.errors import UserError
+from tests.evaluation.tiny import make
+
+
+def low_rank(lm: LM, layer: int = 1, *, rank: int = 2, size: float = 0.1) -> LowRankDelta:
+    g = torch.Generator().manual_seed(layer)
+    left = torch.randn(lm.layout.width, rank, generator=g) * size
+    right = torch.randn(lm.layout.inner, rank, generator=g)
+    return LowRankDelta(lm.layout.weight(layer), left, right)
+
+
+def dense(lm: LM, layer: int = 1) -> DenseDelta:
+    return DenseDelta(lm.layout.weight(layer), low_rank(lm, layer).matrix())
+
+
+def output(lm: LM, layer: int, keys: torch.Tensor) -> torch.Tensor:
+    out: torch.Tensor = lm.projection(layer)(keys.to(lm.dtype))
+    return out.float()
+
+
+def test_a_delta_is_what_it_says() -> None:
+    left, right = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [0.0], [-1.0]])
+    delta = LowRankDelta("w", left, right)
+    assert delta.matrix().tolist() == [[3, 0, -1], [6, 0, -2]]
+    assert delta.shape == (2, 3)
+    assert delta.norm() == pytest.approx(50**0.5) == DenseDelta("w", delta.matrix()).norm()
+    keys = torch.randn(4, 3)
+    assert torch.allclose(delta.product(keys), keys @ delta.matrix().T, atol=1e-6)
+    assert torch.allclose(DenseDelta("w", delta.matrix()).product(keys), keys @ delta.matrix().T, atol=1e-6)
+    with pytest.raises(ValueError, match="share no rank"):
+        LowRankDelta("w", left, torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize("make_delta", [low_rank, dense])
+def test_applied_adds_the_product_and_takes_it_off(tiny: LM, make_delta: object) -> None:
+    delta: Delta = make_delta(tiny)  # type: ignore[operator]
+    keys = torch.randn(5, tiny.layout.inner)
+    before, digest = output(tiny, 1, keys), tiny.weights_digest()
+    with applied(tiny.model, [delta]):
+        assert torch.allclose(output(tiny, 1, keys), before + delta.product(keys), atol=1e-5)
+        assert tiny.weights_digest() != digest
+    assert tiny.weights_digest() == digest
+
+
+def test_deltas_of_one_weight_add_up_and_nest(tiny: LM) -> None:
+    a, b = low_rank(tiny), dense(tiny)
+    keys = torch.randn(5, tiny.layout.inner)
+    before, digest = output(tiny, 1, keys), tiny.weights_digest()
+    want = before + a.product(keys) + b.product(keys)
+    with applied(tiny.model, [a, b]):
+        assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
+    with applied(tiny.model, [a]):
+        with applied(tiny.model, [b]):
+            assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
+        assert torch.allclose(output(tiny, 1, keys), before + a.product(keys), atol=1e-5)
+    assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit])
+def test_restored_whatever_happens(tiny: LM, error: type[BaseException]) -> None:
+    digest = tiny.weights_digest()
+    with pytest.raises(error), applied(tiny.model, [low_rank(tiny, 0), dense(tiny, 2)]):
+        with torch.no_grad():
+            tiny.projection(2).weight.fill_(torch.inf)
+        raise error
+    assert tiny.weights_digest() == digest
+
+
+def test_a_wrong_second_delta_leaves_nothing_behind(tiny: LM) -> None:
+    digest = tiny.weights_digest()
+    good = low_rank(tiny)
+    wrong = {
+        "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
+        "no weight of a linear module": LowRankDelta(f"{tiny.layout.norm}.weight", good.left, good.right),
+        r"the change is \(32, 3\)": LowRankDelta(good.weight, good.left, torch.zeros(3, 2)),
+    }
+    for message, delta in wrong.items():
+        with pytest.raises(UserError, match=message), applied(tiny.model, [good, delta]):
+            pass
+        assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_small_changes_survive_half_precision(kind: str) -> None:
+    lm = make(kind, dtype=torch.bfloat16)
+    weight = lm.projection(1).weight
+    small = torch.full((32, lm.layout.inner), 2e-4)
+    stored = small.T if lm.layout.transposed else small
+    lost = ((weight + stored.to(torch.bfloat16)) == weight).float().mean()
+    assert lost > 0.5  # most of it would round away in the weight
+    keys = torch.ones(1, lm.layout.inner)
+    digest, before = lm.weights_digest(), output(lm, 1, keys)
+    with applied(lm.model, [DenseDelta(lm.layout.weight(1), small * 100)]):
+        after = output(lm, 1, keys)
+        assert lm.weights_digest() == digest  # the weights are not touched at all
+    change = small.sum(1)[0] * 100
+    assert torch.allclose(after - before, change.expand(1, 32), atol=0.05)
+    assert torch.equal(output(lm, 1, keys), before)
+
+
+def test_grad_mode_is_the_callers(tiny: LM) -> None:
+    with applied(tiny.model, [low_rank(tiny)]):
+        assert torch.is_grad_enabled()
+    with torch.no_grad():
+        with applied(tiny.model, [low_rank(tiny)]):
+            assert not torch.is_grad_enabled()
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
