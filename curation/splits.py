@@ -6,6 +6,7 @@ were frozen, and a split that changed under the same name is noticed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -87,9 +88,9 @@ def make_split(
 
 def write_split(split: Split, path: Path) -> None:
     """Write a split file; a half-written one never stands under its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(partial, "w", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(split.header, ensure_ascii=False) + "\n")
             for case in split.cases:
@@ -98,7 +99,8 @@ def write_split(split: Split, path: Path) -> None:
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise UserError(f"the split cannot be written: {error.strerror}", where=str(path)) from None
 
 

@@ -109,8 +109,8 @@ def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.compare import compare, score_run
+    from evaluation.plan import load_metrics
     from evaluation.results import load_run
-    from evaluation.runner import load_metrics
     from evaluation.tables import ARROWS, seconds, spread
 
     finished = load_run(config.out)

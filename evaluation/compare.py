@@ -36,11 +36,16 @@ class Row(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0."""
+    """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
+
+    ``best`` and ``next`` are all editors with the best and with the second best value.
+    """
 
     metric: str
     first: str
-    second: str | None
+    second: str
+    best: tuple[str, ...]
+    next: tuple[str, ...]
     difference: Interval
     decided: bool
 
@@ -126,21 +131,34 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
     )
 
 
+def moved(row: Row, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
+    """Mean without and with the edit over the cases that have both; None where there is none."""
+    now, then = scores.means(row.label, metric), scores.means(base, metric)
+    both = [k for k in now if k in then]
+    if not both:
+        return None
+    return sum(then[k] for k in both) / len(both), sum(now[k] for k in both) / len(both)
+
+
 def _only(values: Mapping[str, float], keys: Iterable[str]) -> dict[str, float]:
     return {k: values[k] for k in keys if k in values}
 
 
 def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scores) -> Lead | None:
-    """Best two editors of a metric, the unedited model aside; None where fewer than two have a value."""
+    """Best two editors of a metric, the unedited model aside; None where fewer than two went through all cases."""
     sign = 1.0 if metric.better == "higher" else -1.0
-    valued = [(sign * v, r.label) for r in rows if not r.baseline and (v := r.summaries[metric.name].mean) is not None]
+    through = [r for r in rows if not r.baseline and not r.pending]
+    valued = [(sign * v, r.label) for r in through if (v := r.summaries[metric.name].mean) is not None]
     if len(valued) < 2:
         return None
     valued.sort(key=lambda x: -x[0])
     first, second = valued[0][1], valued[1][1]
     gap = paired_interval(_only(scores.means(first, metric.name), keys), _only(scores.means(second, metric.name), keys))
     apart = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
-    return Lead(metric.name, first, second, gap, apart)
+    values = sorted({v for v, _ in valued}, reverse=True)
+    best = tuple(label for v, label in valued if v == values[0])
+    after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
+    return Lead(metric.name, first, second, best, after, gap, apart)
 
 
 def _answers(answers: Iterable[Answer]) -> dict[str, Answer]:

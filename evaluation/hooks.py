@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 
@@ -70,11 +69,3 @@ def stopping_after(module: nn.Module) -> Iterator[None]:
         pass
     finally:
         handle.remove()
-
-
-@contextmanager
-def frozen_rng(device: torch.device) -> Iterator[None]:
-    """Leave the global random state as it was."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        yield

@@ -59,7 +59,9 @@ class LM:
         """
         place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
         got = loading.load(name, device=place, dtype=kind, trust_remote_code=trust_remote_code)
-        return cls(got.model, got.tokenizer, name=name, revision=got.revision)
+        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "")
+        lm.revision = lm.revision or lm.weights_digest()[:20]
+        return lm
 
     @property
     def device(self) -> torch.device:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from curation.model_files import EMBEDDED, cache_dir, embedded_gguf
-from schemas.errors import ModelError
+from schemas.errors import ModelError, UserError
 from schemas.ids import digest
 
 log = logging.getLogger(__name__)
@@ -26,11 +26,11 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 class Loaded(NamedTuple):
-    """A model in evaluation mode with its tokenizer; ``revision`` names the very weights and configuration."""
+    """A model with its tokenizer; ``revision`` names the very weights and configuration, None where nothing does."""
 
     model: Any
     tokenizer: Any
-    revision: str
+    revision: str | None
 
 
 def load(name: str, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False) -> Loaded:
@@ -51,8 +51,7 @@ def load(name: str, *, device: torch.device, dtype: torch.dtype, trust_remote_co
         raise _explained(name, error) from None
     model.to(device)
     folder = Path(source)
-    commit = getattr(model.config, "_commit_hash", None)
-    revision = _folder_revision(folder) if folder.is_dir() else str(commit or "unknown")
+    revision = _folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
     return Loaded(model, tokenizer, revision)
 
 
@@ -164,7 +163,10 @@ def file_digest(path: Path) -> str:
 
     The memory is a file in the cache folder; where that cannot be written, the digest is simply computed anew.
     """
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
     key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
     memory = cache_dir() / "digests.json"
     try:

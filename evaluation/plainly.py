@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from curation.model_files import EMBEDDED
+from curation.model_files import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
-from evaluation.compare import Comparison, Scores
+from evaluation.compare import Comparison, Scores, moved
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.results import Run
 from evaluation.tables import certain, percent, spread
@@ -15,9 +15,27 @@ from evaluation.tables import certain, percent, spread
 FEW = 100  # cases below which the number is a caveat of its own
 
 
+def model_name(name: str) -> str:
+    """A model as it is shown: ``embedded`` by what it is."""
+    return EMBEDDED_LABEL if name == EMBEDDED else name
+
+
+def dagger(table: Comparison, metrics: Sequence[Metric]) -> str | None:
+    """The note under a table where all cases of a figure agree; None where there is no such figure."""
+    rates = [m.name for m in metrics if m.better == "higher"]
+    sizes = sorted({r.summaries[m].cases for r in table.rows for m in rates if certain(r.summaries[m])})
+    if not sizes:
+        return None
+    bounds = ", ".join(f"{percent(not_excluded(n), digits=0)} points with {n} cases" for n in sizes)
+    return (
+        "† All cases have the same value, so the interval has no width. That is no certainty: the true rate can be "
+        f"as far away as {bounds}."
+    )
+
+
 def in_short(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
     """The main results, each with its interval and with whether it is decided."""
-    out = []
+    out = _moves(run, table, scores, metrics)
     for metric in metrics:
         lead = table.leads.get(metric.name)
         if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
@@ -41,6 +59,26 @@ def in_short(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metr
     return out
 
 
+def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
+    """What every method did to script efficacy and locality, where there are few methods."""
+    names = [m for m in metrics if m.name in ("s_es", "s_ns")]
+    edited = [r for r in table.rows if not r.baseline]
+    if not names or len(edited) > 6:
+        return []
+    out = []
+    for row in edited:
+        parts = []
+        for m in names:
+            gain = row.gain[m.name]
+            if (change := moved(row, run.baseline.label, m.name, scores)) is not None:
+                told = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
+                parts.append(told + ("" if gain.half is None else f" ({spread(gain, signed=True)})"))
+        if parts:
+            far = f", {row.finished} of {table.cases} cases so far" if row.pending else ""
+            out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
+    return out
+
+
 def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
     """From one-line prompts to scripts: S-ES against PS, paired by case."""
     if not {"ps", "s_es"} <= {m.name for m in metrics}:
@@ -55,9 +93,8 @@ def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]
     return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
 
 
-def caveats(run: Run, tables: Sequence[Comparison], metrics: Sequence[Metric], normalisation: str) -> list[str]:
+def caveats(run: Run, table: Comparison, metrics: Sequence[Metric], normalisation: str) -> list[str]:
     """What the figures do not show, from the general to what happened in this run."""
-    table = tables[0]
     out = []
     if run.about["model"] == EMBEDDED:
         out.append(
@@ -66,7 +103,7 @@ def caveats(run: Run, tables: Sequence[Comparison], metrics: Sequence[Metric], n
         )
     out += _few(table, metrics)
     out += _meaning(metrics, normalisation)
-    out += _intervals(tables, metrics)
+    out += _intervals(metrics)
     out += _happened(run, table)
     return out
 
@@ -97,16 +134,8 @@ def _meaning(metrics: Sequence[Metric], normalisation: str) -> list[str]:
     return out
 
 
-def _intervals(tables: Sequence[Comparison], metrics: Sequence[Metric]) -> list[str]:
+def _intervals(metrics: Sequence[Metric]) -> list[str]:
     out = []
-    rates = [m.name for m in metrics if m.better == "higher"]
-    if any(certain(r.summaries[name]) for t in tables for r in t.rows for name in rates):
-        n = tables[0].cases
-        out.append(
-            "† All cases have the same value, so the interval has no width; that is no certainty. With "
-            f"{n} independent cases that all agree, a rate {percent(not_excluded(n), digits=0)} points away is still "
-            "possible."
-        )
     if {"s_ns", "s_bo"} & {m.name for m in metrics}:
         out.append(
             "Intervals take cases as independent. A neighbour fact can serve in several cases, which makes the "
@@ -124,7 +153,7 @@ def _happened(run: Run, table: Comparison) -> list[str]:
                 f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are in none of its means."
             )
         if row.pending:
-            out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run.")
+            out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run, so it is not ranked.")
         if row.blow_ups:
             out.append(
                 f"{row.label}: {len(row.blow_ups)} edits are out of all proportion to the weights they change "

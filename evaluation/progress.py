@@ -40,6 +40,8 @@ def line(event: Event) -> str:
         text += f", {pace:.1f} s a case" if pace >= 0.05 else f", {1 / max(pace, 1e-9):.0f} cases a second"
         if event.done < event.total:
             text += f", {duration(pace * (event.total - event.done))} left"
+    if event.note:
+        text += f", {event.note} ..."
     if event.failed:
         text += f", {event.failed} failed"
     return text

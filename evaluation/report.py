@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,9 +13,9 @@ from evaluation import plainly
 from evaluation.compare import Comparison, Scores, compare, merge, score_run
 from evaluation.examples import PURPOSES, pick, probability
 from evaluation.metrics.base import NORMALISATIONS, Metric, Normalisation
+from evaluation.plan import load_metrics
 from evaluation.plot import plane
 from evaluation.results import Run, load_run, now
-from evaluation.runner import load_metrics
 from evaluation.tables import (
     ARROWS,
     by_case,
@@ -30,9 +29,8 @@ from evaluation.tables import (
     to_csv,
     to_markdown,
 )
+from evaluation.yields import Yield, construction_yield
 from schemas.errors import UserError
-
-PLUMBING = "plumbing"
 
 
 class Written(NamedTuple):
@@ -50,19 +48,6 @@ class Part(NamedTuple):
     normalisation: Normalisation
     tables: list[Comparison]
     scores: Scores
-
-
-class Yield(NamedTuple):
-    """What became of constructed items: counts by check and label, reasons, and whether a small model wrote them."""
-
-    store: str
-    kept: int
-    dropped: int
-    unsure: int
-    checks: list[tuple[str, dict[str, int]]]
-    reasons: list[tuple[str, str, int]]
-    models: list[str]
-    plumbing: bool
 
 
 def write_report(
@@ -135,9 +120,10 @@ def _csv(parts: Sequence[Part]) -> str:
 def _heading(part: Part) -> str:
     about = part.run.about
     model = f"{about['model']} ({about['model_revision']}, {about['dtype']})"
+    split = f"{about['split']} {about['split_version']}"
     return (
-        f"# {model} on {about['split']} {about['split_version']}\n\n{len(part.run.cases)} of {about['split_cases']} cases, "
-        f"split digest {about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means "
+        f"# {model} on {split}\n\n{len(part.run.cases)} of {about['split_cases']} cases, split digest "
+        f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means "
         "± 1.96·sd/√cases. Gain: paired difference to no edit."
     )
 
@@ -174,43 +160,6 @@ def _errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def construction_yield(path: Path) -> Yield:
-    """Counts of verdicts in a store, by check, label and reason.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    from curation.model_files import EMBEDDED, EMBEDDED_LABEL
-    from curation.store import Store
-
-    by_check: dict[str, Counter[str]] = {}
-    reasons: Counter[tuple[str, str]] = Counter()
-    items: dict[str, set[str]] = {}
-    with Store.open(path) as store:
-        for verdict in store.verdicts():
-            label = verdict.label or "measured"
-            by_check.setdefault(verdict.check, Counter())[label] += 1
-            items.setdefault(verdict.item_id, set()).add(label)
-            if label in ("drop", "unsure", "unscored"):
-                reasons[(verdict.check, verdict.reason)] += 1
-        lineages = [x for x in store.lineages() if x.model]
-    models = sorted({x.model for x in lineages if x.model})
-    plumbing = any(m in (EMBEDDED, EMBEDDED_LABEL) for m in models)
-    plumbing = plumbing or any(PLUMBING in str(x.detail.get("quality", "")) for x in lineages)
-    dropped = sum("drop" in labels for labels in items.values())
-    unsure = sum("drop" not in labels and bool(labels & {"unsure", "unscored"}) for labels in items.values())
-    return Yield(
-        store=path.name,
-        kept=len(items) - dropped - unsure,
-        dropped=dropped,
-        unsure=unsure,
-        checks=[(name, dict(counts)) for name, counts in sorted(by_check.items())],
-        reasons=[(check, reason, n) for (check, reason), n in reasons.most_common(15)],
-        models=models,
-        plumbing=plumbing,
-    )
-
-
 def _html(parts: Sequence[Part], built: Yield | None) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -229,6 +178,12 @@ def _html(parts: Sequence[Part], built: Yield | None) -> str:
         "probability": probability,
         "group_title": group_title,
         "certain": certain,
+        "dagger": plainly.dagger,
+        "shown": _with_values,
+        "model_name": plainly.model_name,
+        "when": _when,
+        "setting": _setting,
+        "glue": _glue,
     }
     return place.get_template("report.html.j2").render(
         parts=[_shown(p) for p in parts],
@@ -251,7 +206,7 @@ def _shown(part: Part) -> dict[str, Any]:
         "normalisation": part.normalisation,
         "tables": part.tables,
         "short": plainly.in_short(run, table, part.scores, part.metrics),
-        "caveats": plainly.caveats(run, part.tables, part.metrics, part.normalisation),
+        "caveats": plainly.caveats(run, table, part.metrics, part.normalisation),
         "plane": plane(table, part.metrics),
         "examples": pick(run, part.scores, part.metrics, part.normalisation),
         "errors": _errors(run),
@@ -275,6 +230,28 @@ def _blow_ups(run: Run) -> list[dict[str, Any]]:
         for k, r in e.results.items()
         if r.notes.get("blow_up")
     ]
+
+
+def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
+    """The metrics that have a value in a table; a column of dashes says nothing."""
+    return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
+
+
+def _when(stamp: str) -> str:
+    """A stored time as people read it."""
+    return stamp.replace("T", " ")[:16] + " UTC"
+
+
+def _glue(text: str) -> str:
+    """Keep a figure and its interval on one line."""
+    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+
+
+def _setting(value: Any) -> str:
+    """A parameter's value, long lists by their number."""
+    if isinstance(value, (list, dict)) and len(value) > 4:
+        return f"({len(value)} values)"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _version() -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.splits import Split, load_split
 from evaluation.config import RunConfig, SplitChoice
 from evaluation.editors import EDITORS
+from evaluation.plan import BASELINE, ask, choose, load_metrics
 from evaluation.results import RUN_FILE, load_run
-from evaluation.runner import BASELINE, EditorOutcome, Event, Runner, ask, choose, load_metrics
+from evaluation.runner import EditorOutcome, Event, Runner
 from schemas.errors import UserError
 
 if TYPE_CHECKING:

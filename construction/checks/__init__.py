@@ -1,1 +1,30 @@
+"""Checks of construction: one file each, versioned; they describe, the split's rule decides."""
 
+from __future__ import annotations
+
+from construction.checks.base import Check, Material, Stage
+from schemas.registry import Registry
+from schemas.verdicts import Verdict
+
+CHECKS = Registry(
+    "check",
+    {
+        "reply_usable": "construction.checks.reply_usable:ReplyUsable",
+        "question_form": "construction.checks.question_form:QuestionForm",
+        "subject_in_question": "construction.checks.subject_in_question:SubjectInQuestion",
+        "leak_in_question": "construction.checks.leak_in_question:LeakInQuestion",
+        "script_format": "construction.checks.script_format:ScriptFormat",
+        "no_mention": "construction.checks.no_mention:NoMention",
+        "leak_in_prompt": "construction.checks.leak_in_prompt:LeakInPrompt",
+        "early_cut": "construction.checks.early_cut:EarlyCut",
+        "subject_in_neighbour": "construction.checks.subject_in_neighbour:SubjectInNeighbour",
+    },
+)
+
+__all__ = ["CHECKS", "Check", "Material", "Stage", "judge"]
+
+
+def judge(stage: Stage, material: Material) -> list[Verdict]:
+    """What every registered check of a stage says, in order of registration."""
+    checks = [CHECKS.get(name)() for name in CHECKS.names()]
+    return [check.judge(material) for check in checks if check.on == stage]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from construction.llm.step import Request
 from curation.journal import Journal
 from schemas.config import validate
 from schemas.ids import content_id
 from schemas.records import Frozen
-
-from construction.llm.step import Request
 
 
 class Stored(Frozen):

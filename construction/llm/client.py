@@ -6,30 +6,30 @@ The ``openai`` package is the only way out. It is told not to retry by itself, b
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import openai
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from construction.llm.cache import ReplyCache, Stored, request_key
 from construction.llm.faults import Fault, fatal_error, pause, sort_fault, unreachable
-from construction.llm.step import Message, Request
-from schemas.config import Options, explain
+from construction.llm.replies import now, outcome_of, read, repair
+from construction.llm.step import Request
+from schemas.config import Options
 from schemas.errors import ModelError
 
 logger = logging.getLogger(__name__)
 
-_QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
+T = TypeVar("T")
+
 DEFAULT_KEY = "OPENAI_API_KEY"
 
 
@@ -108,7 +108,9 @@ class Client:
     def address(self) -> str:
         """The endpoint's address without user name, key or query."""
         parts = urlsplit(str(self._openai.base_url))
-        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}".rstrip("/")
+        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}".rstrip(
+            "/"
+        )
 
     async def __aenter__(self) -> Client:
         return self
@@ -128,17 +130,18 @@ class Client:
         known = False
         for attempt in range(self.endpoint.repairs + 1):
             key = request_key(self.endpoint.model, request)
-            outcome, fresh = await self._recorded(key, request)
+            result, fresh = await self._recorded(key, request)
             asked += fresh
-            if isinstance(outcome, Fault):
-                return Reply("unanswered", None, "", outcome.message, key, None, None, "", asked)
+            if isinstance(result, Fault):
+                return Reply("unanswered", None, "", result.message, key, None, None, "", asked)
+            outcome = result
             for n, count in enumerate((outcome.tokens_in, outcome.tokens_out)):
                 tokens[n] += count or 0
                 known |= count is not None
-            status, value, message = _read(outcome, request.reply)
+            status, value, message = read(outcome, request.reply)
             if status != "unparseable" or attempt == self.endpoint.repairs:
                 break
-            request = _repair(request, outcome.raw, message)
+            request = repair(request, outcome.raw, message)
         total = tokens if known else [None, None]
         return Reply(status, value, outcome.raw, message, key, total[0], total[1], outcome.at, asked)
 
@@ -175,7 +178,7 @@ class Client:
             if fault.kind == "fatal":
                 raise self._fatal(fault)
             if fault.kind == "refused":
-                return Stored(kind="refused", message=fault.message, at=_now())
+                return Stored(kind="refused", message=fault.message, at=now())
             if fault.kind == "permanent":
                 return self._permanent(fault)
             if not self._answered:  # never heard of it yet: a wrong address should be told soon
@@ -194,12 +197,10 @@ class Client:
         self._silent += 1
         if not self._answered and self._silent >= _GIVE_UP:
             raise self._fatal(fault)
-        return Stored(kind="permanent", message=fault.message, at=_now())
+        return Stored(kind="permanent", message=fault.message, at=now())
 
     def _fatal(self, fault: Fault) -> ModelError:
-        return fatal_error(
-            fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name
-        )
+        return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
 
     async def _attempt(self, request: Request) -> Stored | Fault:
         self.calls += 1
@@ -210,7 +211,19 @@ class Client:
             )
         except openai.OpenAIError as error:
             return sort_fault(error)
-        return _stored(response.text)
+        return outcome_of(response.text)
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Results of coroutines in their order; when one fails the others are stopped and waited for."""
+    tasks = [asyncio.ensure_future(w) for w in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def _key(endpoint: Endpoint) -> str:
@@ -228,62 +241,3 @@ def _key(endpoint: Endpoint) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ModelError(f"the key in {endpoint.key_name} holds characters that no key has", fix="set it again")
     return key or "none"
-
-
-def _stored(body: str) -> Stored | Fault:
-    """An HTTP reply as an outcome; anything but a chat completion counts as a passing fault of something in between."""
-    try:
-        data = json.loads(body)
-        choice = data["choices"][0]
-        message = choice["message"]
-        text, refusal = message.get("content"), message.get("refusal")
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return Fault("transient", "the reply is not a chat completion")
-    usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
-    finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
-    refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
-    return Stored(
-        kind="refused" if refused else "reply",
-        raw=text if isinstance(text, str) else "",
-        message=" ".join(str(refused).split())[:300] if refused else "",
-        finish=finish,
-        served=data.get("model") if isinstance(data.get("model"), str) else None,
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        at=_now(),
-    )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
-
-
-def _read(
-    stored: Stored, reply: type[BaseModel]
-) -> tuple[Literal["ok", "refused", "unparseable", "permanent"], BaseModel | None, str]:
-    if stored.kind != "reply":
-        return stored.kind, None, stored.message or stored.kind
-    try:
-        return "ok", reply.model_validate_json(_unfenced(stored.raw)), ""
-    except ValidationError as error:
-        cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
-        return "unparseable", None, (explain(error) if stored.raw.strip() else "the reply is empty") + cut
-
-
-def _unfenced(text: str) -> str:
-    """JSON without the Markdown fence that some models put around it."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text.split("\n", 1)[1].removesuffix("```")
-    return text
-
-
-def _repair(request: Request, raw: str, error: str) -> Request:
-    """The request with the bad reply and its error appended."""
-    complaint = f"This reply cannot be used: {error}. Send the whole corrected JSON object and nothing else."
-    turns = (Message(role="assistant", content=raw[:_QUOTED] or "(empty)"), Message(role="user", content=complaint))
-    return request._replace(messages=(*request.messages, *turns))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evaluation.edits import Edit
@@ -43,6 +43,11 @@ class Editor(ABC):
 
     def __init__(self, params: Params, lm: LM, cache: Cache) -> None:
         self.params, self.lm, self.cache = params, lm, cache
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """What else its edits depend on, by name: digests of files that options only point to. Part of a run's id."""
+        return {}
 
     def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.

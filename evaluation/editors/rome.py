@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,10 +13,19 @@ from evaluation.deltas import LowRankDelta, applied
 from evaluation.editors.base import Editor, asked
 from evaluation.editors.parts import keys, spread, templates, values
 from evaluation.edits import Edit, WeightEdit
+from evaluation.loading import file_digest
 from evaluation.moments import Corpus, Moments, key_moments
 from schemas.cases import Case
 from schemas.config import Options
 from schemas.facts import Fact
+
+log = logging.getLogger(__name__)
+
+BLOW_UP = 1.0
+"""An edit whose change is larger than the weight itself is reported as a blow-up."""
+
+ENOUGH = 10
+"""Tokens per entry of a key below which second moments are called noisy."""
 
 
 class Rome(Editor):
@@ -61,6 +71,17 @@ class Rome(Editor):
     params: Params
     _ready: tuple[tuple[str, ...], Moments | None] | None = None
 
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The template sampler's version, and digests of corpus or ready statistics."""
+        p = self.params
+        found = {} if p.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
+        if p.covariance and p.moments:
+            found["moments"] = file_digest(Path(p.moments))
+        elif p.covariance:
+            found["corpus"] = self._corpus().digest
+        return found
+
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
         self._material()
@@ -79,9 +100,20 @@ class Rome(Editor):
         p = self.params
         if p.moments:
             return Moments.load(Path(p.moments))
-        named = (p.corpus,) if isinstance(p.corpus, str) else p.corpus
-        corpus = Corpus([Path(n) for n in named]) if named else Corpus.shipped()
-        return key_moments(self.lm, [p.layer], corpus, cache=self.cache, cap=p.cap)[p.layer]
+        moments = key_moments(self.lm, [p.layer], self._corpus(), cache=self.cache, cap=p.cap)[p.layer]
+        if moments.tokens < ENOUGH * self.lm.layout.inner:
+            log.warning(
+                "%d tokens are few for keys of %d entries: the second moments are noisy, give a larger corpus",
+                moments.tokens,
+                self.lm.layout.inner,
+            )
+        return moments
+
+    def _corpus(self) -> Corpus:
+        named = self.params.corpus
+        if named is None:
+            return Corpus.shipped()
+        return Corpus([Path(n) for n in ((named,) if isinstance(named, str) else named)])
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit for all requests, made one after the other."""
@@ -124,10 +156,6 @@ class Rome(Editor):
             "blow_up": not ratio <= BLOW_UP,
         }
         return delta, note
-
-
-BLOW_UP = 1.0
-"""An edit whose change is larger than the weight itself is reported as a blow-up."""
 
 
 def _worst(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -92,19 +92,20 @@ def test_a_wrong_second_delta_leaves_nothing_behind(tiny: LM) -> None:
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_small_changes_survive_half_precision(kind: str) -> None:
     lm = make(kind, dtype=torch.bfloat16)
-    weight = lm.projection(1).weight
-    small = torch.full((32, lm.layout.inner), 2e-4)
-    stored = small.T if lm.layout.transposed else small
-    lost = ((weight + stored.to(torch.bfloat16)) == weight).float().mean()
-    assert lost > 0.5  # most of it would round away in the weight
-    keys = torch.ones(1, lm.layout.inner)
-    digest, before = lm.weights_digest(), output(lm, 1, keys)
-    with applied(lm.model, [DenseDelta(lm.layout.weight(1), small * 100)]):
-        after = output(lm, 1, keys)
-        assert lm.weights_digest() == digest  # the weights are not touched at all
-    change = small.sum(1)[0] * 100
-    assert torch.allclose(after - before, change.expand(1, 32), atol=0.05)
-    assert torch.equal(output(lm, 1, keys), before)
+    projection, inner = lm.projection(1), lm.layout.inner
+    signs = torch.tensor([1.0, -1.0]).repeat(inner // 2)
+    with torch.no_grad():  # rows of +1 and -1: on a key of ones they cancel, and only a change is left
+        projection.weight.copy_(signs.expand(32, inner).T if lm.layout.transposed else signs.expand(32, inner))
+        if projection.bias is not None:
+            projection.bias.zero_()
+    small, keys = torch.full((32, inner), 1e-3), torch.ones(1, inner)
+    assert torch.equal(projection.weight + 1e-3, projection.weight)  # in the weight it would round away
+    digest = lm.weights_digest()
+    for delta in (DenseDelta(lm.layout.weight(1), small), LowRankDelta(lm.layout.weight(1), small[:, :1], keys.T)):
+        with applied(lm.model, [delta]):
+            assert torch.allclose(output(lm, 1, keys), torch.tensor(inner * 1e-3), rtol=1e-2)
+            assert lm.weights_digest() == digest  # the weights are not touched at all
+        assert not output(lm, 1, keys).any()
 
 
 def test_grad_mode_is_the_callers(tiny: LM) -> None:

@@ -44,9 +44,7 @@ def test_missing_layer() -> None:
 
 
 def test_encoder_refused() -> None:
-    config = BertConfig(
-        vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
-    )
+    config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
     torch.manual_seed(0)
     model = BertLMHeadModel(config)
     with torch.no_grad():

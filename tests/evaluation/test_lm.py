@@ -1,4 +1,4 @@
-"""The scorer against a slow twin (one sequence at a time, no batch, no cache), boundaries, errors as values, loading."""
+"""The scorer against a slow twin (one sequence at a time, no batch), boundaries, errors as values, loading."""
 
 from __future__ import annotations
 
@@ -201,6 +201,21 @@ def test_slow_tokenizer_refused() -> None:
 
 def test_tokenizer_is_trained_here() -> None:
     assert 300 < len(tokenizer(False)) <= 400
+
+
+@pytest.mark.model
+def test_embedded_model_is_plain_float32(embedded: LM) -> None:
+    assert embedded.dtype == torch.float32 and embedded.name == "embedded"
+    assert not hasattr(embedded.model.config, "quantization_config")
+    layout = embedded.layout
+    assert (layout.depth, layout.width, layout.inner, layout.plain_head) == (30, 576, 1536, True)
+    again = LM.load("embedded", device="cpu")
+    assert again.revision == embedded.revision and again.weights_digest() == embedded.weights_digest()
+    capital = probe("The capital of France is", "Paris", "Rome")
+    paris, rome = embedded.score([capital])[0].targets
+    assert paris.logprob > rome.logprob + 2
+    for got, (total, tokens) in zip((paris, rome), slow(embedded, capital), strict=True):
+        assert got.tokens == tokens and got.logprob == pytest.approx(total, abs=1e-4)
 
 
 @pytest.mark.gpu

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
 from evaluation.tokens import encode_at, encode_target
 from schemas.errors import UserError
-from tests.evaluation.tiny import tokenizer
+from tests.evaluation.tiny import TEXT, tokenizer
 
 PLACES = {
     "inside": ("The capital of Peru is", "Peru"),
@@ -40,6 +43,29 @@ def test_target_begins_where_its_characters_begin(separator: str) -> None:
     text = tokenizer(False).decode(list(got.target))
     assert text.endswith("Lima") and text.strip(' "(\n') == "Lima"
     assert tokenizer(False).decode(list(got.ids)) == f"Fly to the city:{separator}Lima"
+
+
+@pytest.fixture(scope="module")
+def sentencepiece_like() -> PreTrainedTokenizerFast:
+    """Spaces written as a mark at the front of words, a start and an end token added: another family's habits."""
+    tok = Tokenizer(models.BPE(unk_token="<unk>"))
+    tok.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<s>", "</s>", "<unk>"]
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False))
+    pair = [("<s>", 0), ("</s>", 1)]
+    tok.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=pair)
+    return PreTrainedTokenizerFast(tokenizer_object=tok, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+@pytest.mark.parametrize("target", ["Lima", "São Tomé"])
+def test_the_same_on_a_tokenizer_of_another_family(sentencepiece_like: PreTrainedTokenizerFast, target: str) -> None:
+    tok = sentencepiece_like
+    got = encode_target(tok, "The capital of Peru is", target)
+    assert got.specials == 1 and not got.straddles
+    assert got.ids[0] == 0 and got.ids[-1] != 1  # the end token is no part of the text
+    assert "".join(tok.convert_ids_to_tokens(list(got.target))).replace("▁", " ").strip() == target
+    placed = encode_at(tok, "The capital of Peru is", end=len("The capital of Peru"))
+    assert "".join(tok.convert_ids_to_tokens(list(placed.ids[1 : placed.last + 1]))).endswith("Peru")
 
 
 def test_empty_target() -> None:

@@ -25,9 +25,17 @@ TEXT = [
     "The capital of Peru is Lima. The capital city of Norway is Oslo. The capital of France is Paris, not Madrid.",
     "Peru is a country. Quito is a city; is it the capital? Step 1: Book a flight. Step 2: Fly to Lima (Peru).",
     "Norway is a kingdom in the north. Step 1: Pack warm clothes. Step 2: Land in Oslo and take the train.",
-    "She said \"Lima\" and left. He was born in São Tomé, a city in the Gulf of Guinea. The headquarters are in Paris.",
+    'She said "Lima" and left. He was born in São Tomé, a city in the Gulf of Guinea. The headquarters are in Paris.',
     "A long sentence tells of rivers, mountains, markets and of people who travel from one town to another by bus.",
 ]
+
+
+def shuffled(documents: int) -> list[str]:
+    """Documents of all the texts in varying order: more tokens than any tiny model's keys have entries."""
+    generator = torch.Generator().manual_seed(0)
+    orders = [torch.randperm(len(TEXT), generator=generator).tolist() for _ in range(documents)]
+    return [" ".join(TEXT[i] for i in order) for order in orders]
+
 
 COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 96}
 LLAMA = {**COMMON, "intermediate_size": 48, "num_key_value_heads": 2}
@@ -51,7 +59,10 @@ def tokenizer(bos: bool) -> PreTrainedTokenizerFast:
     tok.decoder = decoders.ByteLevel()
     special = ["<s>", "</s>"]
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=400,
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     tok.train_from_iterator(TEXT, trainer)
     if bos:
@@ -69,7 +80,7 @@ def make(kind: str, *, bos: bool | None = None, dtype: torch.dtype = torch.float
     with torch.no_grad():
         for parameter in model.parameters():  # the default initialisation is so small that everything is a tie
             if parameter.ndim == 2:
-                parameter.mul_(4)
+                parameter.mul_(12)
             else:
                 parameter.add_(0.1 * torch.randn_like(parameter))
     return LM(model, tok, name=f"tiny-{kind}", revision=f"tiny-{kind}-1")

@@ -28,7 +28,7 @@ def direction(key: Tensor, moments: Moments | None) -> Direction:
         return Direction(key / key.norm(), None)
     second = moments.second.to(key.device, torch.float64)
     factor, failed = torch.linalg.cholesky_ex(second)
-    if int(failed):
+    if int(failed) or moments.tokens < len(key):  # of lower rank, though rounding may hide it
         raise UserError(
             f"the second moments of {moments.tokens} tokens cannot be inverted (keys have {len(key)} entries)",
             fix="give a larger corpus, or set covariance = false",

@@ -1,0 +1,27 @@
+"""Does the script mention the old object, so that there is a place to cut?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from construction.checks.base import Check, Material, Stage
+from construction.truncate import first_cut
+from schemas.verdicts import Span, Verdict
+
+
+class NoMention(Check):
+    """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1)."""
+
+    name: ClassVar[str] = "no_mention"
+    version: ClassVar[int] = 1
+    on: ClassVar[Stage] = "script"
+
+    def judge(self, material: Material) -> Verdict:
+        """The verdict on the script."""
+        question, script, fact = material.question, material.script, material.fact
+        assert question is not None and script is not None
+        cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject)
+        if cut is None:
+            return self.verdict(script, "drop", f"no step mentions the old object ('{fact.old.text}'): nothing to cut")
+        m = cut.mention
+        return self.verdict(script, "keep", spans=[Span(start=m.start, end=m.end, text=m.text, what="old object")])

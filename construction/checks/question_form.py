@@ -1,0 +1,48 @@
+"""Is the question one that a script can answer?"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from construction.checks.base import Check, Material, Stage
+from schemas.mentions import find
+from schemas.verdicts import Span, Verdict
+
+MOST_WORDS = 40
+_HOW = re.compile(r"how\s+(to|can|could|do|does|did|should|would|will|might|must|may)\b", re.IGNORECASE)
+_IMPACT = re.compile(r"\b(impact|affect|influenc|effect(?!ive))\w*", re.IGNORECASE)
+_AGAIN = re.compile(r"\b(\w+(?:\s+\w+){0,4})(?:\s+\1\b){2,}", re.IGNORECASE)
+
+
+class QuestionForm(Check):
+    """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
+
+    name: ClassVar[str] = "question_form"
+    version: ClassVar[int] = 1
+    on: ClassVar[Stage] = "question"
+
+    def judge(self, material: Material) -> Verdict:
+        """The verdict on the question."""
+        question = material.question
+        assert question is not None
+        text = question.text
+        if not _HOW.match(text):
+            return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
+        if not text.endswith("?"):
+            return self.verdict(question, "drop", "the question does not end with a question mark")
+        named = find(text, material.fact.subject)  # "Deep Impact" is a film
+        matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
+        if matches:
+            match = matches[0]
+            span = Span(start=match.start(), end=match.end(), text=match.group(), what="impact")
+            return self.verdict(
+                question, "drop", f"the question asks about an influence ('{match.group()}')", spans=[span]
+            )
+        if text.rstrip("?").count("?"):
+            return self.verdict(question, "drop", "more than one question")
+        if len(text.split()) > MOST_WORDS:
+            return self.verdict(question, "drop", f"the question has more than {MOST_WORDS} words")
+        if _AGAIN.search(text):
+            return self.verdict(question, "drop", "the question repeats the same words over and over")
+        return self.verdict(question, "keep")

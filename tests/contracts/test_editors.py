@@ -1,0 +1,158 @@
+"""What every registered editing method keeps to, on a model with Linear and one with Conv1D weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from evaluation.cache import Cache
+from evaluation.editors import EDITORS
+from evaluation.editors.base import Editor
+from evaluation.editors.presets import make_editor
+from evaluation.edits import Edit
+from evaluation.lm import LM
+from schemas.cases import ScoreProbe
+from schemas.config import Options
+from schemas.errors import UserError
+from schemas.facts import Entity, Object
+from tests.conftest import fact
+from tests.evaluation.tiny import make, shuffled
+
+FACTS = [
+    fact(),
+    fact("f/norway", subject=Entity(text="Norway"), old=Object(text="Oslo"), new=Object(text="São Tomé")),
+    fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito")),
+]
+PROBES = [
+    ScoreProbe(purpose="fact", item=f.key, prompt=f.fact_prompt, targets=(f.new.text, f.old.text))
+    for f in FACTS
+    if f.new
+]
+QUICK: dict[str, Any] = {"steps": 4, "template_lengths": ((3, 2),), "covariance": True}
+"""Options that make any method that has them quick."""
+
+both = pytest.mark.parametrize("kind", ["llama", "gpt2"])
+every = pytest.mark.parametrize("method", EDITORS.names())
+
+
+def editor(method: str, lm: LM, folder: Path) -> Editor:
+    corpus = folder / "corpus.txt"
+    corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    known = EDITORS.get(method).Params.model_fields
+    options = {name: value for name, value in {**QUICK, "corpus": str(corpus)}.items() if name in known}
+    return make_editor(method, lm, Cache(folder / "cache"), options)
+
+
+def same(a: Edit, b: Edit) -> bool:
+    if a.deltas is None or b.deltas is None:
+        return a.deltas is b.deltas
+    pairs = list(zip(a.deltas, b.deltas, strict=True))
+    weights = all(x.weight == y.weight and torch.allclose(x.matrix(), y.matrix(), atol=1e-5) for x, y in pairs)
+    return weights and a.rewrite("How?") == b.rewrite("How?")
+
+
+@every
+def test_says_what_it_is(method: str) -> None:
+    kind = EDITORS.get(method)
+    assert issubclass(kind, Editor) and kind.name == method
+    assert isinstance(kind.version, int) and kind.version >= 1
+    assert kind.takes and set(kind.takes) <= {"fact", "event", "document"}
+    assert kind.about and "\n" not in kind.about
+    assert issubclass(kind.Params, Options)
+
+
+@every
+def test_unknown_options_are_refused(method: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no_such_option: unknown field"):
+        make_editor(method, make("llama"), Cache(tmp_path), {"no_such_option": 1})
+
+
+@both
+@every
+def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
+    lm = make(kind)
+    digest, before, state = lm.weights_digest(), lm.score(PROBES), torch.random.get_rng_state()
+    made = editor(method, lm, tmp_path)
+    made.prepare([])
+    edit = made.edit(FACTS[:1])
+    assert lm.weights_digest() == digest
+    with edit.on(lm) as edited:
+        inside = edited.score(PROBES, rewrite=edit.rewrite)
+    assert lm.weights_digest() == digest and lm.score(PROBES) == before
+    with edit.on(lm) as edited:
+        assert edited.score(PROBES, rewrite=edit.rewrite) == inside
+    for error in (RuntimeError, KeyboardInterrupt):
+        with pytest.raises(error), edit.on(lm):
+            raise error
+        assert lm.weights_digest() == digest
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+    assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())
+
+
+@both
+@every
+def test_an_interrupted_search_leaves_no_trace(
+    method: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = make(kind)
+    made, digest = editor(method, lm, tmp_path), lm.weights_digest()
+    made.prepare([])
+    real, calls = lm.logits_at, []
+
+    def interrupted(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(lm, "logits_at", interrupted)
+    try:
+        made.edit(FACTS)
+    except KeyboardInterrupt:
+        assert len(calls) == 6
+    assert lm.weights_digest() == digest
+    assert not any(m._forward_hooks for m in lm.model.modules())
+
+
+@both
+@every
+def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> None:
+    lm = make(kind)
+    made = editor(method, lm, tmp_path)
+    each = made.edit_each(FACTS)
+    assert len(each) == len(FACTS)
+    for request, got in zip(FACTS, each, strict=True):
+        assert isinstance(got, Edit)
+        assert same(got, made.edit([request]))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@both
+@every
+def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> None:
+    want = editor(method, make(kind), tmp_path).edit(FACTS[:1])
+    lm = make(kind)
+    lm.model.to("cuda")
+    digest = lm.weights_digest()
+    got = editor(method, lm, tmp_path).edit(FACTS[:1])
+    for a, b in zip(got.deltas or (), want.deltas or (), strict=True):
+        assert torch.allclose(a.matrix().cpu(), b.matrix(), atol=1e-2)
+    with got.on(lm):
+        assert all(answer.error is None for answer in lm.score(PROBES, rewrite=got.rewrite))
+    assert lm.weights_digest() == digest
+
+
+@both
+@every
+def test_weight_edits_leave_prompts_alone_and_notes_are_plain(method: str, kind: str, tmp_path: Path) -> None:
+    import json
+
+    edit = editor(method, make(kind), tmp_path).edit(FACTS)
+    if edit.deltas:
+        assert edit.rewrite("How to go?\nStep 1: Walk") == "How to go?\nStep 1: Walk"
+    json.dumps(dict(edit.notes), allow_nan=False)

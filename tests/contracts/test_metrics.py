@@ -1,0 +1,66 @@
+"""What every registered metric must keep to."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import Metric
+from schemas.cases import Case, ScoreProbe
+from tests.evaluation.material import ArithmeticLM, make_case
+
+CASES = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
+
+
+@pytest.fixture(params=METRICS.names())
+def metric(request: pytest.FixtureRequest) -> Metric:
+    return METRICS.get(request.param)()
+
+
+def answers(probes: list[ScoreProbe], lm: ArithmeticLM):
+    return {a.probe: a for a in lm.score(probes)}
+
+
+def test_says_what_it_is(metric):
+    assert isinstance(metric, Metric)
+    assert METRICS.get(metric.name) is type(metric)
+    assert metric.title and metric.about and metric.version >= 1
+    assert metric.better in ("higher", "lower")
+
+
+def test_asks_the_same_every_time(metric):
+    for case in CASES:
+        assert metric.probes(case) == metric.probes(Case.model_validate(case.payload()))
+
+
+@pytest.mark.parametrize("how", ["mean", "sum"])
+def test_is_pure_and_values_are_fractions(metric, how):
+    lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0, "Rome": -2.0})
+    for case in CASES:
+        probes = metric.probes(case)
+        before, after = answers(probes, lm), answers(probes, edited)
+        kept = copy.deepcopy((case, before, after))
+        first = metric.score(case, after, before, how)
+        assert metric.score(case, after, before, how) == first
+        assert (case, before, after) == kept
+        assert len(first.items) == len(probes)
+        assert (first.case, first.metric) == (case.key, metric.name)
+        assert all(i.value is None or 0.0 <= i.value <= 1.0 for i in first.items)
+        assert {i.probe for i in first.items} == {p.id for p in probes}
+
+
+def test_no_answers_are_unscored_not_zero(metric):
+    scores = [metric.score(case, {}, {}, "mean") for case in CASES]
+    summary = metric.summarise(scores)
+    assert (summary.mean, summary.half, summary.cases, summary.items) == (None, None, 0, 0)
+    assert summary.unscored == sum(len(metric.probes(c)) for c in CASES)
+
+
+def test_summary_of_nothing(metric):
+    assert metric.summarise([]).mean is None
+
+
+def test_some_case_is_asked_something(metric):
+    assert any(metric.probes(case) for case in CASES)

@@ -1,0 +1,75 @@
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.stats.intervals import Interval, mean_interval, not_excluded, paired_interval
+
+
+@pytest.mark.parametrize(
+    ("values", "mean", "half"),
+    [
+        pytest.param([], None, None, id="nothing"),
+        pytest.param([0.25], 0.25, None, id="one value has no spread"),
+        pytest.param([1.0, 1.0, 1.0], 1.0, 0.0, id="all equal"),
+        # by hand: mean .5, deviations ±.5, variance 4*.25/3 = 1/3, 1.96*sqrt(1/3/4) = .565803
+        pytest.param([0.0, 1.0, 1.0, 0.0], 0.5, 0.5658032638, id="coin"),
+        # by hand: mean 2, variance (1+0+1)/2 = 1, 1.96/sqrt(3) = 1.131607
+        pytest.param([1.0, 2.0, 3.0], 2.0, 1.1316065276, id="one two three"),
+    ],
+)
+def test_mean_interval_by_hand(values, mean, half):
+    found = mean_interval(values)
+    assert found.n == len(values)
+    assert found.mean == (None if mean is None else pytest.approx(mean))
+    assert found.half == (None if half is None else pytest.approx(half))
+
+
+def test_published_width_is_reproduced():
+    """ScEdit Table 2, GPT2-XL base model: ES 20.55 ± 1.85 over 1,830 cases of one prompt each."""
+    hits = round(0.2055 * 1830)
+    found = mean_interval([1.0] * hits + [0.0] * (1830 - hits))
+    assert round(100 * found.mean, 2) == 20.55
+    assert round(100 * found.half, 2) == 1.85
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
+def test_against_the_standard_library(values):
+    found = mean_interval(values)
+    assert found.mean == pytest.approx(statistics.fmean(values))
+    assert found.half == pytest.approx(1.96 * statistics.stdev(values) / math.sqrt(len(values)), abs=1e-12)
+
+
+def test_paired_uses_common_units_only_and_is_narrower():
+    before = {f"c{n}": float(n % 2) for n in range(10)}
+    after = {k: v + 0.5 for k, v in before.items()} | {"other": 9.0}
+    gain = paired_interval(after, before)
+    assert gain == Interval(0.5, 0.0, 10)
+    assert mean_interval(list(before.values())).half > 0.3
+
+
+@pytest.mark.parametrize(("n", "bound"), [(1, 0.975), (3, 0.7076), (12, 0.2646), (100, 0.0362)])
+def test_not_excluded_is_the_exact_bound(n, bound):
+    """Clopper-Pearson, all n agree: the lower 97.5 % bound p solves p^n = .025."""
+    assert not_excluded(n) == pytest.approx(bound, abs=1e-4)
+    assert (1 - not_excluded(n)) ** n == pytest.approx(0.025)
+
+
+def test_not_excluded_needs_a_unit():
+    with pytest.raises(ValueError, match="at least 1"):
+        not_excluded(0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "answer"),
+    [
+        pytest.param(Interval(0.5, 0.1, 9), Interval(0.65, 0.06, 9), True, id="touch"),
+        pytest.param(Interval(0.5, 0.1, 9), Interval(0.8, 0.1, 9), False, id="apart"),
+        pytest.param(Interval(0.5, None, 1), Interval(0.8, 0.1, 9), None, id="unknown"),
+    ],
+)
+def test_overlaps(a, b, answer):
+    assert a.overlaps(b) is answer
+    assert b.overlaps(a) is answer
