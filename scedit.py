@@ -11,8 +11,12 @@ from schemas.errors import UserError
 from schemas.registry import suggest
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("evaluation.demo:demo", "The whole road in some minutes: construct, curate, run, report."),
+    "demo": ("scedit:demo", "The whole road in some minutes: construct, curate, run, report."),
     "construct": ("construction.commands:construct", "Write script questions, scripts and prompts for facts."),
+    "adopt": (
+        "construction.commands:adopt",
+        "Take questions and scripts written by hand through the same cut and checks.",
+    ),
     "prompts": ("construction.commands:prompts", "List the prompts for language models, or render one for a fact."),
     "import": ("curation.commands:import_", "Bring facts into a store."),
     "show": ("curation.commands:show", "Show one item with its lineage and verdicts."),
@@ -61,6 +65,77 @@ def cli(verbose: int) -> None:
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+
+
+DEMO_FACTS = (
+    "facts/cf/P36/italy",
+    "facts/cf/P36/japan",
+    "facts/cf/P37/brazil",
+    "facts/cf/P103/leo-tolstoy",
+    "facts/cf/P17/colosseum",
+    "facts/cf/P17/mount-fuji",
+)
+DEMO_RUN = """# The demo's run. Change it and go on: scedit run {out}/run.toml
+model = "embedded"            # SmolLM2-135M-Instruct; or a folder, or a hub name
+editors = ["none", "prompt", "ft", "rome"]
+split = {{ store = "{out}/store.duckdb", name = "mini" }}
+limit = {{ counterfactual = 9, temporal = 3 }}
+out = "{out}/run"
+"""
+
+
+@click.command(epilog="Example: scedit demo --out demo")
+@click.option("--out", default="demo", show_default=True, help="Folder for everything that the demo makes.")
+def demo(out: str) -> None:
+    """Walk the whole road with the embedded model: construct, curate, run, report.
+
+    Each step is a command that you can run yourself; it is shown before it runs. Interrupted, the demo goes on where it
+    stopped. No key, GPU or network is needed. The numbers show the machinery, not how methods rank on large models.
+    """
+    from pathlib import Path
+
+    from curation.loaders import load
+
+    folder, store = Path(out), f"{out}/store.duckdb"
+    folder.mkdir(parents=True, exist_ok=True)
+    table = load("shipped").facts
+    chosen = [f for f in table if f.key in DEMO_FACTS]
+    groups = {(f.relation.id, f.old.text) for f in chosen}
+    chosen += [
+        f for f in table if (f.relation.id, f.old.text) in groups and f not in chosen
+    ]  # neighbours are drawn here
+    (folder / "facts.jsonl").write_text("".join(f.model_dump_json() + "\n" for f in chosen), encoding="utf-8")
+    if not (folder / "run.toml").exists():
+        (folder / "run.toml").write_text(DEMO_RUN.format(out=out), encoding="utf-8")
+    click.secho("1  Construct: the embedded model writes script questions and scripts for 6 facts", bold=True)
+    _step("construct", f"{out}/facts.jsonl", "--store", store, "--model", "embedded", "--limit", "6")
+    click.secho("2  Curate: freeze what was kept, add the hand-written split mini", bold=True)
+    try:
+        _step("split", "freeze", "constructed", "--store", store, "--out", f"{out}/split.jsonl")
+    except UserError as error:
+        click.echo(f"   Nothing to freeze: {error}")
+    _step("split", "add", "mini", "--store", store)
+    click.secho("3  Run: edit SmolLM2-135M with four methods, score 12 cases of mini", bold=True)
+    _step("run", f"{out}/run.toml")
+    click.secho("4  Report", bold=True)
+    _step("report", f"{out}/run", "--store", store, "--out", out)
+    click.echo(DEMO_END.format(out=out))
+
+
+DEMO_END = """
+Done. Open {out}/report.html: the table, its intervals, the example cases side by side, what was rejected and why.
+  store    {out}/store.duckdb    scedit stats --store {out}/store.duckdb
+  split    {out}/split.jsonl     one whole case a line, with a digest
+  journals {out}/run/            one line a finished case; the same command goes on from there
+Next: more cases (take 'limit' out of {out}/run.toml, then scedit run {out}/run.toml), your own facts
+(scedit construct --help), another model (--set model=...)."""
+
+
+def _step(*args: str) -> None:
+    """Show a command line, then run it."""
+    click.secho("$ scedit " + " ".join(args), fg="cyan")
+    cli.main(args=list(args), standalone_mode=False)
+    click.echo()
 
 
 def main() -> None:

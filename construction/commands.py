@@ -31,16 +31,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
     type=click.IntRange(1, 20),
     default=1,
     show_default=True,
-    help="Questions a neighbour fact.",
+    help="Questions each.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Edit only the first N facts; neighbours come from them all.")
-@click.option(
-    "--concurrency", type=click.IntRange(1, 512), help="Calls in flight at once (8; 1 for the embedded model)."
-)
+@click.option("--limit", type=click.IntRange(min=1), help="Edit only the first N facts; neighbours from all.")
+@click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; embedded: 1).")
 @click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
-@click.option(
-    "--retry-failed", is_flag=True, help="Ask again where the model refused or the endpoint said no for good."
-)
+@click.option("--retry-failed", is_flag=True, help="Ask again what was refused or failed for good.")
 @click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
 @click.option("--dry-run", is_flag=True, help="Only count the calls and their rough tokens.")
 @_JSON
@@ -66,8 +62,8 @@ def construct(
 ) -> None:
     r"""Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
 
-    Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same command is
-    given again, and no reply is paid for twice. The key is read from the environment and written nowhere.
+    Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same
+    command is given again, and no reply is paid for twice. The key is read from the environment and written nowhere.
 
     \b
     Examples:
@@ -90,6 +86,7 @@ def construct(
         questions=questions,
         neighbours=neighbours,
         neighbour_questions=neighbour_questions,
+        batch=2 if embedded else 20,
     )
     edits = [f for f in table if f.new is not None][:limit]
     if not edits:
@@ -140,7 +137,7 @@ def _table(y: Yield, store: Path) -> str:
         f"  kept        {y.kept:6d}  {share[0]}",
         f"  unsure      {y.unsure:6d}  {share[1]}  for people to decide",
         f"  rejected    {y.rejected:6d}  {share[2]}  (the paper filtered {PAPER_FILTERED} %)",
-        f"  cut early   {y.early:6d}  {y.early_percent:5.1f} %  of prompts are cut in step 1 (the paper: {PAPER_EARLY} %)",
+        f"  cut early   {y.early:6d}  {y.early_percent:5.1f} %  of prompts, in step 1 (the paper: {PAPER_EARLY} %)",
     ]
     if y.links:
         lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits")
@@ -152,7 +149,7 @@ def _table(y: Yield, store: Path) -> str:
     if y.quality:
         lines += [
             "",
-            f"This text is of {y.quality} quality: the model is small and shows that the road works, no more.",
+            f"This text is of {y.quality} quality: a small model shows that the road works, no more.",
         ]
     lines += ["", f"Stored in {store}. Next: scedit stats --store {store}"]
     return "\n".join(lines)

@@ -31,8 +31,8 @@ class Estimate(Frozen):
         more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 else ""
         return (
             f"{self.facts} facts to edit and {self.neighbour_facts} neighbour facts: {calls} calls "
-            f"({self.question_calls} for questions, {self.script_calls} for scripts){more}; about {self.tokens_in:,} tokens "
-            f"in and {self.tokens_out:,} out. Replies already on record are not asked for again."
+            f"({self.question_calls} for questions, {self.script_calls} for scripts){more}; about {self.tokens_in:,} "
+            f"tokens in and {self.tokens_out:,} out. Replies already on record are not asked for again."
         )
 
 
@@ -44,9 +44,7 @@ def estimate(work: Work, plan: Plan) -> Estimate:
     for facts, count, edited in ((work.edits, plan.questions, True), (work.others, plan.neighbour_questions, False)):
         for fact in facts:
             calls = questions.calls(fact, count=count, edited=edited)
-            usual = ScriptQuestion(
-                key="q", fact=fact.key, text=f"How can a visitor plan a day with {fact.subject.text}?"
-            )
+            usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
             script = sum(len(m.content) for m in scripts.prompt(ScriptAsk(question=usual, old=fact.old)))
             counts["question_calls"] += len(calls)
             counts["script_calls"] += count

@@ -1,8 +1,8 @@
 """Construction from end to end: facts, questions, scripts, prompts, neighbours, checks, all into the store.
 
-Replies come through the journal and everything else is a pure function of facts and replies. So a run that was killed is
-started again from the top: it walks through what is on record without asking, and puts the same records, which the store
-takes once.
+Replies come through the journal and everything else is a pure function of facts and replies. So a run that was killed
+is started again from the top: it walks through what is on record without asking, and puts the same records, which the
+store takes once.
 """
 
 from __future__ import annotations

@@ -36,10 +36,10 @@ class QuestionAsk:
 
 
 def tidy(text: str) -> str:
-    """One line of printable text: control characters are gone, white space is single.
+    r"""One line of printable text: control characters are gone, white space is single.
 
     Example:
-        >>> tidy(" How to\\n go?\\x00 ")
+        >>> tidy(" How to\n go?\x00 ")
         'How to go?'
     """
     kept = "".join(

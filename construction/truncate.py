@@ -36,8 +36,8 @@ def apart(mentions: tuple[Mention, ...], inside: tuple[Mention, ...]) -> tuple[M
 def first_cut(question: str, steps: tuple[str, ...], *, old: Entity, subject: Entity | None = None) -> Cut | None:
     r"""Cut before the first mention of the old object in a step; None where no step mentions it.
 
-    Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut there,
-    the model would be asked to finish the subject.
+    Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
+    there, the model would be asked to finish the subject.
 
     Example:
         >>> from schemas.facts import Object

@@ -27,14 +27,14 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines i
 def import_(
     facts: str, store_path: Path, format_name: str | None, skip_bad: bool, limit: int | None, as_json: bool
 ) -> None:
-    r"""Bring FACTS (a file, or 'shipped') into a store, which is made if need be.
+    """Bring FACTS (a file, or 'shipped') into a store, which is made if need be.
 
     \b
     Formats: JSONL ({"subject", "relation", "prompt" with one {}, "old", "new"} a line), CSV with these columns,
     and CounterFact in its original, grouped and flat shapes.
 
     Example: scedit import shipped --store my.duckdb
-    """
+    """  # noqa: D301 - click wants the character
     from curation.load_facts import keep_facts
     from curation.loaders import load
 
@@ -217,7 +217,8 @@ def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
 
     with Store.open(store_path) as store:
         made = store.split(name)
-    click.echo(f"{path}: {write(made, path, format_name)} cases of {made.name}@{made.version} as {format_name}")
+    written = write(made, path, format_name)
+    click.echo(f"{path}: {written} cases of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}")
 
 
 def _tell(made: Split, *, as_json: bool) -> None:

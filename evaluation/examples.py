@@ -143,13 +143,13 @@ def probability(value: float | None) -> str:
     """A probability with the digits that matter.
 
     Example:
-        >>> probability(0.51234), probability(0.00012), probability(0.0), probability(None)
-        ('0.512', '1.2·10⁻⁴', '0', '–')
+        >>> probability(0.51234), probability(0.010349), probability(0.00012), probability(0.0), probability(None)
+        ('0.512', '0.0103', '1.2·10⁻⁴', '0', '–')
     """
     if value is None:
         return "–"
     if value >= 0.001:
-        return f"{value:.3f}"
+        return f"{value:.3f}" if value >= 0.1 else f"{value:.4f}"
     if value == 0.0:
         return "0"
     digits, _, power = f"{value:.1e}".partition("e")

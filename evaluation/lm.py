@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from evaluation import loading, scoring
 from evaluation.hooks import stopping_after
 from evaluation.layouts import Layout, discover
+from evaluation.prefix import Prefix
 from evaluation.tokens import Encoded, encode_target
 from schemas.cases import Answer, ScoreProbe
 from schemas.errors import ModelError
@@ -119,7 +120,9 @@ class LM:
         mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device)
         return ids, mask
 
-    def logits_at(self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int]) -> Tensor:
+    def logits_at(
+        self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int], *, after: Prefix | None = None
+    ) -> Tensor:
         """Logits after the given places, float32 [places, vocabulary]; the head runs on these places only.
 
         Args:
@@ -127,11 +130,15 @@ class LM:
             mask: Attention mask of the same shape.
             rows: Row of each wanted place.
             places: Position in that row.
+            after: Beginnings that the rows continue; ids, mask and places then count from their ends.
         """
+        more = {"attention_mask": mask, "use_cache": False}
+        if after is not None:
+            more = after.arguments(mask, limit=self.limit)
         if not self.layout.plain_head:
-            logits: Tensor = self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+            logits: Tensor = self.model(input_ids=ids, **more).logits
             return logits[rows, places].float()
-        out = self.module(self.layout.base)(input_ids=ids, attention_mask=mask, use_cache=False)
+        out = self.module(self.layout.base)(input_ids=ids, **more)
         picked: Tensor = self.module(self.layout.head)(out.last_hidden_state[rows, places])
         return picked.float()
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from evaluation.prefix import can_share
 from evaluation.tokens import Encoded, common_prefix, encode_target
 from schemas.cases import Answer, ScoreProbe, TargetScore
 
@@ -139,13 +140,8 @@ def _encode(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[En
 
 
 def _rows(lm: LM, groups: list[list[_Target]]) -> list[_Row]:
-    """One row a group where its targets can share their beginning, else one row a target.
-
-    A cache with a sliding window drops what padding pushes out of it, so nothing is shared near the window's length.
-    """
-    longest = max((len(t.ids) for targets in groups for t in targets), default=0)
-    window = getattr(lm.model.config.get_text_config(), "sliding_window", None)
-    sharing = lm.layout.positions and (not window or 2 * longest <= window)
+    """One row a group where its targets can share their beginning, else one row a target."""
+    sharing = can_share(lm, max((len(t.ids) for targets in groups for t in targets), default=0))
     rows: list[_Row] = []
     for targets in groups:
         shared = min(common_prefix([t.ids for t in targets]), min(len(t.ids) for t in targets) - 1)

@@ -9,7 +9,7 @@ from schemas.verdicts import Verdict
 
 
 class EarlyCut(Check):
-    """A cut in step 1 is for people to judge: too little leads up to the object (6.75 % in the paper, filtered by hand)."""
+    """A cut in step 1 is for people to judge: too little leads up to the object (6.75 % in the paper)."""
 
     name: ClassVar[str] = "early_cut"
     version: ClassVar[int] = 1

@@ -11,8 +11,8 @@ from schemas.verdicts import Span, Verdict
 class LeakInQuestion(Check):
     """Drop a question that names the old or the new object, or an alias of one (Figure 6: "should not leak").
 
-    An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any question;
-    such questions are ``unsure``.
+    An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any
+    question; such questions are ``unsure``.
     """
 
     name: ClassVar[str] = "leak_in_question"

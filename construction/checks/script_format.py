@@ -31,8 +31,8 @@ def complaint(steps: tuple[str, ...]) -> str | None:
 class ScriptFormat(Check):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
-    Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a ``keep``
-    stands on the script.
+    Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a
+    ``keep`` stands on the script.
     """
 
     name: ClassVar[str] = "script_format"

@@ -13,8 +13,8 @@ from schemas.verdicts import Verdict
 class SubjectInNeighbour(Check):
     """Drop a neighbour prompt, for one edit, that names the edited subject or the edit's new object.
 
-    The verdict stands on the link between the two facts, with the prompt as related item: the same prompt may serve another
-    edit well.
+    The verdict stands on the link between the two facts, with the prompt as related item: the same prompt may serve
+    another edit well.
     """
 
     name: ClassVar[str] = "subject_in_neighbour"

@@ -27,6 +27,7 @@ from schemas.errors import ModelError
 
 logger = logging.getLogger(__name__)
 
+_NO_KEY = "none"  # the openai package insists on one
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
 T = TypeVar("T")
 
@@ -123,8 +124,8 @@ class Client:
     async def ask(self, request: Request) -> Reply:
         """The reply to a request: from the journal if it is there, else from the endpoint.
 
-        A reply that does not fit its type is sent back with the error, ``repairs`` times. Every round is a call of its own
-        with a journal key of its own, so a resumed run walks the same rounds without asking.
+        A reply that does not fit its type is sent back with the error, ``repairs`` times. Every round is a call of its
+        own with a journal key of its own, so a resumed run walks the same rounds without asking.
         """
         asked, tokens = 0, [0, 0]
         known = False
@@ -202,6 +203,11 @@ class Client:
     def _fatal(self, fault: Fault) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
 
+    def _masked(self, text: str) -> str:
+        """A message without the key, which some endpoints quote back."""
+        key = self._openai.api_key
+        return text.replace(key, "***") if key != _NO_KEY else text
+
     async def _attempt(self, request: Request) -> Stored | Fault:
         self.calls += 1
         messages: Any = [m.model_dump() for m in request.messages]
@@ -210,7 +216,8 @@ class Client:
                 model=self.endpoint.model, messages=messages, response_format=request.reply, **request.parameters
             )
         except openai.OpenAIError as error:
-            return sort_fault(error)
+            fault = sort_fault(error)
+            return fault._replace(message=self._masked(fault.message))
         return outcome_of(response.text)
 
 
@@ -240,4 +247,4 @@ def _key(endpoint: Endpoint) -> str:
         )
     if not (key.isascii() and key.isprintable()):
         raise ModelError(f"the key in {endpoint.key_name} holds characters that no key has", fix="set it again")
-    return key or "none"
+    return key or _NO_KEY

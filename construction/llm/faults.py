@@ -10,7 +10,7 @@ import openai
 from schemas.errors import ModelError
 
 Kind = Literal["transient", "permanent", "refused", "unparseable", "fatal"]
-"""``transient``: ask again; ``permanent``: this request never works; ``fatal``: no request works until a person acts."""
+"""``transient``: ask again; ``permanent``: this one never works; ``fatal``: none works until a person acts."""
 
 LONGEST_WAIT = 60.0
 

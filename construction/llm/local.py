@@ -33,7 +33,7 @@ def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_S
 
     Args:
         gguf: The model.
-        threads: Processor threads; never more than the machine has.
+        threads: Processor threads at most; fewer on a busy machine, see ``spare_threads``.
         slots: Calls served at once.
         wait: Seconds until a server that is not ready counts as failed.
 
@@ -46,7 +46,7 @@ def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_S
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingPackage("xllamacpp", extra="local")
-    threads = max(1, min(threads, os.cpu_count() or 1))
+    threads = spare_threads(threads)
     command = [sys.executable, "-m", "construction.llm.local_server", str(gguf), str(threads), str(slots)]
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
@@ -56,6 +56,16 @@ def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_S
             yield f"{address}/v1"
         finally:
             _stop(child)
+
+
+def spare_threads(most: int) -> int:
+    """Threads that the machine has to spare, from 1 to ``most``.
+
+    The library's threads wait for each other in busy loops: two of them on two busy cores answered some fifty times
+    slower than one. The text does not depend on their number.
+    """
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, min(most, round((os.cpu_count() or 1) - busy)))
 
 
 def _ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:

@@ -1,7 +1,7 @@
 """The embedded model's server process: ``python -m construction.llm.local_server FILE THREADS SLOTS``.
 
-It prints its address as one JSON line and then waits. The parent holds the other end of its standard input: when the parent
-ends, however it ends, the input closes and this process goes too, so no server is ever left behind.
+It prints its address as one JSON line and then waits. The parent holds the other end of its standard input: when the
+parent ends, however it ends, the input closes and this process goes too, so no server is ever left behind.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ def _count(value: object) -> int | None:
 def read(
     stored: Stored, reply: type[BaseModel]
 ) -> tuple[Literal["ok", "refused", "unparseable", "permanent"], BaseModel | None, str]:
+    """What an outcome means for its type: status, value, and why there is none."""
     if stored.kind != "reply":
         return stored.kind, None, stored.message or stored.kind
     try:
@@ -72,4 +73,5 @@ def repair(request: Request, raw: str, error: str) -> Request:
 
 
 def now() -> str:
+    """UTC time to the second, ISO format."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,8 +1,8 @@
 """Prompt files: the wording of every model call, one TOML file a prompt, each with a name and a version.
 
-A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model: ``paper`` for capable models, ``embedded``
-for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled once, in one pass, so
-braces inside a fact stay as they are.
+A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model: ``paper`` for capable models,
+``embedded`` for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled
+once, in one pass, so braces inside a fact stay as they are.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Prompt(Options):
     attempts: int = Field(default=1, ge=1)
     seeded: bool = False
     quality: str | None = None
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default_factory=dict)
     system: str
     user: str
     user_unedited: str | None = None
     examples: tuple[Example, ...] = ()
-    situations: dict[str, tuple[str, ...]] = {}
+    situations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _placeholders(self) -> Prompt:

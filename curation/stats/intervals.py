@@ -40,8 +40,9 @@ def mean_interval(values: Sequence[float]) -> Interval:
     independent: give one value a cluster, not one a prompt.
 
     Example:
-        >>> mean_interval([0.0, 1.0, 1.0, 0.0])
-        Interval(mean=0.5, half=0.5658032638058333, n=4)
+        >>> coin = mean_interval([0.0, 1.0, 1.0, 0.0])
+        >>> coin.mean, round(coin.half, 4), coin.n
+        (0.5, 0.5658, 4)
         >>> mean_interval([1.0]).half is None
         True
     """

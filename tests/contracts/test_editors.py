@@ -103,11 +103,11 @@ def test_an_interrupted_search_leaves_no_trace(
     made.prepare([])
     real, calls = lm.logits_at, []
 
-    def interrupted(*args: Any) -> Any:
+    def interrupted(*args: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return real(*args)
+        return real(*args, **more)
 
     monkeypatch.setattr(lm, "logits_at", interrupted)
     try:

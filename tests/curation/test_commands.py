@@ -106,5 +106,5 @@ def test_every_command_has_help_and_an_example(name: str) -> None:
     commands = scedit.cli.get_command(None, name)  # type: ignore[arg-type]
     parts = list(getattr(commands, "commands", {}))
     for part in parts:
-        assert "Example:" in invoke(name, part, "--help")
-    assert parts or "Example:" in text
+        assert "Example" in invoke(name, part, "--help")
+    assert parts or "Example" in text

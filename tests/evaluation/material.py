@@ -11,9 +11,12 @@ from typing import Any
 
 from curation.splits import Split, make_split
 from evaluation.config import RunConfig
+from evaluation.results import EditorFolder
+from evaluation.runner import Runner
 from schemas.cases import Answer, Case, CaseNeighbour, ScoreProbe, TargetScore
 from schemas.config import Options
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.ids import slug
 from schemas.scripts import ScriptPrompt
 
 SOURCE = Source(name="tests", licence="CC0-1.0")
@@ -40,10 +43,10 @@ def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = 
 
 
 def make_neighbour(edit: str, subject: str, own: str, how: str, prompts: int = 1) -> CaseNeighbour:
-    key = f"fact/{subject}"
+    key = f"fact/{slug(subject)}"
     fact = make_fact(key, subject, own, None)
     return CaseNeighbour(
-        link=Neighbour.model_validate({"key": f"link/{edit}/{subject}", "edit": edit, "fact": key, "how": how}),
+        link=Neighbour.model_validate({"key": f"link/{edit}/{slug(subject)}", "edit": edit, "fact": key, "how": how}),
         fact=fact,
         prompts=tuple(
             make_prompt(f"{key}/p{n}", key, f"How to see {subject} ({n})?\nStep 1: Go to", own) for n in range(prompts)
@@ -53,7 +56,7 @@ def make_neighbour(edit: str, subject: str, own: str, how: str, prompts: int = 1
 
 def make_case(subject: str, *, change: str = "counterfactual", old: str = "Lima", new: str = "Oslo") -> Case:
     """A case with two paraphrases, two script prompts and one neighbour of the kind that the change brings."""
-    key = f"fact/{subject}"
+    key = f"fact/{slug(subject)}"
     how = "same_object" if change == "counterfactual" else "near_subject"
     fact = make_fact(
         key,
@@ -64,7 +67,7 @@ def make_case(subject: str, *, change: str = "counterfactual", old: str = "Lima"
         paraphrases=(f"The capital city of {subject} is", f"{subject} is led from"),
     )
     return Case(
-        key=f"case/{subject}",
+        key=f"case/{slug(subject)}",
         fact=fact,
         prompts=tuple(
             make_prompt(f"{key}/p{n}", key, f"How to reach {subject} ({n})?\nStep 1: Fly to", old, new) for n in (1, 2)
@@ -134,7 +137,7 @@ class Strength(Options):
 
 
 class ArithmeticEditor:
-    """Raises the new object by ``strength``; fails on the subjects in ``fail``."""
+    """Raises the new object by ``strength``, lowers Rome; fails on the subjects in ``fail``."""
 
     version = 1
 
@@ -154,9 +157,31 @@ class ArithmeticEditor:
             return ArithmeticEdit({})
         wild = fact.subject.text.endswith("0")
         notes = {"norm_ratio": 0.5 if wild else 0.01, "value_norm": 470.0 if wild else 9.0, "blow_up": wild}
-        return ArithmeticEdit({fact.new.text: self.params.strength}, notes=notes)
+        return ArithmeticEdit({fact.new.text: self.params.strength, "Rome": -1.0}, notes=notes)
 
 
 def make_config(out: Path, **changes: Any) -> RunConfig:
     data: dict[str, Any] = {"split": "mini", "editors": ["none", "push"], "out": str(out)}
     return RunConfig.model_validate({**data, **changes})
+
+
+def go(
+    out: Path, *, split: Split | None = None, lm: ArithmeticLM | None = None, events: list | None = None, **more: Any
+):
+    """Run the arithmetic model and methods; returns outcomes by label, and the model."""
+    retry = more.pop("retry_failed", False)
+    model = lm or ArithmeticLM()
+    runner = Runner(
+        make_config(out, **more),
+        split or make_cases(),
+        lm=model,
+        make=ArithmeticEditor,
+        tell=None if events is None else events.append,
+        retry_failed=retry,
+    )
+    return {o.label: o for o in runner.run()}, model
+
+
+def answers(folder: EditorFolder) -> dict[str, Any]:
+    """Everything of the results that time does not change."""
+    return {k: (r.answers, r.error, r.notes) for k, r in folder.results().items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 

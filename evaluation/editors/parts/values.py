@@ -14,6 +14,7 @@ from evaluation.editors.parts.keys import subject_place
 from evaluation.editors.parts.templates import fill
 from evaluation.hooks import changing
 from evaluation.lm import LM
+from evaluation.prefix import Prefix, can_share, read_prefix
 from evaluation.tokens import encode_at
 from schemas.facts import Fact
 
@@ -58,8 +59,9 @@ class Value(NamedTuple):
 class _Batch(NamedTuple):
     """Rows of the search: prompts in every template, each with the new object, then the essence prompt."""
 
-    ids: Tensor
+    ids: Tensor  # where a prefix is shared, from each row's subject on: places count from there
     mask: Tensor
+    prefix: Prefix | None  # what stands before the subjects' last tokens: no δ reaches it
     subjects: list[int]  # each row's place where δ is added
     rows: list[int]  # where the loss is read: rows and places, the essence prompt's last
     places: list[int]
@@ -90,7 +92,8 @@ def search(lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, how: Sea
     updates, loss, nll = 0, torch.zeros(()), torch.zeros(())
     with torch.enable_grad(), changing(lm.projection(layer), add):
         for step in range(how.steps):
-            logprobs = lm.logits_at(batch.ids, batch.mask, batch.rows, batch.places).log_softmax(-1)
+            logits = lm.logits_at(batch.ids, batch.mask, batch.rows, batch.places, after=batch.prefix)
+            logprobs = logits.log_softmax(-1)
             now = logprobs[-1]
             held = now.detach().clone() if held is None else held
             nll = -logprobs[:-1].gather(1, batch.goals[:, None]).mean()
@@ -125,12 +128,19 @@ def _rows(lm: LM, fact: Fact, templates: Sequence[str]) -> _Batch:
     essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", subject), end=len(subject))
     rows.append(essence.ids)
     subjects.append(essence.last)
-    ids, mask = lm.pad(rows)
+    at_rows.append(len(rows) - 1)
+    at_places.append(essence.last)
+    begins = [0] * len(rows)
+    if can_share(lm, max(map(len, rows))) and any(subjects):
+        begins = subjects
+    prefix = read_prefix(lm, [row[:b] for row, b in zip(rows, begins, strict=True)]) if any(begins) else None
+    ids, mask = lm.pad([row[b:] for row, b in zip(rows, begins, strict=True)])
     return _Batch(
         ids,
         mask,
-        subjects,
-        rows=[*at_rows, len(rows) - 1],
-        places=[*at_places, essence.last],
+        prefix,
+        subjects=[s - b for s, b in zip(subjects, begins, strict=True)],
+        rows=at_rows,
+        places=[place - begins[row] for row, place in zip(at_rows, at_places, strict=True)],
         goals=torch.tensor(goals, device=lm.device),
     )
