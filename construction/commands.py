@@ -60,7 +60,7 @@ def construct(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    r"""Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
+    """Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
 
     Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same
     command is given again, and no reply is paid for twice. The key is read from the environment and written nowhere.
@@ -70,7 +70,7 @@ def construct(
       scedit construct shipped --store my.duckdb --limit 6
       scedit construct facts.csv --store my.duckdb --model gpt-4o-mini --dry-run
       scedit construct facts.csv --store my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1
-    """
+    """  # noqa: D301 - click needs the real backspace
     from construction.estimate import estimate
     from construction.pipeline import Plan, lay_out
     from construction.session import Session, run
@@ -166,13 +166,13 @@ def _clip(text: str, length: int = 100) -> str:
 @click.option("--key", help="With --fact: the fact with this key instead.")
 @_JSON
 def prompts(profile: str | None, fact_path: str | None, key: str | None, as_json: bool) -> None:
-    r"""List the prompts of construction, or show them filled in for a fact.
+    """List the prompts of construction, or show them filled in for a fact.
 
     \b
     Examples:
       scedit prompts
       scedit prompts --profile paper --fact shipped
-    """
+    """  # noqa: D301 - click needs the real backspace
     from construction.preview import listing, rendered
 
     if fact_path is None:
@@ -190,3 +190,36 @@ def prompts(profile: str | None, fact_path: str | None, key: str | None, as_json
         raise UserError(f"no fact '{key or ''}'", where=fact_path, fix="see the keys with: scedit list fact")
     for row in rendered(chosen, profile):
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else "== {label}, {role}\n{content}\n".format(**row))
+
+
+@click.command()
+@click.argument("cases", type=click.Path(path_type=Path))
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
+@click.option("--source", default="written by hand", show_default=True, help="Name of the source, kept with each fact.")
+@click.option("--licence", default="not stated", show_default=True, help="Licence, kept with each fact.")
+@_JSON
+def adopt(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
+    """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
+
+    One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
+    old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
+
+    Example: scedit adopt mine.jsonl --store my.duckdb --source "our lab" --licence CC-BY-4.0
+    """
+    from construction.authored import adopt as take
+    from construction.authored import keep
+    from schemas.facts import Source
+
+    adopted = take(cases, source=Source(name=source, licence=licence))
+    keep(adopted, store_path, origin=str(cases))
+    bad = [v for v in adopted.verdicts if v.label != "keep"]
+    if as_json:
+        reasons = [{"check": v.by, "label": v.label, "reason": v.reason, "item": v.item_id} for v in bad]
+        click.echo(json.dumps({"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}))
+        return
+    click.echo(
+        f"{adopted.cases} cases, {len(adopted.records)} records, {len(adopted.verdicts)} verdicts, {len(bad)} not 'keep'."
+    )
+    for v in bad[:20]:
+        click.echo(f"  {v.label:6s}  {v.check}: {v.reason}")
+    click.echo(f"Next: scedit split freeze NAME --store {store_path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -36,18 +37,19 @@ def records() -> str:
     parts = [_NOTE, "# Records\n", "Frozen, unknown fields refused. `key` and `id`: see decision 001.\n"]
     for kind, cls in KINDS.items():
         doc = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
-        rows = [f"| `{n}` | {_type(f.annotation)} | {'yes' if f.is_required() else ''} |" for n, f in cls.model_fields.items()]
-        parts.append(f"## {kind}\n\n`{cls.__module__}.{cls.__name__}`: {doc}\n\n| field | type | needed |\n| --- | --- | --- |")
+        parts.append(f"## {kind}\n\n`{cls.__module__}.{cls.__name__}`: {doc}\n")
+        rows = ["| field | type | needed |", "| --- | --- | --- |"]
+        for name, field in cls.model_fields.items():
+            rows.append(f"| `{name}` | {_type(field.annotation)} | {'yes' if field.is_required() else ''} |")
         parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)
 
 
 def _type(annotation: object) -> str:
-    text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else str(annotation)
-    text = text or str(annotation)
-    for module in ("typing.", "schemas.facts.", "schemas.scripts.", "schemas.cases.", "schemas.verdicts."):
-        text = text.replace(module, "")
-    return "`" + text.split("Annotated[")[-1].split(", AfterValidator")[0].split(", StringConstraints")[0].replace("|", "or") + "`"
+    text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    text = re.sub(r"\b(?:typing|schemas\.\w+|pydantic\.\w+)\.", "", text)
+    text = re.sub(r"Annotated\[([\w \[\]|,.]+?), (?:AfterValidator|StringConstraints|FieldInfo)\(.*?\)+\]", r"\1", text)
+    return f"`{text.replace('|', 'or')}`"
 
 
 def main(*, check: bool) -> int:

@@ -1,1 +1,1 @@
-
+"""What edits do: models, editors, metrics, the runner, the report."""
