@@ -111,7 +111,10 @@ def demo(out: str) -> None:
     _step("construct", f"{out}/facts.jsonl", "--store", store, "--model", "embedded", "--limit", "6")
     click.secho("2  Curate: freeze what was kept, add the hand-written split mini", bold=True)
     try:
-        _step("split", "freeze", "constructed", "--store", store, "--out", f"{out}/split.jsonl")
+        _step(
+            *("split", "freeze", "constructed", "--store", store),
+            *("--set", "prefix=facts/", "--out", f"{out}/split.jsonl"),
+        )
     except UserError as error:
         click.echo(f"   Nothing to freeze: {error}")
     _step("split", "add", "mini", "--store", store)

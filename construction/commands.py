@@ -217,9 +217,8 @@ def adopt(cases: Path, store_path: Path, source: str, licence: str, as_json: boo
         reasons = [{"check": v.by, "label": v.label, "reason": v.reason, "item": v.item_id} for v in bad]
         click.echo(json.dumps({"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}))
         return
-    click.echo(
-        f"{adopted.cases} cases, {len(adopted.records)} records, {len(adopted.verdicts)} verdicts, {len(bad)} not 'keep'."
-    )
+    judged = f"{len(bad)} of {len(adopted.verdicts)} verdicts are not 'keep'"
+    click.echo(f"{adopted.cases} cases, {len(adopted.records)} records; {judged}.")
     for v in bad[:20]:
         click.echo(f"  {v.label:6s}  {v.check}: {v.reason}")
     click.echo(f"Next: scedit split freeze NAME --store {store_path}")

@@ -21,7 +21,7 @@ from construction.neighbours import draw, link
 from construction.prompts import load_prompt
 from construction.questions import QuestionStep
 from construction.scripts import ScriptStep
-from construction.verdicts import standing
+from construction.verdicts import asked_as_edit, standing
 from curation.store import Store
 from schemas.config import Options
 from schemas.facts import Fact, Neighbour
@@ -141,7 +141,10 @@ class Run:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         records: list[Record] = []
         lineage: list[Lineage] = []
+        known = {v.item_id for v in self._store.verdicts([f.id for f in facts]) if v.check == "asked_as_edit"}
         for one in made:
+            if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
+                records.append(asked_as_edit(one.fact, edited=edited))
             self._tally.add(one, edited=edited)
             records += [one.fact, *one.records()]
             lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=now, detail={"from": self._origin}))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from schemas.verdicts import Verdict
+from schemas.facts import Fact
+from schemas.verdicts import Verdict, verdict_key
 
 Standing = Literal["keep", "unsure", "drop"]
 
@@ -21,3 +22,11 @@ def standing(verdicts: Iterable[Verdict]) -> Standing:
     if "drop" in labels:
         return "drop"
     return "unsure" if labels & {"unsure", "unscored"} else "keep"
+
+
+def asked_as_edit(fact: Fact, *, edited: bool) -> Verdict:
+    """Whether a fact's questions were written for its change; one that only serves as a neighbour makes no case."""
+    by = "asked_as_edit@1"
+    reason = "" if edited else "only serves as a neighbour here: its questions were written without its change"
+    key = verdict_key(item_id=fact.id, by=by)
+    return Verdict(key=key, item_id=fact.id, by=by, label="keep" if edited else "drop", reason=reason)

@@ -19,6 +19,7 @@ class SplitRule(Options):
     """What goes into a split.
 
     Attributes:
+        prefix: Only facts whose key begins so ("facts/cf/"); empty for all.
         changes: Kinds of edits.
         unsure: ``hold`` leaves out what a check is unsure of until a person has judged it; ``keep`` takes it.
         ignore: Checks whose verdicts do not count.
@@ -27,6 +28,7 @@ class SplitRule(Options):
         people_outrank: A person's verdict replaces those of the checks.
     """
 
+    prefix: str = ""
     changes: tuple[Literal["counterfactual", "temporal"], ...] = ("counterfactual", "temporal")
     unsure: Literal["hold", "keep"] = "hold"
     ignore: tuple[str, ...] = ()
@@ -79,16 +81,22 @@ def choose(store: Store, rule: SplitRule) -> Chosen:
     questions = {q.key: q for q in store.all(ScriptQuestion)}
     scripts = {s.key: s for s in store.all(Script)}
     prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
+    asked = set(questions)
     for prompt in store.all(ScriptPrompt):
+        asked.discard(prompt.question or "")
         chain = [prompt, questions.get(prompt.question or ""), scripts.get(prompt.script or "")]
-        if _passes(chain, verdicts, rule, counts, "prompt"):
+        own = counts if prompt.fact.startswith(rule.prefix) else Counter()
+        if _passes(chain, verdicts, rule, own, "prompt"):
             prompts[prompt.fact].append(prompt)
+    for key in sorted(asked):  # without a prompt; counted for their reason only
+        if questions[key].fact.startswith(rule.prefix):
+            _passes([questions[key]], verdicts, rule, counts, "question")
     links: dict[str, list[Neighbour]] = defaultdict(list)
     for link in store.all(Neighbour):
         links[link.edit].append(link)
     cases = []
     for fact in facts.values():
-        if fact.change not in rule.changes:
+        if fact.change not in rule.changes or not fact.key.startswith(rule.prefix):
             continue
         counts["facts"] += 1
         if not _passes([fact], verdicts, rule, counts, "fact"):

@@ -77,6 +77,8 @@ CASES = [
     ("too few prompts", [verdict(P1.id, "drop", "leak")], {"min_prompts": 2}, (-1, -1)),
     ("too few neighbours", [verdict(LINK.id, "drop", "x")], {"min_neighbours": 1}, (-1, -1)),
     ("other kind of edit", [], {"changes": ["temporal"]}, (-1, -1)),
+    ("other prefix", [], {"prefix": "facts/"}, (-1, -1)),
+    ("own prefix", [], {"prefix": "f/pe"}, (2, 1)),
     ("verdict on an old version", [verdict("0" * 20, "drop", "leak")], {}, (2, 1)),
 ]  # fmt: skip
 
@@ -94,3 +96,10 @@ def test_losses_are_counted_by_reason(store: Store) -> None:
     assert counts["prompt: held by early_cut"] == 1
     assert counts["fact: too few prompts"] == 1
     assert counts["cases"] == 1, "the neighbour fact is a case of its own"
+
+
+def test_questions_without_a_prompt_are_counted(store: Store) -> None:
+    lone = ScriptQuestion(key="f/peru/q9", fact=EDIT.key, text="How to leave Lima?")
+    store.put([lone, verdict(lone.id, "drop", "leak_in_question")])
+    assert case(store)[2]["question: dropped by leak_in_question"] == 1
+    assert "question: dropped by leak_in_question" not in case(store, prefix="f/museum")[2]

@@ -1,0 +1,78 @@
+"""Where the published data come from, what may be done with them, and how many records they have upstream.
+
+The counts are those that the sources state or that were counted in whole upstream copies; a copy with another number of
+records is told so ("count"), because published files have been cut off and have changed under the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from schemas.facts import Source
+
+
+class Upstream(NamedTuple):
+    """A published data set: name, licence, address, and the number of records by file name."""
+
+    name: str
+    licence: str
+    url: str | None = None
+    counts: Mapping[str, int] = {}  # noqa: RUF012 - never changed
+
+    def source(self, item: object = None, *, date: str | None = None) -> Source:
+        """The source of one record."""
+        return Source(
+            name=self.name, licence=self.licence, url=self.url, item=None if item is None else str(item), date=date
+        )
+
+
+COUNTERFACT = Upstream(
+    "CounterFact",
+    "MIT",
+    "https://rome.baulab.info",
+    {
+        "counterfact.json": 21_919,
+        "counterfact-edit.json": 10_000,
+        "counterfact-train.json": 10_000,
+        "counterfact-val.json": 1_919,
+    },
+)
+SCEDIT_CF = Upstream(
+    "ScEdit-CF", "not stated (paper: CC BY 4.0)", "https://arxiv.org/abs/2505.23291", {"ScEdit-CF.json": 1_830}
+)
+SCEDIT_T = Upstream(
+    "ScEdit-T", "not stated (paper: CC BY 4.0)", "https://arxiv.org/abs/2505.23291", {"ScEdit-T.json": 1_762}
+)
+WIKIFACTDIFF = Upstream("WikiFactDiff", "CC BY-SA 4.0", "https://github.com/Orange-OpenSource/WikiFactDiff")
+ZSRE = Upstream(
+    "zsRE (MEND and EasyEdit copies)",
+    "MIT (EasyEdit); copies differ, check yours",
+    "https://github.com/zjunlp/EasyEdit",
+    {"zsre_mend_train-1k.json": 1_000, "zsre_mend_eval_portability_gpt4.json": 1_037},
+)
+MQUAKE = Upstream("MQuAKE", "MIT", "https://github.com/princeton-nlp/MQuAKE", {"MQuAKE-hard.json": 429})
+KNOWEDIT = Upstream("KnowEdit", "MIT", "https://github.com/zjunlp/EasyEdit")
+RIPPLE = Upstream("RippleEdits", "MIT", "https://github.com/edenbiran/RippleEdits")
+KNOWN_1000 = Upstream("known_1000", "MIT", "https://rome.baulab.info", {"known_1000.json": 1_209})
+RELATIONS = Upstream("LRE relations", "MIT", "https://github.com/evandez/relations")
+OWN = Upstream("your own file", "not stated")
+
+UPSTREAM: dict[str, Upstream] = {
+    "jsonl": OWN,
+    "csv": OWN,
+    "table": OWN,
+    "counterfact": COUNTERFACT,
+    "counterfact-flat": COUNTERFACT,
+    "scedit-cf": SCEDIT_CF,
+    "scedit-t": SCEDIT_T,
+    "wikifactdiff": WIKIFACTDIFF,
+    "zsre": ZSRE,
+    "mquake": MQUAKE,
+    "knowedit": KNOWEDIT,
+    "ripple": RIPPLE,
+    "known-1000": KNOWN_1000,
+    "relations": RELATIONS,
+    "facts-dev": RELATIONS,
+}
+"""The source of each format's records."""

@@ -1,0 +1,241 @@
+"""Bootstrap intervals that resample what is independent: cases, or cases and neighbours at once.
+
+Most statistics of the project are functions of sums over cases (means, agreement shares, the coincidence matrix of alpha).
+So a resample is a row of counts that says how often each case was drawn, and all resamples together are one matrix
+product: counts (resamples, cases) @ sums (cases, m). The same seed draws the same cases whatever the statistic is, so
+statistics of one data set are resampled together and can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
+from curation.stats.intervals import Z95, Interval, mean_interval
+
+_CHUNK = 4_000_000  # numbers held at once: 32 MB
+_MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
+
+
+class Resampling(NamedTuple):
+    """How to resample: number of resamples (0: no interval), seed, and confidence of the percentile interval."""
+
+    resamples: int = 1000
+    seed: int = 0
+    confidence: float = 0.95
+
+    def describe(self, what: str) -> str:
+        """The method of an interval in words."""
+        return f"{what}, {self.resamples} resamples, {100 * self.confidence:g} %, seed {self.seed}"
+
+
+DEFAULT = Resampling()
+
+
+class Ends(NamedTuple):
+    """Ends of a bootstrap interval, or None and a note that says why."""
+
+    low: float | None
+    high: float | None
+    note: str
+
+
+def drawn(groups: int, resampling: Resampling, *, width: int | None = None, stream: int = 0) -> Iterator[Floats]:
+    """How often each group is drawn when ``groups`` of them are drawn with replacement, for all resamples.
+
+    Args:
+        groups: Number of groups (cases).
+        resampling: Resamples and seed.
+        width: Numbers that the caller holds per resample, to bound memory; ``groups`` where it is None.
+        stream: Number of the random stream; crossed resampling draws cases and neighbours from different ones.
+
+    Yields:
+        Arrays (chunk, groups) whose rows sum to ``groups``; their content does not depend on the chunk size.
+    """
+    rng = np.random.default_rng([resampling.seed, stream])
+    chunk = max(1, _CHUNK // max(groups, width or 0, 1))
+    for start in range(0, resampling.resamples, chunk):
+        size = min(chunk, resampling.resamples - start)
+        picks = rng.integers(0, groups, size=(size, groups)) + groups * np.arange(size)[:, None]
+        yield np.bincount(picks.ravel(), minlength=size * groups).reshape(size, groups).astype(np.float64)
+
+
+def bootstrap_sums(sums: Floats, statistic: Callable[[Floats], Floats], resampling: Resampling = DEFAULT) -> Floats:
+    """Draws of a statistic that is a function of sums over cases.
+
+    Args:
+        sums: Array (cases, m): what each case adds to every sum.
+        statistic: Takes sums (resamples, m) and gives values (resamples,), NaN where it is undefined.
+        resampling: Resamples and seed.
+
+    Returns:
+        Array (resamples,).
+    """
+    cases, m = sums.shape
+    out = [statistic(counts @ sums) for counts in drawn(cases, resampling, width=4 * m)]
+    return np.concatenate(out) if out else np.empty(0)
+
+
+def ends(draws: Floats, resampling: Resampling, *, cases: int) -> Ends:
+    """Percentile interval of bootstrap draws; none where there are too few cases or too many undefined draws."""
+    if cases < 2:
+        return Ends(None, None, "a single case has no spread")
+    if draws.size == 0:
+        return Ends(None, None, "no resampling was asked for")
+    lost = int(np.isnan(draws).sum())
+    if lost > _MOST_UNDEFINED * draws.size:
+        return Ends(None, None, f"undefined in {lost} of {draws.size} resamples")
+    tail = 100 * (1 - resampling.confidence) / 2
+    low, high = np.nanpercentile(draws, [tail, 100 - tail])
+    notes = [f"undefined in {lost} of {draws.size} resamples, left out"] if lost else []
+    if low == high:
+        notes.append("every resample gives the same value, which is no knowledge of the spread")
+    return Ends(float(low), float(high), "; ".join(notes))
+
+
+def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:
+    """Mean of each case's values, in order of appearance: what is independent, and what the tables average."""
+    found, data = _checked(values, cases)
+    if not found.names:
+        return {}
+    totals = sums_by(found.index, np.column_stack([data, np.ones_like(data)]), len(found.names))
+    return dict(zip(found.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
+
+
+def case_interval(values: Sequence[float], cases: Sequence[str]) -> Interval:
+    """Mean of case means ± 1.96·sd/√cases: the published token-level interval (ScEdit, Table 2) from single prompts.
+
+    Example:
+        >>> found = case_interval([1, 1, 0, 0], ["a", "a", "b", "b"])
+        >>> found.mean, round(found.half, 2), found.n
+        (0.5, 0.98, 2)
+    """
+    return mean_interval(list(case_means(values, cases).values()))
+
+
+def cluster_bootstrap(values: Sequence[float], cases: Sequence[str], resampling: Resampling = DEFAULT) -> Estimate:
+    """Mean of case means with a percentile interval from resampling whole cases.
+
+    Args:
+        values: One value per prompt (or unit).
+        cases: The case of each value.
+        resampling: Resamples, seed, confidence.
+
+    Example:
+        >>> found = cluster_bootstrap([1, 0, 1, 1], ["a", "a", "b", "c"], Resampling(200, seed=1))
+        >>> round(found.value, 3), found.n, found.cases
+        (0.833, 4, 3)
+    """
+    name = "mean of case means"
+    means = np.array(list(case_means(values, cases).values()))
+    if not means.size:
+        return undefined(name, "there is no value")
+    draws = bootstrap_sums(means[:, None], lambda s: s[:, 0] / means.size, resampling)
+    low, high, note = ends(draws, resampling, cases=means.size)
+    method = resampling.describe("case bootstrap") if low is not None else ""
+    return Estimate(name, float(means.mean()), low, high, len(values), means.size, method, note=note)
+
+
+def two_way_bootstrap(
+    values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str], resampling: Resampling = DEFAULT
+) -> Estimate:
+    """Mean of case means where neighbours recur across cases: cases and neighbours are both resampled.
+
+    The crossed ("pigeonhole") bootstrap of Owen (2007, Annals of Applied Statistics 1:386): cases and neighbours are drawn
+    independently, and a value counts as often as its case times its neighbour were drawn. A case none of whose
+    neighbours was drawn is left out of that resample. It does not understate the variance of crossed random effects; it
+    overstates the part that belongs to single values (up to threefold), so where there are no case and neighbour
+    effects at all it is wide.
+
+    Args:
+        values: One value per (case, neighbour) prompt.
+        cases: The case of each value.
+        neighbours: The neighbour (fact) of each value.
+        resampling: Resamples, seed, confidence.
+
+    Example:
+        >>> found = two_way_bootstrap([1, 0, 1, 1], ["a", "a", "b", "b"], ["x", "y", "x", "y"], Resampling(50))
+        >>> found.value, found.cases
+        (0.75, 2)
+    """
+    name = "mean of case means"
+    rows, columns = grouped(cases), grouped(neighbours)
+    _, data = _checked(values, cases)
+    if not data.size:
+        return undefined(name, "there is no value")
+    if len(columns.index) != data.size:
+        raise ValueError("values and neighbours differ in length")
+    mean = float(np.mean(list(case_means(values, cases).values())))
+    draws = _crossed(data, rows, columns, resampling)
+    few = min(len(rows.names), len(columns.names))
+    low, high, note = ends(draws, resampling, cases=few)
+    if few < 2:
+        note = "a single case or neighbour has no spread"
+    method = resampling.describe("crossed (pigeonhole) bootstrap of cases and neighbours") if low is not None else ""
+    return Estimate(name, mean, low, high, data.size, len(rows.names), method, note=note)
+
+
+def _crossed(data: Floats, rows: Groups, columns: Groups, resampling: Resampling) -> Floats:
+    """Draws (resamples,) of the mean of case means under crossed resampling; NaN where nothing was drawn."""
+    order = np.argsort(rows.index, kind="stable")
+    starts = np.searchsorted(rows.index[order], np.arange(len(rows.names)))
+    y, column = data[order], columns.index[order]
+    width = max(len(rows.names), len(columns.names), 3 * data.size)
+    pairs = zip(
+        drawn(len(rows.names), resampling, width=width),
+        drawn(len(columns.names), resampling, width=width, stream=1),
+        strict=True,
+    )
+    out = []
+    for by_case, by_neighbour in pairs:
+        weight = by_neighbour[:, column]
+        mass = np.add.reduceat(weight, starts, axis=1)
+        total = np.add.reduceat(weight * y, starts, axis=1)
+        means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+        used = by_case * (mass > 0)
+        alive = used.sum(axis=1)
+        out.append(np.divide((used * means).sum(axis=1), alive, out=np.full(len(alive), np.nan), where=alive > 0))
+    return np.concatenate(out) if out else np.empty(0)
+
+
+def two_way_interval(values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str]) -> Interval:
+    """Mean of case means ± 1.96 standard errors clustered by case and by neighbour, without resampling.
+
+    The variance is V(case) + V(neighbour) - V(case and neighbour) (Cameron, Gelbach and Miller 2011), each clustered
+    over that grouping with the factor G/(G - 1). A negative sum, possible with few groups, is replaced by the larger
+    of the two one-way variances.
+    """
+    rows, data = _checked(values, cases)
+    columns = grouped(neighbours)
+    if len(rows.names) < 2 or len(columns.names) < 2:
+        return Interval(float(np.mean(list(case_means(values, cases).values()))) if data.size else None, None, 0)
+    sizes = np.bincount(rows.index)
+    share = 1.0 / (len(rows.names) * sizes[rows.index])
+    mean = float((data * share).sum())
+    influence = (data - mean) * share
+    both = grouped([f"{r}|{c}" for r, c in zip(rows.index.tolist(), columns.index.tolist(), strict=True)])
+    by_case, by_neighbour, by_both = (_clustered(influence, g.index, len(g.names)) for g in (rows, columns, both))
+    variance = by_case + by_neighbour - by_both
+    if variance <= 0:
+        variance = max(by_case, by_neighbour)
+    return Interval(mean, Z95 * math.sqrt(variance), len(rows.names))
+
+
+def _clustered(influence: Floats, index: Ints, groups: int) -> float:
+    """Variance of a sum of influences whose groups are independent."""
+    totals = np.bincount(index, weights=influence, minlength=groups)
+    return float((totals**2).sum() * groups / max(groups - 1, 1))
+
+
+def _checked(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
+    data = np.asarray(values, dtype=np.float64)
+    found = grouped(cases)
+    if data.ndim != 1 or len(found.index) != data.size:
+        raise ValueError("values and cases differ in length")
+    if np.isnan(data).any():
+        raise ValueError("a value is NaN; leave unscored values out and count them")
+    return found, data

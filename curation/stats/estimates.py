@@ -1,0 +1,91 @@
+"""What every statistic here returns: a value with its interval, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Estimate(NamedTuple):
+    """A statistic, its interval, and what it rests on.
+
+    Attributes:
+        name: What it is, such as ``alpha (ordinal)``.
+        value: The statistic, or None where it is undefined; never NaN.
+        low: Lower end of the interval, or None where there is no interval.
+        high: Upper end of the interval, or None.
+        n: Units (or pairs of values) that it was computed from.
+        cases: Independent cases that these belong to: what the interval resamples.
+        method: How the interval was had, such as ``case bootstrap, 1000 resamples, 95 %``.
+        p: Two-sided p value, where the statistic has a test.
+        reason: Why the value is undefined; empty where it is defined.
+        note: What a reader has to know of the interval or of p.
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    cases: int = 0
+    method: str = ""
+    p: float | None = None
+    reason: str = ""
+    note: str = ""
+
+    @property
+    def defined(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not None
+
+    def text(self, digits: int = 3) -> str:
+        """The estimate in words, as reports print it.
+
+        Example:
+            >>> Estimate("alpha", 0.5277, 0.41, 0.63, n=150, cases=50).text()
+            '0.528 [0.410, 0.630]'
+            >>> undefined("alpha", "there is one rater").text()
+            'undefined, because there is one rater'
+        """
+        if self.value is None:
+            return f"undefined, because {self.reason}"
+        if self.low is None or self.high is None:
+            return f"{self.value:.{digits}f}" + (f" [no interval: {self.note}]" if self.note else "")
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
+
+def undefined(name: str, reason: str, *, n: int = 0, cases: int = 0) -> Estimate:
+    """An estimate without a value. ``reason`` is a clause that goes after "undefined, because"."""
+    return Estimate(name, None, n=n, cases=cases, reason=reason)
+
+
+class Groups(NamedTuple):
+    """Rows numbered by the group they belong to: ``index`` (rows,) and ``names`` (groups,) in order of appearance."""
+
+    index: Ints
+    names: tuple[str, ...]
+
+
+def grouped(names: Sequence[str]) -> Groups:
+    """Number the groups (cases, neighbours, raters) that rows belong to.
+
+    Example:
+        >>> grouped(["b", "a", "b"])
+        Groups(index=array([0, 1, 0]), names=('b', 'a'))
+    """
+    order: dict[str, int] = {}
+    index = np.array([order.setdefault(name, len(order)) for name in names], dtype=np.int64)
+    return Groups(index, tuple(order))
+
+
+def sums_by(index: Ints, rows: Floats, groups: int) -> Floats:
+    """Sum rows (rows, m) into groups: an array (groups, m)."""
+    out = np.zeros((groups, *rows.shape[1:]))
+    np.add.at(out, index, rows)
+    return out
