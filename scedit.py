@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -143,6 +144,7 @@ def _step(*args: str) -> None:
 
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and exit status 1."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads sleep: on a busy machine spinning costs tenfold
     try:
         cli(standalone_mode=False)
     except UserError as error:

@@ -1,9 +1,9 @@
 """Bootstrap intervals that resample what is independent: cases, or cases and neighbours at once.
 
-Most statistics of the project are functions of sums over cases (means, agreement shares, the coincidence matrix of alpha).
-So a resample is a row of counts that says how often each case was drawn, and all resamples together are one matrix
-product: counts (resamples, cases) @ sums (cases, m). The same seed draws the same cases whatever the statistic is, so
-statistics of one data set are resampled together and can be compared.
+Most statistics of the project are functions of sums over cases (means, agreement shares, the coincidence matrix of
+alpha). So a resample is a row of counts that says how often each case was drawn, and all resamples together are one
+matrix product: counts (resamples, cases) @ sums (cases, m). The same seed draws the same cases whatever the statistic
+is, so statistics of one data set are resampled together and can be compared.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float
     found, data = _checked(values, cases)
     if not found.names:
         return {}
-    totals = sums_by(found.index, np.column_stack([data, np.ones_like(data)]), len(found.names))
+    totals = sums_by(found.of, np.column_stack([data, np.ones_like(data)]), len(found.names))
     return dict(zip(found.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
 
 
@@ -145,8 +145,8 @@ def two_way_bootstrap(
 ) -> Estimate:
     """Mean of case means where neighbours recur across cases: cases and neighbours are both resampled.
 
-    The crossed ("pigeonhole") bootstrap of Owen (2007, Annals of Applied Statistics 1:386): cases and neighbours are drawn
-    independently, and a value counts as often as its case times its neighbour were drawn. A case none of whose
+    The crossed ("pigeonhole") bootstrap of Owen (2007, Annals of Applied Statistics 1:386): cases and neighbours are
+    drawn independently, and a value counts as often as its case times its neighbour were drawn. A case none of whose
     neighbours was drawn is left out of that resample. It does not understate the variance of crossed random effects; it
     overstates the part that belongs to single values (up to threefold), so where there are no case and neighbour
     effects at all it is wide.
@@ -167,7 +167,7 @@ def two_way_bootstrap(
     _, data = _checked(values, cases)
     if not data.size:
         return undefined(name, "there is no value")
-    if len(columns.index) != data.size:
+    if len(columns.of) != data.size:
         raise ValueError("values and neighbours differ in length")
     mean = float(np.mean(list(case_means(values, cases).values())))
     draws = _crossed(data, rows, columns, resampling)
@@ -181,9 +181,9 @@ def two_way_bootstrap(
 
 def _crossed(data: Floats, rows: Groups, columns: Groups, resampling: Resampling) -> Floats:
     """Draws (resamples,) of the mean of case means under crossed resampling; NaN where nothing was drawn."""
-    order = np.argsort(rows.index, kind="stable")
-    starts = np.searchsorted(rows.index[order], np.arange(len(rows.names)))
-    y, column = data[order], columns.index[order]
+    order = np.argsort(rows.of, kind="stable")
+    starts = np.searchsorted(rows.of[order], np.arange(len(rows.names)))
+    y, column = data[order], columns.of[order]
     width = max(len(rows.names), len(columns.names), 3 * data.size)
     pairs = zip(
         drawn(len(rows.names), resampling, width=width),
@@ -213,12 +213,12 @@ def two_way_interval(values: Sequence[float], cases: Sequence[str], neighbours: 
     columns = grouped(neighbours)
     if len(rows.names) < 2 or len(columns.names) < 2:
         return Interval(float(np.mean(list(case_means(values, cases).values()))) if data.size else None, None, 0)
-    sizes = np.bincount(rows.index)
-    share = 1.0 / (len(rows.names) * sizes[rows.index])
+    sizes = np.bincount(rows.of)
+    share = 1.0 / (len(rows.names) * sizes[rows.of])
     mean = float((data * share).sum())
     influence = (data - mean) * share
-    both = grouped([f"{r}|{c}" for r, c in zip(rows.index.tolist(), columns.index.tolist(), strict=True)])
-    by_case, by_neighbour, by_both = (_clustered(influence, g.index, len(g.names)) for g in (rows, columns, both))
+    both = grouped([f"{r}|{c}" for r, c in zip(rows.of.tolist(), columns.of.tolist(), strict=True)])
+    by_case, by_neighbour, by_both = (_clustered(influence, g.of, len(g.names)) for g in (rows, columns, both))
     variance = by_case + by_neighbour - by_both
     if variance <= 0:
         variance = max(by_case, by_neighbour)
@@ -234,7 +234,7 @@ def _clustered(influence: Floats, index: Ints, groups: int) -> float:
 def _checked(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
     data = np.asarray(values, dtype=np.float64)
     found = grouped(cases)
-    if data.ndim != 1 or len(found.index) != data.size:
+    if data.ndim != 1 or len(found.of) != data.size:
         raise ValueError("values and cases differ in length")
     if np.isnan(data).any():
         raise ValueError("a value is NaN; leave unscored values out and count them")

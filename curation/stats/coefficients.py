@@ -1,7 +1,7 @@
 """The arithmetic of agreement coefficients, for many resamples at once; ``agreement`` is the interface.
 
-Krippendorff, Content Analysis (2004), chapter 11, for alpha; Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4
-and 5, for AC1, AC2 and the weights.
+Krippendorff, Content Analysis (2004), chapter 11, for alpha; Gwet, Handbook of Inter-Rater Reliability (2014), for AC1,
+AC2 and the weights.
 """
 
 from __future__ import annotations

@@ -66,9 +66,9 @@ def undefined(name: str, reason: str, *, n: int = 0, cases: int = 0) -> Estimate
 
 
 class Groups(NamedTuple):
-    """Rows numbered by the group they belong to: ``index`` (rows,) and ``names`` (groups,) in order of appearance."""
+    """Rows numbered by the group they belong to: ``of`` (rows,) and ``names`` (groups,) in order of appearance."""
 
-    index: Ints
+    of: Ints
     names: tuple[str, ...]
 
 
@@ -77,7 +77,7 @@ def grouped(names: Sequence[str]) -> Groups:
 
     Example:
         >>> grouped(["b", "a", "b"])
-        Groups(index=array([0, 1, 0]), names=('b', 'a'))
+        Groups(of=array([0, 1, 0]), names=('b', 'a'))
     """
     order: dict[str, int] = {}
     index = np.array([order.setdefault(name, len(order)) for name in names], dtype=np.int64)

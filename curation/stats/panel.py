@@ -1,4 +1,4 @@
-"""A panel of raters as a whole: every agreement statistic side by side, each pair, each rater left out, who is severe."""
+"""A panel of raters as a whole: all statistics side by side, each pair, each rater left out, who is severe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Statistic = Callable[[RatingTable], Estimate]
 class Agreement(NamedTuple):
     """What a report shows of one aspect: no coefficient without the plain agreement and the prevalence beside it.
 
-    ``ac2`` has quadratic weights (the squared differences of interval alpha) and is undefined for names without an order.
+    ``ac2`` has quadratic weights (the squared differences of interval alpha); names without an order have none.
     """
 
     level: Level

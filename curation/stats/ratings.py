@@ -91,7 +91,7 @@ def rating_table(
     place = {c: n for n, c in enumerate(whole)}
     codes = np.full((len(units.names), len(raters.names)), np.nan)
     seen: set[tuple[str, str]] = set()
-    for (unit, rater, value), i, j in zip(given, units.index.tolist(), raters.index.tolist(), strict=True):
+    for (unit, rater, value), i, j in zip(given, units.of.tolist(), raters.of.tolist(), strict=True):
         if (unit, rater) in seen:
             raise UserError(f"rater '{rater}' rated '{unit}' twice", fix="keep one rating of each rater and unit")
         seen.add((unit, rater))

@@ -1,0 +1,209 @@
+"""Rank correlations with intervals and permutation tests that respect cases: judge against people, metric by metric.
+
+Spearman's rho and Kendall's tau-b come from scipy; ties get mid-ranks. Both are blind to a constant offset: give the
+mean difference (``severity``) beside them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+
+from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, drawn, ends
+from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
+
+Kind = Literal["spearman", "kendall"]
+_MOST_CELLS = 2_500  # cells of the contingency table up to which resamples are computed together
+
+
+def spearman(
+    x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None = None, *, resampling: Resampling = DEFAULT
+) -> Estimate:
+    """Spearman's rho with an interval from resampling cases and a permutation p.
+
+    Args:
+        x: First value of each pair.
+        y: Second value of each pair.
+        cases: The case of each pair; every pair is its own case where it is None. Pairs of a case stand in the same
+            order in every case (such as the order of the methods), as the test exchanges whole cases.
+        resampling: Resamples (also the number of permutations), seed, confidence.
+
+    Example:
+        >>> found = spearman([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], resampling=Resampling(99))
+        >>> round(found.value, 3), found.p < 0.2
+        (0.9, True)
+        >>> spearman([1, 1, 1], [1, 2, 3]).text()
+        'undefined, because all values of x are equal (1)'
+    """
+    return _correlation("spearman", x, y, cases, resampling)
+
+
+def kendall(
+    x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None = None, *, resampling: Resampling = DEFAULT
+) -> Estimate:
+    """Kendall's tau-b with an interval from resampling cases and a permutation p; arguments as for ``spearman``.
+
+    Example:
+        >>> round(kendall([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], resampling=Resampling(0)).value, 3)
+        0.8
+    """
+    return _correlation("kendall", x, y, cases, resampling)
+
+
+def severity(
+    judge: Sequence[float],
+    people: Sequence[float],
+    cases: Sequence[str] | None = None,
+    *,
+    resampling: Resampling = DEFAULT,
+) -> Estimate:
+    """Mean of ``judge - people`` (mean of case means, in units of the scale): how much too kind (+) or harsh (-).
+
+    Example:
+        >>> severity([5, 6, 7], [4, 5, 6], resampling=Resampling(0)).value
+        1.0
+    """
+    a, b = _pairs(judge, people)
+    found = cluster_bootstrap((a - b).tolist(), list(cases) if cases is not None else _own(len(a)), resampling)
+    return found._replace(name="severity (mean difference)")
+
+
+def _own(n: int) -> list[str]:
+    return [str(k) for k in range(n)]
+
+
+def _pairs(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError("x and y differ in length")
+    if np.isnan(a).any() or np.isnan(b).any():
+        raise ValueError("a value is NaN; leave unscored pairs out and count them")
+    return a, b
+
+
+def _correlation(
+    kind: Kind, x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None, resampling: Resampling
+) -> Estimate:
+    a, b = _pairs(x, y)
+    groups = grouped(list(cases) if cases is not None else _own(len(a)))
+    if len(groups.of) != len(a):
+        raise ValueError("values and cases differ in length")
+    n = len(groups.names)
+    if len(a) < 2:
+        return undefined(kind, "there are fewer than two pairs", n=len(a), cases=n)
+    for name, data in (("x", a), ("y", b)):
+        if (data == data[0]).all():
+            return undefined(kind, f"all values of {name} are equal ({data[0]:g})", n=len(a), cases=n)
+    low, high, note = ends(_draws(kind, a, b, groups, resampling), resampling, cases=n)
+    p, why = _permutation(kind, a, b, groups, resampling)
+    notes = "; ".join(t for t in (note, why) if t)
+    method = resampling.describe("case bootstrap") if low is not None else ""
+    return Estimate(kind, _by_scipy(kind, a, b), low, high, len(a), n, method, p, note=notes)
+
+
+def _by_scipy(kind: Kind, a: Floats, b: Floats) -> float:
+    """The statistic itself; NaN where one side is constant."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    if (a == a[0]).all() or (b == b[0]).all():
+        return float("nan")
+    return float(stats.spearmanr(a, b).statistic if kind == "spearman" else stats.kendalltau(a, b).statistic)
+
+
+def _draws(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampling) -> Floats:
+    """Bootstrap draws (resamples,): all together from contingency tables where these are small, else one by one."""
+    n = len(groups.names)
+    rows, columns, cells = _cells(a, b)
+    if rows * columns <= _MOST_CELLS:
+        tables = sums_by(groups.of, np.eye(rows * columns)[cells], n)
+        chunks = drawn(n, resampling, width=4 * rows * columns)
+        out = [correlations(kind, (c @ tables).reshape(-1, rows, columns)) for c in chunks]
+        return np.concatenate(out) if out else np.empty(0)
+    members = np.argsort(groups.of, kind="stable")
+    found = []
+    for chunk in drawn(n, resampling):
+        for times in chunk:
+            picked = np.repeat(members, times[groups.of[members]].astype(np.int64))
+            found.append(_by_scipy(kind, a[picked], b[picked]))
+    return np.array(found)
+
+
+def _cells(a: Floats, b: Floats) -> tuple[int, int, Ints]:
+    """Numbers of distinct values of both sides, and the cell of the contingency table that each pair falls into."""
+    left, i = np.unique(a, return_inverse=True)
+    right, j = np.unique(b, return_inverse=True)
+    return len(left), len(right), np.asarray(i * len(right) + j, dtype=np.int64)
+
+
+def correlations(kind: Kind, tables: Floats) -> Floats:
+    """Rank correlations of contingency tables (resamples, rows, columns) whose values ascend: (resamples,).
+
+    NaN where one side has a single value.
+    """
+    if kind == "spearman":
+        across, along = _midranks(tables.sum(axis=2)), _midranks(tables.sum(axis=1))
+        n = tables.sum(axis=(1, 2))
+        middle = ((n + 1) / 2)[:, None]
+        u, v = across - middle, along - middle
+        top = np.einsum("bij,bi,bj->b", tables, u, v, optimize=True)
+        spread = (tables.sum(axis=2) * u**2).sum(axis=1) * (tables.sum(axis=1) * v**2).sum(axis=1)
+    else:
+        below = np.tri(tables.shape[1], k=-1).T - np.tri(tables.shape[1], k=-1)
+        beside = np.tri(tables.shape[2], k=-1) - np.tri(tables.shape[2], k=-1).T
+        top = (tables * (below @ tables @ beside)).sum(axis=(1, 2))
+        squares = tables.sum(axis=(1, 2)) ** 2
+        spread = (squares - (tables.sum(axis=2) ** 2).sum(axis=1)) * (squares - (tables.sum(axis=1) ** 2).sum(axis=1))
+    root = np.sqrt(np.maximum(spread, 0))
+    return np.asarray(np.divide(top, root, out=np.full(len(tables), np.nan), where=root > 1e-9))
+
+
+def _midranks(counts: Floats) -> Floats:
+    """Mid-rank of each value from how often the values occur: (resamples, values)."""
+    return np.asarray(counts.cumsum(axis=1) - (counts - 1) / 2)
+
+
+def _permutation(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampling) -> tuple[float | None, str]:
+    """Two-sided p of no association when the ``b`` of whole cases are exchanged among cases of the same size."""
+    if not resampling.resamples:
+        return None, ""
+    by_size: dict[int, list[Ints]] = defaultdict(list)
+    for n in range(len(groups.names)):
+        rows = np.flatnonzero(groups.of == n)
+        by_size[len(rows)].append(rows)
+    blocks = [np.stack(members) for members in by_size.values() if len(members) > 1]
+    if not blocks:
+        return None, "no p: no two cases have the same number of pairs"
+    seen = abs(_by_scipy(kind, a, b))
+    draws = np.abs(_permuted(kind, a, b, blocks, resampling))
+    return float((1 + (draws >= seen - 1e-9).sum()) / (1 + len(draws))), ""
+
+
+def _permuted(kind: Kind, a: Floats, b: Floats, blocks: list[Ints], resampling: Resampling) -> Floats:
+    if kind == "spearman":  # the ranks stay the same, only their order changes
+        from scipy import stats
+
+        u, v = stats.rankdata(a) - (len(a) + 1) / 2, stats.rankdata(b) - (len(b) + 1) / 2
+        scale = float(np.sqrt((u @ u) * (v @ v)))
+        return np.array([u @ v[order] / scale for order in _orders(len(a), blocks, resampling)])
+    rows, columns, _ = _cells(a, b)
+    if rows * columns > _MOST_CELLS:
+        return np.array([_by_scipy(kind, a, b[order]) for order in _orders(len(a), blocks, resampling)])
+    left, right = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
+    tables = [
+        np.bincount(left * columns + right[order], minlength=rows * columns)
+        for order in _orders(len(a), blocks, resampling)
+    ]
+    return correlations(kind, np.array(tables, dtype=np.float64).reshape(-1, rows, columns))
+
+
+def _orders(n: int, blocks: list[Ints], resampling: Resampling) -> Iterator[Ints]:
+    """Orders (n,) in which whole cases of one size have changed places."""
+    rng = np.random.default_rng([resampling.seed, 2])
+    for _ in range(resampling.resamples):
+        order = np.arange(n)
+        for block in blocks:
+            order[block.ravel()] = block[rng.permutation(len(block))].ravel()
+        yield order

@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from curation.stats.bootstrap import (
+    Resampling,
+    bootstrap_sums,
+    case_interval,
+    case_means,
+    cluster_bootstrap,
+    drawn,
+    ends,
+    two_way_bootstrap,
+    two_way_interval,
+)
+from curation.stats.estimates import Estimate, undefined
+from curation.stats.intervals import mean_interval
+from curation.stats.proportions import binomial_interval
+
+
+def counts(groups, resampling, stream=0):
+    return np.concatenate(list(drawn(groups, resampling, stream=stream)))
+
+
+def test_a_resample_draws_as_many_cases_as_there_are():
+    found = counts(7, Resampling(500, seed=3))
+    assert found.shape == (500, 7)
+    assert (found.sum(axis=1) == 7).all()
+    assert found.mean() == 1
+    assert found.var() == pytest.approx(6 / 7, abs=0.05)  # binomial(7, 1/7)
+
+
+def test_draws_depend_on_the_seed_and_not_on_the_chunk():
+    one = np.concatenate(list(drawn(50, Resampling(300, seed=1))))
+    small = np.concatenate(list(drawn(50, Resampling(300, seed=1), width=1_000_000)))
+    assert (one == small).all()
+    assert not (one == counts(50, Resampling(300, seed=2))).all()
+    assert not (one == counts(50, Resampling(300, seed=1), stream=1)).all()
+
+
+def test_case_means_weigh_cases_alike():
+    assert case_means([1, 0, 0, 1], ["a", "a", "a", "b"]) == {"a": pytest.approx(1 / 3), "b": 1.0}
+    assert case_interval([1, 0, 0, 1], ["a", "a", "a", "b"]) == mean_interval([1 / 3, 1.0])
+    assert case_interval([], []).mean is None
+
+
+def test_cluster_bootstrap_equals_a_loop():
+    values, cases = [1, 0, 1, 1, 0, 0.5], ["a", "a", "b", "c", "c", "d"]
+    plan = Resampling(200, seed=5)
+    found = cluster_bootstrap(values, cases, plan)
+    means = list(case_means(values, cases).values())
+    loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 4 for times in counts(4, plan)]
+    assert found.value == pytest.approx(np.mean(means))
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
+    assert (found.n, found.cases) == (6, 4)
+    assert found == cluster_bootstrap(values, cases, plan)
+
+
+def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
+    values = np.random.default_rng(0).random(900)
+    cases = [str(n) for n in range(900)]
+    found, normal = cluster_bootstrap(values, cases, Resampling(4000)), mean_interval(values.tolist())
+    assert found.low == pytest.approx(normal.low, abs=0.08 * normal.half)
+    assert found.high == pytest.approx(normal.high, abs=0.08 * normal.half)
+
+
+@pytest.mark.parametrize(
+    ("values", "cases", "value", "note"),
+    [
+        pytest.param([], [], None, "", id="nothing"),
+        pytest.param([1, 0], ["a", "a"], 0.5, "a single case has no spread", id="one case"),
+        pytest.param([1, 1], ["a", "b"], 1.0, "every resample gives the same value", id="all equal"),
+    ],
+)
+def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note):
+    found = cluster_bootstrap(values, cases)
+    assert found.value == value
+    assert note in found.note
+    assert found.defined is (value is not None)
+
+
+@pytest.mark.parametrize(("values", "cases"), [([1.0], ["a", "b"]), ([float("nan")], ["a"])])
+def test_faulty_values_are_refused(values, cases):
+    with pytest.raises(ValueError):
+        cluster_bootstrap(values, cases)
+
+
+@pytest.mark.parametrize(
+    ("values", "cases", "neighbours"),
+    [
+        pytest.param([1, 0, 1, 1, 0, 0.5], list("aabbcc"), list("xyxzyz"), id="crossed"),
+        pytest.param(
+            [1, 0.9, 0.7, 0.4, 0, 0.1, 0.2, 0.8],
+            list("abcdefgh"),
+            list("qrstuvwx"),
+            id="many cases lose their only neighbour",
+        ),
+    ],
+)
+def test_two_way_bootstrap_equals_a_loop(values, cases, neighbours):
+    plan = Resampling(300, seed=2)
+    found = two_way_bootstrap(values, cases, neighbours, plan)
+    size, names, draws = len(set(cases)), list(dict.fromkeys(neighbours)), []
+    for by_case, by_neighbour in zip(counts(size, plan), counts(len(names), plan, stream=1), strict=True):
+        times = dict(zip(names, by_neighbour, strict=True))
+        top = bottom = 0.0
+        for name, often in zip(case_means(values, cases), by_case, strict=True):
+            rows = [(v, times[n]) for v, c, n in zip(values, cases, neighbours, strict=True) if c == name]
+            mass = sum(w for _, w in rows)
+            if mass:
+                top += often * sum(v * w for v, w in rows) / mass
+                bottom += often
+        draws.append(top / bottom if bottom else np.nan)
+    assert found.value == pytest.approx(np.mean(list(case_means(values, cases).values())))
+    low, high = np.nanpercentile(draws, [2.5, 97.5])
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_two_way_needs_two_of_both():
+    found = two_way_bootstrap([1, 0], ["a", "b"], ["x", "x"])
+    assert found.low is None
+    assert "no spread" in found.note
+    assert two_way_interval([1, 0], ["a", "b"], ["x", "x"]).half is None
+
+
+def test_two_way_interval_is_the_case_interval_when_no_neighbour_recurs():
+    values, cases = [1, 0, 1, 1, 0.0, 0.5, 1], ["a", "a", "b", "b", "c", "c", "d"]
+    found = two_way_interval(values, cases, [str(n) for n in range(7)])
+    assert found.mean == pytest.approx(case_interval(values, cases).mean)
+    assert found.half == pytest.approx(case_interval(values, cases).half)
+
+
+def test_two_way_interval_by_hand():
+    """2 x 2 crossed: rows (1, 1), (0, 0): all variance is between cases.
+
+    Influences (y - 1/2)/4 = ±1/8; case sums ±1/4, so V(case) = 2·(1/16 + 1/16) = 1/4; neighbour sums 0; single values
+    4/64·4/3 = 1/12. V = 1/4 + 0 - 1/12 = 1/6.
+    """
+    found = two_way_interval([1, 1, 0, 0], ["a", "a", "b", "b"], ["x", "y", "x", "y"])
+    assert found.half == pytest.approx(1.96 * (1 / 6) ** 0.5)
+
+
+def test_ends_give_no_interval_where_many_draws_are_undefined():
+    draws = np.array([np.nan] * 6 + [1.0, 2.0] * 47)
+    assert ends(draws, Resampling(100), cases=9).note == "undefined in 6 of 100 resamples"
+    few = ends(np.array([np.nan, *([1.0, 2.0] * 50)]), Resampling(101), cases=9)
+    assert (few.low, few.high) == (1.0, 2.0)
+    assert "left out" in few.note
+
+
+def test_bootstrap_of_no_resamples_is_empty():
+    assert bootstrap_sums(np.ones((3, 1)), lambda s: s[:, 0], Resampling(0)).size == 0
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100), (1829, 1830)])
+def test_binomial_interval_is_that_of_scipy(hits, n):
+    found, theirs = binomial_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_binomial_interval_covers_at_every_rate():
+    n = 12
+    intervals = [binomial_interval(k, n) for k in range(n + 1)]
+    for rate in np.linspace(0.01, 0.99, 99):
+        chance = sum(stats.binom.pmf(k, n, rate) for k, i in enumerate(intervals) if i.low <= rate <= i.high)
+        assert chance >= 0.95 - 1e-9
+
+
+def test_binomial_refuses_more_hits_than_tries():
+    with pytest.raises(ValueError, match="3 hits of 2"):
+        binomial_interval(3, 2)
+
+
+def test_text_of_estimates():
+    assert (
+        Estimate("x", 0.5, note="a single case has no spread").text()
+        == "0.500 [no interval: a single case has no spread]"
+    )
+    assert undefined("x", "there is no rating").text() == "undefined, because there is no rating"

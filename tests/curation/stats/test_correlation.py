@@ -1,0 +1,116 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from curation.stats import correlation as module
+from curation.stats.bootstrap import Resampling
+from curation.stats.correlation import correlations, kendall, severity, spearman
+
+NONE = Resampling(0)
+RNG = np.random.default_rng(11)
+LIKERT = (RNG.integers(1, 8, 60).astype(float), RNG.integers(1, 8, 60).astype(float))
+LINKED = (LIKERT[0], np.clip(LIKERT[0] + RNG.integers(-2, 3, 60), 1, 7))
+CONTINUOUS = (RNG.normal(size=70), RNG.normal(size=70))
+OURS = {"spearman": spearman, "kendall": kendall}
+THEIRS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+@pytest.mark.parametrize("data", [LIKERT, LINKED, CONTINUOUS], ids=["ties", "linked", "continuous"])
+def test_values_are_those_of_scipy(kind, data):
+    assert OURS[kind](*data, resampling=NONE).value == pytest.approx(THEIRS[kind](*data).statistic)
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_contingency_tables_give_what_scipy_gives(kind):
+    tables = RNG.integers(0, 4, (20, 5, 4)).astype(float)
+    found = correlations(kind, tables)
+    for table, ours in zip(tables, found, strict=True):
+        pairs = [(i, j) for i, j in np.ndindex(5, 4) for _ in range(int(table[i, j]))]
+        x, y = zip(*pairs, strict=True)
+        assert ours == pytest.approx(THEIRS[kind](x, y).statistic)
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_a_table_with_a_constant_side_is_undefined(kind):
+    assert np.isnan(correlations(kind, np.array([[[3.0, 2.0], [0.0, 0.0]]])))[0]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "rho", "tau"),
+    [
+        # d = 0 0 0 1 1: rho = 1 - 6·2/(5·24); one discordant of ten pairs
+        pytest.param([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], 0.9, 0.8, id="one swap"),
+        pytest.param([1, 2, 3], [3, 2, 1], -1, -1, id="reversed"),
+        # ranks 1.5 1.5 3 and 1 2 3: rho = 1.5/sqrt(1.5·2); tau-b = 2/sqrt(2·3)
+        pytest.param([1, 1, 2], [1, 2, 3], 1.5 / 3**0.5, 2 / 6**0.5, id="a tie"),
+    ],
+)
+def test_by_hand(x, y, rho, tau):
+    assert spearman(x, y, resampling=NONE).value == pytest.approx(rho)
+    assert kendall(x, y, resampling=NONE).value == pytest.approx(tau)
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_the_fast_way_equals_the_slow_one(kind, monkeypatch):
+    cases = [str(n // 3) for n in range(60)]
+    plan = Resampling(60, seed=8)
+    fast = OURS[kind](*LINKED, cases, resampling=plan)
+    monkeypatch.setattr(module, "_MOST_CELLS", 0)
+    slow = OURS[kind](*LINKED, cases, resampling=plan)
+    assert (fast.low, fast.high, fast.p) == pytest.approx((slow.low, slow.high, slow.p))
+    assert (fast.n, fast.cases) == (60, 20)
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_permutation_p_is_near_the_exact_one(kind):
+    x, y = [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5]
+    every = [abs(THEIRS[kind](x, p).statistic) for p in itertools.permutations(y)]
+    exact = np.mean(np.array(every) >= abs(THEIRS[kind](x, y).statistic) - 1e-9)
+    assert OURS[kind](x, y, resampling=Resampling(3000)).p == pytest.approx(exact, abs=0.012)
+
+
+def test_the_test_exchanges_whole_cases():
+    """Six rows of two cases are two cases: p cannot be small, however many rows there are."""
+    x, y = [1, 1, 1, 2, 2, 2], [3, 3, 3, 4, 4, 4]
+    assert spearman(x, y, ["a"] * 3 + ["b"] * 3, resampling=Resampling(500)).p == pytest.approx(1.0)
+    assert spearman(x, y, resampling=Resampling(500)).p < 0.25
+
+
+def test_cases_of_different_sizes_have_no_p():
+    found = spearman([1, 2, 3], [1, 3, 2], ["a", "b", "b"])
+    assert found.p is None
+    assert "no two cases" in found.note
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reason"),
+    [
+        ([], [], "fewer than two"),
+        ([1], [1], "fewer than two"),
+        ([7, 7, 7], [1, 2, 3], "x are equal (7)"),
+        ([1, 2, 3], [0, 0, 0], "y are equal (0)"),
+    ],
+)
+def test_undefined_says_why(x, y, reason):
+    for found in (spearman(x, y), kendall(x, y)):
+        assert found.value is None
+        assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "cases"), [([1], [1, 2], None), ([1, float("nan")], [1, 2], None), ([1, 2], [1, 2], ["a"])]
+)
+def test_faulty_input_is_refused(x, y, cases):
+    with pytest.raises(ValueError):
+        spearman(x, y, cases)
+
+
+def test_correlation_is_blind_to_an_offset_and_severity_is_not():
+    judge = [v + 1.5 for v in LIKERT[0]]
+    assert spearman(judge, LIKERT[0], resampling=NONE).value == pytest.approx(1)
+    assert severity(judge, LIKERT[0]).value == pytest.approx(1.5)
+    # cases weigh alike: (1 + 0)/2, not the mean 2/3 of the three rows
+    assert severity([1, 1, 0], [0, 0, 0], ["a", "a", "b"], resampling=NONE).value == pytest.approx(0.5)

@@ -1,0 +1,116 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from curation.stats.bootstrap import Resampling
+from curation.stats.paired import compare, holm, power_of, sign_flip, smallest_detectable
+
+
+def test_compare_by_hand():
+    found = compare({"a": 1, "b": 1, "c": 0, "d": 0, "x": 9}, {"a": 0, "b": 1, "c": 0, "d": 0.5, "y": 9, "z": 9})
+    assert found.difference.value == pytest.approx((1 + 0 + 0 - 0.5) / 4)
+    assert (found.wins, found.ties, found.losses) == (1, 2, 1)
+    assert (found.only_first, found.only_second) == (1, 2)
+    assert found.sd == pytest.approx(np.std([1, 0, 0, -0.5], ddof=1))
+    # four sign patterns of 1 and -.5: sums .5, -.5, 1.5, -1.5: none is nearer to 0 than .5
+    assert found.difference.p == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value", "p"),
+    [
+        pytest.param({"a": 1}, {"b": 1}, None, None, id="nothing in common"),
+        pytest.param({"a": 1}, {"a": 0}, 1, 1, id="one case proves nothing"),
+        pytest.param({"a": 1, "b": 0}, {"a": 1, "b": 0}, 0, 1, id="no difference"),
+        pytest.param({"a": 0.1 + 0.2, "b": 1}, {"a": 0.3, "b": 1}, 0, 1, id="rounding is a tie"),
+    ],
+)
+def test_small_comparisons(first, second, value, p):
+    found = compare(first, second)
+    assert (found.difference.value, found.difference.p) == (value, p)
+    assert found.difference.text().startswith("undefined, because no case has both values") is (value is None)
+
+
+def test_order_of_cases_changes_nothing():
+    first = {f"c{n}": float(n % 3) for n in range(30)}
+    second = {f"c{n}": float(n % 2) for n in range(30)}
+    assert compare(first, second) == compare(dict(reversed(first.items())), second)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
+def test_sign_flip_is_exact_for_few(gaps):
+    seen = abs(sum(gaps))
+    every = [
+        abs(sum(s * g for s, g in zip(signs, gaps, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(gaps))
+    ]
+    assert sign_flip(np.array(gaps, dtype=float)) == pytest.approx(np.mean(np.array(every) >= seen))
+
+
+def test_sign_flip_of_wins_and_losses_is_the_sign_test():
+    gaps = np.array([1.0] * 21 + [-1.0] * 9 + [0.0] * 40)
+    exact = stats.binomtest(21, 30).pvalue
+    assert sign_flip(gaps, Resampling(20_000)) == pytest.approx(exact, abs=0.005)
+    assert sign_flip(gaps, Resampling(0)) is None
+    assert compare({str(n): g for n, g in enumerate(gaps)}, {str(n): 0.0 for n in range(70)}).wins == 21
+
+
+def test_drawn_signs_agree_with_all_signs():
+    gaps = np.random.default_rng(0).normal(0.4, 1, 16)
+    more = np.concatenate([gaps, [1e-9]])  # one more difference of no weight: signs are drawn
+    assert sign_flip(more, Resampling(20_000)) == pytest.approx(sign_flip(gaps), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        # by hand: 4·.005, 3·.01, 2·.03 and 1·.04 raised to the one before
+        pytest.param([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02], id="four"),
+        pytest.param([0.6, 0.7], [1, 1], id="never above one"),
+        pytest.param([0.02, None, 0.03], [0.04, None, 0.04], id="undefined is not in the family"),
+        pytest.param([0.01, 0.01, 0.01], [0.03, 0.03, 0.03], id="equal"),
+        pytest.param([], [], id="empty"),
+    ],
+)
+def test_holm(given, wanted):
+    found = holm({str(n): p for n, p in enumerate(given)})
+    assert list(found.values()) == [w if w is None else pytest.approx(w) for w in wanted]
+
+
+def test_holm_refuses_what_is_no_p():
+    with pytest.raises(ValueError, match="outside"):
+        holm({"a": 1.2})
+
+
+@pytest.mark.parametrize(
+    ("effect", "n", "power"),
+    # two-sided paired t test at .05, as tabulated (Cohen 1988 and G*Power): least n for 80 % are 199, 34 and 15
+    [(0.2, 199, 0.80), (0.5, 34, 0.808), (0.8, 15, 0.82), (0.0, 20, 0.05)],
+)
+def test_power_by_tables(effect, n, power):
+    assert power_of(effect, sd=1, n=n) == pytest.approx(power, abs=5e-3)
+    if effect:
+        assert power_of(effect, sd=1, n=n) >= 0.8 > power_of(effect, sd=1, n=n - 1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 34, 400, 1830])
+def test_smallest_detectable_has_the_wanted_power(n):
+    found = smallest_detectable(sd=0.3, n=n, power=0.9, level=0.05)
+    assert power_of(found, sd=0.3, n=n) == pytest.approx(0.9)
+    assert found == pytest.approx(0.3 * smallest_detectable(sd=1, n=n, power=0.9))
+    assert smallest_detectable(sd=0.3, n=n, power=0.9, family=6) > found
+
+
+def test_smallest_detectable_of_many_cases_is_the_normal_one():
+    wanted = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * 0.4 / 1830**0.5
+    assert smallest_detectable(sd=0.4, n=1830) == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [{"sd": 0}, {"n": 1}, {"power": 0.01}, {"level": 1}, {"family": 0}])
+def test_faulty_designs_are_refused(wrong):
+    with pytest.raises(ValueError):
+        smallest_detectable(**{"sd": 1.0, "n": 10, **wrong})
