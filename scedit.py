@@ -24,6 +24,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("curation.commands:list_", "List items of a kind."),
     "stats": ("curation.commands:stats", "Count what a store holds."),
     "split": ("curation.commands:split", "Freeze splits, add them to a store, write them to files."),
+    "sql": ("curation.commands_store:sql", "Ask a store with SQL, read-only."),
+    "backup": ("curation.commands_store:backup", "Copy a store, consistently."),
+    "restore": ("curation.commands_store:restore", "Make a store from a backup."),
+    "dump": ("curation.commands_store:dump", "Write everything a store holds as JSON lines."),
+    "rebuild": ("curation.commands_store:rebuild", "Make a store from a dump."),
     "run": ("evaluation.commands:run", "Edit a model and score it on a split."),
     "report": ("evaluation.commands:report", "Tables and report.html from finished runs."),
     "editors": ("evaluation.commands:editors", "List the editing methods and their settings."),
@@ -144,7 +149,7 @@ def _step(*args: str) -> None:
 
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and exit status 1."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads sleep: on a busy machine spinning costs tenfold
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait sleep: spinning costs tenfold
     try:
         cli(standalone_mode=False)
     except UserError as error:

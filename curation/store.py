@@ -7,34 +7,25 @@ file. A file is looked at read-only before anything is written, so a damaged, fo
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import duckdb
 
 from curation.splits import Split
 from curation.store_file import Transaction, connect, prepare
-from schemas.cases import Case
-from schemas.errors import StoreError, UserError
-from schemas.facts import Fact, Neighbour
+from curation.store_reading import KINDS, Reading
+from schemas.errors import StoreError
 from schemas.lineage import Lineage
-from schemas.ratings import Rating
 from schemas.records import Frozen, Record
-from schemas.registry import suggest
 from schemas.runs import CaseResult, RunManifest
-from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict
 
-R = TypeVar("R", bound=Record)
+__all__ = ["KINDS", "Put", "Store"]
 
-KINDS: dict[str, type[Record]] = {
-    c.kind: c for c in (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt, Case, Verdict, Rating, RunManifest)
-}
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
-_PARENT |= {"verdict": "item_id", "rating": "item_id"}
+_PARENT |= {"verdict": "item_id", "rating": "item_id", "extra": "of"}
 _CHUNK = 2000
 
 
@@ -46,7 +37,7 @@ class Put(NamedTuple):
     changed: int
 
 
-class Store:
+class Store(Reading):
     """A store, open for reading or writing; use as a context manager.
 
     Example:
@@ -188,153 +179,34 @@ class Store:
         with self._transaction():
             self._put_chunk([manifest])
             for chunk in _chunks(rows):
+                self._put_rows(chunk)
+
+    def put_versions(
+        self, versions: Iterable[tuple[Record, bool]], lineage: Iterable[Lineage], results: Iterable[CaseResult]
+    ) -> None:
+        """Keep records of which it is known whether they are current, as a dump says; with lineage and results."""
+        with self._transaction():
+            for chunk in _chunks(versions):
+                rows = [(r.id, r.kind, r.key, _parent(r), current, _json(r)) for r, current in chunk]
+                columns = [list(c) for c in zip(*rows, strict=True)]
                 self._db.execute(
-                    "INSERT OR REPLACE INTO results "
-                    "SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-                    [[r.run for r in chunk], [r.case for r in chunk], [r.model_dump_json() for r in chunk]],
+                    "INSERT OR IGNORE INTO records (id, kind, key, parent, current, body) "
+                    "SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+                    "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])",
+                    columns,
                 )
+            for lines in _chunks(lineage):
+                self._put_lineage(lines)
+            for rows_ in _chunks(results):
+                self._put_rows(rows_)
 
-    # ---- reading ----------------------------------------------------------------------------------------------
-
-    def get(self, item: str) -> Record:
-        """A record by key (its current version), by id, or by the unique beginning (6 or more characters) of an id.
-
-        Raises:
-            UserError: nothing or more than one thing answers to it.
-        """
-        rows = self._db.execute("SELECT kind, body FROM records WHERE key = ? AND current", [item]).fetchall()
-        if not rows:
-            rows = self._db.execute("SELECT kind, body FROM records WHERE id = ?", [item]).fetchall()
-        if not rows and re.fullmatch(r"[0-9a-f]{6,}", item):
-            rows = self._db.execute(
-                "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
-            ).fetchall()
-        if not rows:
-            near = self._near(item)
-            raise UserError(
-                f"no item '{item}' in the store",
-                where=str(self.path),
-                fix=f"did you mean '{near}'?" if near else "see: scedit list fact --store " + str(self.path),
-            )
-        if len(rows) > 1:
-            raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
-        return _record(rows[0])
-
-    def _near(self, item: str) -> str | None:
-        rows = self._db.execute(
-            "SELECT key FROM records WHERE current AND kind <> 'verdict' "
-            "ORDER BY jaro_winkler_similarity(key, ?) DESC LIMIT 1",
-            [item],
-        ).fetchall()
-        return suggest(item, [r[0] for r in rows])
-
-    def all(self, cls: type[R], *, parent: str | None = None) -> Iterator[R]:
-        """Current records of a kind in order of their keys; with ``parent``, only that parent's."""
-        sql = "SELECT kind, body FROM records WHERE kind = ? AND current"
-        values: list[Any] = [cls.kind]
-        if parent is not None:
-            sql, values = sql + " AND parent = ?", [*values, parent]
-        for row in self._stream(sql + " ORDER BY key", values):
-            record = _record(row)
-            assert isinstance(record, cls)
-            yield record
-
-    def keys(self, kind: str, *, like: str = "", limit: int | None = None) -> list[tuple[str, str]]:
-        """(key, id) of the current records of a kind whose key contains ``like``."""
-        if kind not in KINDS:
-            raise UserError(f"unknown kind '{kind}'", allowed=", ".join(KINDS))
-        sql = "SELECT key, id FROM records WHERE kind = ? AND current AND contains(lower(key), lower(?)) ORDER BY key"
-        rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like]).fetchall()
-        return [(k, i) for k, i in rows]
-
-    def verdicts(self, item_ids: Iterable[str] | None = None) -> Iterator[Verdict]:
-        """Current verdicts, all or those on the given items, in order of their keys."""
-        sql, values = "SELECT kind, body FROM records WHERE kind = 'verdict' AND current", []
-        if item_ids is not None:
-            sql, values = sql + " AND parent IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
-        for row in self._stream(sql + " ORDER BY key", values):
-            record = _record(row)
-            assert isinstance(record, Verdict)
-            yield record
-
-    def lineage(self, item_id: str) -> list[Lineage]:
-        """How an item came to be, oldest first."""
-        rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id]).fetchall()
-        return [Lineage.model_validate_json(r[0]) for r in rows]
-
-    def lineages(self, *, stage: str | None = None) -> Iterator[Lineage]:
-        """All lineage, or that of one stage."""
-        sql = "SELECT body FROM lineage" + ("" if stage is None else " WHERE stage = ?") + " ORDER BY item_id, made_at"
-        for row in self._stream(sql, [] if stage is None else [stage]):
-            yield Lineage.model_validate_json(row[0])
-
-    def split_names(self) -> list[tuple[str, str, int]]:
-        """(name@version, digest, number of cases) of every split."""
-        return self._db.execute(
-            "SELECT s.name, s.digest, count(c.case_id) FROM splits s LEFT JOIN split_cases c ON c.split = s.name "
-            "GROUP BY ALL ORDER BY s.name"
-        ).fetchall()
-
-    def split(self, name: str) -> Split:
-        """A split by ``name`` (its highest version) or ``name@version``.
-
-        Raises:
-            UserError: no such split.
-        """
-        labels = [label for label, _, _ in self.split_names()]
-        found = [x for x in labels if x == name or x.rsplit("@", 1)[0] == name]
-        if not found:
-            near = suggest(name, labels)
-            raise UserError(
-                f"no split '{name}' in the store",
-                where=str(self.path),
-                allowed=", ".join(labels) or "none is frozen yet",
-                fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
-            )
-        label = max(found, key=lambda x: [int(p) if p.isdigit() else 0 for p in x.rsplit("@", 1)[1].split(".")])
-        header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0]
-        rows = self._db.execute(
-            "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? ORDER BY c.position",
-            [label],
-        ).fetchall()
-        return Split.checked(json.loads(header), [Case.model_validate_json(r[0]) for r in rows], where=str(self.path))
-
-    def results(self, run: str) -> Iterator[CaseResult]:
-        """Results of a run, in order of the cases' keys."""
-        for row in self._stream("SELECT body FROM results WHERE run = ? ORDER BY case_key", [run]):
-            yield CaseResult.model_validate_json(row[0])
-
-    def stats(self) -> dict[str, Any]:
-        """Counts: current records and all versions by kind, verdicts by check and label, splits, runs."""
-        kinds = self._db.execute(
-            "SELECT kind, count(*) FILTER (current), count(*) FROM records GROUP BY kind ORDER BY kind"
-        ).fetchall()
-        verdicts = self._db.execute(
-            "SELECT \"by\", coalesce(label, 'measured'), count(*) FROM verdicts GROUP BY ALL ORDER BY 1, 2"
-        ).fetchall()
-        return {
-            "store": str(self.path),
-            "records": {k: {"current": c, "versions": n} for k, c, n in kinds},
-            "verdicts": [{"by": b, "label": label, "count": n} for b, label, n in verdicts],
-            "splits": [{"split": s, "digest": d, "cases": n} for s, d, n in self.split_names()],
-            "results": self._count("SELECT count(*) FROM results"),
-            "lineage": self._count("SELECT count(*) FROM lineage"),
-        }
+    def _put_rows(self, rows: Sequence[CaseResult]) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO results SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+            [[r.run for r in rows], [r.case for r in rows], [r.model_dump_json() for r in rows]],
+        )
 
     # ---- inside -----------------------------------------------------------------------------------------------
-
-    def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
-        cursor = self._db.cursor()
-        try:
-            cursor.execute(sql, values)
-            while rows := cursor.fetchmany(_CHUNK):
-                yield from rows
-        finally:
-            cursor.close()
-
-    def _count(self, sql: str) -> int:
-        row = self._db.execute(sql).fetchone()
-        return int(row[0]) if row else 0
 
     def _transaction(self) -> Transaction:
         if not self._write:
@@ -349,10 +221,6 @@ def _json(value: Frozen) -> str:
 def _parent(record: Record) -> str | None:
     field = _PARENT.get(record.kind)
     return getattr(record, field) if field else None
-
-
-def _record(row: tuple[Any, ...]) -> Record:
-    return KINDS[row[0]].model_validate_json(row[1])
 
 
 T = TypeVar("T")

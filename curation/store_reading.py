@@ -1,0 +1,204 @@
+"""Reading a store: one record or all of a kind, verdicts, lineage, splits, results, counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from curation.splits import Split
+from schemas.cases import Case
+from schemas.errors import UserError
+from schemas.extras import Extra
+from schemas.facts import Fact, Neighbour
+from schemas.lineage import Lineage
+from schemas.ratings import Rating
+from schemas.records import Record
+from schemas.registry import suggest
+from schemas.runs import CaseResult, RunManifest
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+R = TypeVar("R", bound=Record)
+
+KINDS: dict[str, type[Record]] = {
+    c.kind: c
+    for c in (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt, Case, Verdict, Rating, RunManifest, Extra)
+}
+FETCH = 2000
+
+
+class Reading:
+    """The reading half of ``Store``."""
+
+    _db: duckdb.DuckDBPyConnection
+    path: Path
+
+    def get(self, item: str) -> Record:
+        """A record by key (its current version), by id, or by the unique beginning (6 or more characters) of an id.
+
+        Raises:
+            UserError: nothing or more than one thing answers to it.
+        """
+        rows = self._db.execute("SELECT kind, body FROM records WHERE key = ? AND current", [item]).fetchall()
+        if not rows:
+            rows = self._db.execute("SELECT kind, body FROM records WHERE id = ?", [item]).fetchall()
+        if not rows and re.fullmatch(r"[0-9a-f]{6,}", item):
+            rows = self._db.execute(
+                "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
+            ).fetchall()
+        if not rows:
+            near = self._near(item)
+            raise UserError(
+                f"no item '{item}' in the store",
+                where=str(self.path),
+                fix=f"did you mean '{near}'?" if near else "see: scedit list fact --store " + str(self.path),
+            )
+        if len(rows) > 1:
+            raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
+        return _record(rows[0])
+
+    def _near(self, item: str) -> str | None:
+        rows = self._db.execute(
+            "SELECT key FROM records WHERE current AND kind <> 'verdict' "
+            "ORDER BY jaro_winkler_similarity(key, ?) DESC LIMIT 1",
+            [item],
+        ).fetchall()
+        return suggest(item, [r[0] for r in rows])
+
+    def all(self, cls: type[R], *, parent: str | None = None) -> Iterator[R]:
+        """Current records of a kind in order of their keys; with ``parent``, only that parent's."""
+        sql = "SELECT kind, body FROM records WHERE kind = ? AND current"
+        values: list[Any] = [cls.kind]
+        if parent is not None:
+            sql, values = sql + " AND parent = ?", [*values, parent]
+        for row in self._stream(sql + " ORDER BY key", values):
+            record = _record(row)
+            assert isinstance(record, cls)
+            yield record
+
+    def keys(self, kind: str, *, like: str = "", limit: int | None = None) -> list[tuple[str, str]]:
+        """(key, id) of the current records of a kind whose key contains ``like``."""
+        if kind not in KINDS:
+            raise UserError(f"unknown kind '{kind}'", allowed=", ".join(KINDS))
+        sql = "SELECT key, id FROM records WHERE kind = ? AND current AND contains(lower(key), lower(?)) ORDER BY key"
+        rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like]).fetchall()
+        return [(k, i) for k, i in rows]
+
+    def verdicts(self, item_ids: Iterable[str] | None = None) -> Iterator[Verdict]:
+        """Current verdicts, all or those on the given items, in order of their keys."""
+        sql, values = "SELECT kind, body FROM records WHERE kind = 'verdict' AND current", []
+        if item_ids is not None:
+            sql, values = sql + " AND parent IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
+        for row in self._stream(sql + " ORDER BY key", values):
+            record = _record(row)
+            assert isinstance(record, Verdict)
+            yield record
+
+    def lineage(self, item_id: str) -> list[Lineage]:
+        """How an item came to be, oldest first."""
+        rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id]).fetchall()
+        return [Lineage.model_validate_json(r[0]) for r in rows]
+
+    def lineages(self, *, stage: str | None = None) -> Iterator[Lineage]:
+        """All lineage, or that of one stage."""
+        sql = "SELECT body FROM lineage" + ("" if stage is None else " WHERE stage = ?") + " ORDER BY item_id, made_at"
+        for row in self._stream(sql, [] if stage is None else [stage]):
+            yield Lineage.model_validate_json(row[0])
+
+    def split_names(self) -> list[tuple[str, str, int]]:
+        """(name@version, digest, number of cases) of every split."""
+        return self._db.execute(
+            "SELECT s.name, s.digest, count(c.case_id) FROM splits s LEFT JOIN split_cases c ON c.split = s.name "
+            "GROUP BY ALL ORDER BY s.name"
+        ).fetchall()
+
+    def split(self, name: str) -> Split:
+        """A split by ``name`` (its highest version) or ``name@version``.
+
+        Raises:
+            UserError: no such split.
+        """
+        labels = [label for label, _, _ in self.split_names()]
+        found = [x for x in labels if x == name or x.rsplit("@", 1)[0] == name]
+        if not found:
+            near = suggest(name, labels)
+            raise UserError(
+                f"no split '{name}' in the store",
+                where=str(self.path),
+                allowed=", ".join(labels) or "none is frozen yet",
+                fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
+            )
+        label = max(found, key=lambda x: [int(p) if p.isdigit() else 0 for p in x.rsplit("@", 1)[1].split(".")])
+        header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0]
+        rows = self._db.execute(
+            "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? ORDER BY c.position",
+            [label],
+        ).fetchall()
+        return Split.checked(json.loads(header), [Case.model_validate_json(r[0]) for r in rows], where=str(self.path))
+
+    def results(self, run: str) -> Iterator[CaseResult]:
+        """Results of a run, in order of the cases' keys."""
+        for row in self._stream("SELECT body FROM results WHERE run = ? ORDER BY case_key", [run]):
+            yield CaseResult.model_validate_json(row[0])
+
+    def stats(self) -> dict[str, Any]:
+        """Counts: current records and all versions by kind, verdicts by check and label, splits, runs."""
+        kinds = self._db.execute(
+            "SELECT kind, count(*) FILTER (current), count(*) FROM records GROUP BY kind ORDER BY kind"
+        ).fetchall()
+        verdicts = self._db.execute(
+            "SELECT \"by\", coalesce(label, 'measured'), count(*) FROM verdicts GROUP BY ALL ORDER BY 1, 2"
+        ).fetchall()
+        return {
+            "store": str(self.path),
+            "records": {k: {"current": c, "versions": n} for k, c, n in kinds},
+            "verdicts": [{"by": b, "label": label, "count": n} for b, label, n in verdicts],
+            "splits": [{"split": s, "digest": d, "cases": n} for s, d, n in self.split_names()],
+            "results": self._count("SELECT count(*) FROM results"),
+            "lineage": self._count("SELECT count(*) FROM lineage"),
+        }
+
+    def everything(self) -> Iterator[tuple[str, Any]]:
+        """All there is, as (what, plain value), in an order in which it can be put back."""
+        for kind, current, body in self._stream("SELECT kind, current, body FROM records ORDER BY seq", []):
+            yield "record", {"kind": kind, "current": current, "body": json.loads(body)}
+        for (body,) in self._stream("SELECT body FROM lineage ORDER BY item_id, made_at, stage", []):
+            yield "lineage", json.loads(body)
+        for name, header in self._db.execute("SELECT name, header FROM splits ORDER BY name").fetchall():
+            rows = self._db.execute(
+                "SELECT case_id FROM split_cases WHERE split = ? ORDER BY position", [name]
+            ).fetchall()
+            yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
+        for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
+            yield "result", json.loads(body)
+
+    def copy_to(self, path: Path) -> None:
+        """Write a consistent copy of the whole database to a new file."""
+        own = self._db.execute("SELECT current_database()").fetchall()[0][0]
+        self._db.execute(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS scedit_copy")
+        try:
+            self._db.execute(f'COPY FROM DATABASE "{own}" TO scedit_copy')
+        finally:
+            self._db.execute("DETACH scedit_copy")
+
+    def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
+        cursor = self._db.cursor()
+        try:
+            cursor.execute(sql, values)
+            while rows := cursor.fetchmany(FETCH):
+                yield from rows
+        finally:
+            cursor.close()
+
+    def _count(self, sql: str) -> int:
+        row = self._db.execute(sql).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    return KINDS[row[0]].model_validate_json(row[1])
