@@ -193,7 +193,7 @@ def query(path: Path, sql: str, *, limit: int | None = None) -> Rows:
             raise UserError(
                 f"the query fails: {reason[:300]}",
                 where=str(path),
-                fix="tables and views: docs, page 'The store in SQL'",
+                fix="the tables and views are in the documentation, page 'Facts and the store'",
             ) from None
     return Rows(columns, rows)
 

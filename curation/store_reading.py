@@ -181,7 +181,7 @@ class Reading:
         """Write a consistent copy of the whole database to a new file."""
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
         access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
-        if str(access).lower() == "read_only":  # such a connection attaches nothing for writing: copy from the other side
+        if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
             with duckdb.connect(str(path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
                 own = other.execute("SELECT current_database()").fetchall()[0][0]
