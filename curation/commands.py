@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from curation.loaders import Problem
     from curation.splits import Split
 
 _STORE = click.option(
@@ -20,35 +23,55 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines i
 @click.command("import")
 @click.argument("facts")
 @_STORE
-@click.option("--format", "format_name", help="jsonl, csv, counterfact or counterfact-flat; found from the file.")
+@click.option("--format", "format_name", help="One of 'scedit formats'; found from the file when left out.")
+@click.option(
+    "--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="For a foreign table: which column is what."
+)
+@click.option("--mapping", type=click.Path(path_type=Path), help="The same as a TOML file.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N facts.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N facts, without what else the file holds.")
 @_JSON
 def import_(
-    facts: str, store_path: Path, format_name: str | None, skip_bad: bool, limit: int | None, as_json: bool
+    facts: str,
+    store_path: Path,
+    format_name: str | None,
+    pairs: tuple[str, ...],
+    mapping: Path | None,
+    skip_bad: bool,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
-    """Bring FACTS (a file, or 'shipped') into a store, which is made if need be.
+    """Bring FACTS (a file, or 'shipped') and what else the file holds into a store, which is made if need be.
 
-    \b
-    Formats: JSONL ({"subject", "relation", "prompt" with one {}, "old", "new"} a line), CSV with these columns,
-    and CounterFact in its original, grouped and flat shapes.
+    Formats: our JSONL and CSV, CounterFact, ScEdit-CF and -T, WikiFactDiff, zsRE, MQuAKE, KnowEdit, RippleEdits and
+    more (scedit formats lists them); any other table with --map.
 
     Example: scedit import shipped --store my.duckdb
-    """  # noqa: D301 - click wants the character
+    """
     from curation.load_facts import keep_facts
     from curation.loaders import load
+    from curation.loaders.table import read_mapping
 
-    loaded = load(facts, format_name)
-    for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
-        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    table = read_mapping(mapping, pairs) if mapping or pairs else None
+    loaded = load(facts, format_name, mapping=table)
+    _tell_problems(loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost])
     chosen = loaded.require(skip_bad=skip_bad)[:limit]
-    put = keep_facts(chosen, store_path, origin=facts)
-    counts = {"facts": put.seen, "new": put.new, "problems": len(loaded.problems), "format": loaded.format}
+    put = keep_facts(chosen, store_path, origin=facts, more=loaded.records if limit is None else ())
+    counts = {"facts": len(chosen), "new": put.new, "records": put.seen, "problems": len(loaded.problems)}
+    if as_json:
+        click.echo(json.dumps({**counts, "format": loaded.format}))
+        return
+    others = f" and {put.seen - len(chosen)} other records" if put.seen > len(chosen) else ""
     click.echo(
-        json.dumps(counts)
-        if as_json
-        else f"{put.seen} facts read as {loaded.format}, {put.new} of them new, {len(loaded.problems)} problems."
+        f"{len(chosen)} facts{others} read as {loaded.format}, {put.new} of them new, {len(loaded.problems)} problems."
     )
+
+
+def _tell_problems(problems: Sequence[Problem], *, most: int = 10) -> None:
+    for problem in problems[:most]:
+        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    if len(problems) > most:
+        click.echo(f"... and {len(problems) - most} more; all of them: scedit defects FILE --examples 99", err=True)
 
 
 @click.command()

@@ -13,11 +13,11 @@ from schemas.lineage import Lineage
 from schemas.records import Record
 
 
-def keep_facts(facts: Iterable[Fact], path: Path, *, origin: str) -> Put:
-    """Put facts into a store (made if need be) with one ``load`` lineage line each."""
-    facts = tuple(facts)
+def keep_facts(facts: Iterable[Fact], path: Path, *, origin: str, more: Iterable[Record] = ()) -> Put:
+    """Put facts, and what else their file held, into a store (made if need be) with one ``load`` lineage line each."""
+    records = (*facts, *more)
     with Store.open(path, create=True) as store:
-        return store.put(facts, _lineage(facts, stage="load", origin=origin))
+        return store.put(records, _lineage(records, stage="load", origin=origin))
 
 
 def keep_split(split: Split, path: Path, *, origin: str) -> Put:

@@ -18,10 +18,10 @@ class Extra(Record):
         of: Key of the fact it belongs to (or of the thing the source names, where no fact could be made of it).
         also: Keys of further facts it depends on, such as the other edits of a multi-hop case.
         name: What it is, in the source's words ("portability/Reasoning", "multi_hop").
-        payload: The content as canonical JSON text.
+        content: Its values as canonical JSON text.
 
     Example:
-        >>> Extra.holding("f/1/extra/popularity", {"b": 1, "a": [None]}, of="f/1", name="popularity").payload
+        >>> Extra.holding("f/1/extra/popularity", {"b": 1, "a": [None]}, of="f/1", name="popularity").content
         '{"a":[null],"b":1}'
     """
 
@@ -29,19 +29,19 @@ class Extra(Record):
     of: Key
     also: tuple[Key, ...] = ()
     name: Text
-    payload: str
+    content: str
 
-    @field_validator("payload")
+    @field_validator("content")
     @classmethod
-    def _canonical(cls, payload: str) -> str:
-        return canonical_json(json.loads(payload))
+    def _canonical(cls, content: str) -> str:
+        return canonical_json(json.loads(content))
 
     @classmethod
     def holding(cls, key: str, value: Any, *, of: str, name: str, also: tuple[str, ...] = ()) -> Extra:
-        """An extra with ``value`` (plain JSON values) as its payload."""
-        return cls(key=key, of=of, also=also, name=name, payload=canonical_json(value))
+        """An extra with ``value`` (plain JSON values) as its content."""
+        return cls(key=key, of=of, also=also, name=name, content=canonical_json(value))
 
     @property
     def value(self) -> Any:
-        """The payload as Python values."""
-        return json.loads(self.payload)
+        """The content as Python values."""
+        return json.loads(self.content)

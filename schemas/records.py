@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
@@ -45,6 +46,12 @@ class Record(Frozen):
     def id(self) -> str:
         """Content hash: equal content (key included) has equal id, in every process and on every machine."""
         return content_id(self.kind, self.payload())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced; it has an id of its own (pydantic would copy the cached one)."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("id", None)
+        return copied
 
     def payload(self) -> dict[str, Any]:
         """The record as plain JSON values."""

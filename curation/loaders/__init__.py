@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from curation.loaders.base import Loaded, Problem, json_rows, read_text
+from curation.loaders.base import Loaded, Placed, Problem, json_rows, read_text
+from curation.loaders.raw import Row
+from curation.loaders.read import rows
 from schemas.errors import DataError
 from schemas.registry import Registry
+
+if TYPE_CHECKING:
+    from curation.loaders.table import TableMapping
 
 LOADERS = Registry(
     "loader",
     {
         "jsonl": "curation.loaders.own:load_jsonl",
         "csv": "curation.loaders.own:load_csv",
+        "table": "curation.loaders.table:load_table",
         "counterfact": "curation.loaders.counterfact:load_original",
         "counterfact-flat": "curation.loaders.counterfact:load_flat",
+        "scedit-cf": "curation.loaders.scedit:load_cf",
+        "scedit-t": "curation.loaders.scedit:load_t",
+        "scedit-paper": "curation.loaders.scedit_paper:load_paper",
+        "wikifactdiff": "curation.loaders.wikifactdiff:load_wikifactdiff",
+        "zsre": "curation.loaders.zsre:load_zsre",
+        "mquake": "curation.loaders.mquake:load_mquake",
+        "knowedit": "curation.loaders.knowedit:load_knowedit",
+        "ripple": "curation.loaders.ripple:load_ripple",
+        "known-1000": "curation.loaders.known:load_known",
+        "relations": "curation.loaders.relations:load_relations",
+        "facts-dev": "curation.loaders.relations:load_facts_dev",
     },
 )
 
-__all__ = ["LOADERS", "Loaded", "Problem", "detect", "load"]
+__all__ = ["LOADERS", "Loaded", "Placed", "Problem", "detect", "json_rows", "load", "read_text"]
+
+_SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("scedit-cf", frozenset({"subject", "ground_truth", "target_new", "rephrase_prompts"})),
+    ("scedit-t", frozenset({"subject", "old_update", "new_update"})),
+    ("scedit-paper", frozenset({"construction_example", "case_study"})),
+    ("wikifactdiff", frozenset({"update_prompt", "objects"})),
+    ("zsre", frozenset({"src", "alt", "answers"})),
+    ("ripple", frozenset({"edit", "example_type"})),
+    ("known-1000", frozenset({"known_id", "attribute"})),
+    ("relations", frozenset({"prompt_templates", "samples"})),
+    ("facts-dev", frozenset({"prompt_template", "target_true", "target_new"})),
+    ("knowedit", frozenset({"subject", "prompt", "target_new", "portability"})),
+    ("knowedit", frozenset({"subject", "prompt", "target_new", "locality"})),
+    ("knowedit", frozenset({"text", "labels", "concept"})),
+    ("counterfact-flat", frozenset({"ground_truth", "target_new", "prompt"})),
+    ("jsonl", frozenset({"subject", "prompt", "old"})),
+)
+"""Fields that tell a shape, the more telling ones first."""
 
 
 def detect(path: Path) -> str:
@@ -29,35 +65,54 @@ def detect(path: Path) -> str:
     """
     if path.suffix.lower() in (".csv", ".tsv"):
         return "csv"
-    rows, bad = json_rows(read_text(path), path)
-    if not rows:
-        raise DataError(bad[0].what, where=bad[0].where) if bad else DataError("holds no record", where=str(path))
-    fields = rows[0].data.keys()
-    if "requested_rewrite" in fields:
-        return "counterfact"
-    if {"ground_truth", "target_new", "prompt"} <= fields:
-        return "counterfact-flat"
-    if {"subject", "prompt", "old"} <= fields:
-        return "jsonl"
+    bad: Problem | None = None
+    for row in rows(path):
+        if isinstance(row, Row):
+            return _shape(row.data) or _unknown(row.data, path)
+        bad = bad or row
+    if bad is not None:
+        raise DataError(bad.what, where=bad.where)
+    raise DataError("holds no record", where=str(path))
+
+
+def _shape(data: dict[str, Any]) -> str | None:
+    edit = data.get("requested_rewrite")
+    if edit is not None:
+        return "mquake" if isinstance(edit, list) else "counterfact"
+    if found := next((name for name, fields in _SIGNS if fields <= data.keys()), None):
+        return found
+    tasks = [value for value in data.values() if isinstance(value, dict)]
+    if tasks and len(tasks) == len(data) and all(_shape(value) == "knowedit" for value in tasks):
+        return "knowedit"
+    return None
+
+
+def _unknown(data: dict[str, Any], path: Path) -> str:
     raise DataError(
-        f"not a known shape of facts (its first record has {', '.join(sorted(fields)[:6])})",
+        f"not a known shape of facts (its first record has {', '.join(sorted(data)[:6])})",
         where=str(path),
         allowed=", ".join(LOADERS.names()),
-        fix="name it with --format",
+        fix="name it with --format, or map its columns: --map old=answer",
     )
 
 
-def load(path: Path | str, format: str | None = None) -> Loaded:
-    """Facts of a file; what cannot be read is returned beside them, by line.
+def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> Loaded:
+    """Facts of a file with what else it holds; what cannot be read is returned beside them, by line.
 
     Args:
         path: JSONL, JSON or CSV file; or ``shipped`` for the facts that come with this package.
         format: A name in ``LOADERS``; found from the file when left out.
+        mapping: For a foreign table: which column is what; see ``curation.loaders.table.read_mapping``.
     """
+    loaded: Loaded
     if str(path) == "shipped":
         from curation.shipped import facts_path
 
         return load(facts_path(), "jsonl")
     path = Path(path)
-    loaded: Loaded = LOADERS.get(format or detect(path))(path)
+    if mapping is not None:
+        from curation.loaders.table import table_loader
+
+        return table_loader(mapping)(path)
+    loaded = LOADERS.get(format or detect(path))(path)
     return loaded

@@ -1,38 +1,77 @@
-"""What a loader returns, and the small tools loaders share."""
+"""What a loader is and what it returns, and the small tools loaders share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
+from curation.loaders.array import array
+from curation.loaders.fields import template
+from curation.loaders.raw import Problem, Row
+from curation.loaders.read import rows
+from curation.loaders.sources import OWN, Upstream
 from schemas.config import explain
 from schemas.errors import DataError, UserError
 from schemas.facts import Fact
+from schemas.records import Record
+
+__all__ = [
+    "Beside",
+    "Invalid",
+    "Loaded",
+    "Loader",
+    "Made",
+    "Placed",
+    "Problem",
+    "Row",
+    "Shape",
+    "Tally",
+    "json_rows",
+    "read_text",
+    "template",
+]
 
 
-class Problem(NamedTuple):
-    """Something wrong at one place of a file. ``kind``: malformed, invalid, duplicate or contradictory."""
+class Placed(NamedTuple):
+    """A record made of a file, and the place it came from. ``main``: one of the file's own facts."""
 
     where: str
-    kind: str
-    what: str
+    record: Record
+    main: bool
 
-    @property
-    def lost(self) -> bool:
-        """Whether the record is left out. Contradictory ones are kept: a relation may have several objects."""
-        return self.kind != "contradictory"
+
+class Beside(NamedTuple):
+    """A fact that a row mentions beside its own: a neighbour, not to be edited."""
+
+    fact: Fact
+
+
+class Invalid(ValueError):
+    """A record that is well formed and says something that cannot be."""
 
 
 class Loaded(NamedTuple):
-    """Facts read from a file, and what could not be read or contradicts itself."""
+    """What came out of a file.
+
+    Attributes:
+        facts: The file's facts.
+        problems: What could not be read, contradicts itself, or is not there in the known number.
+        format: Name in ``LOADERS``.
+        records: What the file holds beside its facts: questions, prompts, neighbour facts and links, extras.
+        places: Key of a fact to its place in the file.
+    """
 
     facts: tuple[Fact, ...]
     problems: tuple[Problem, ...]
     format: str
+    records: tuple[Record, ...] = ()
+    places: Mapping[str, str] = {}
 
     def require(self, *, skip_bad: bool = False) -> tuple[Fact, ...]:
         """The facts, if there are any and nothing is wrong.
@@ -48,20 +87,171 @@ class Loaded(NamedTuple):
             first, more = lost[0], len(lost) - 1
             tail = f" ({more} more problem{'s' if more > 1 else ''} in the file)" if more else ""
             raise DataError(
-                f"{first.kind} record: {first.what}{tail}",
+                f"{first.kind} {'file' if first.kind == 'truncated' else 'record'}: {first.what}{tail}",
                 where=first.where,
-                fix="mend the file, or leave bad records out with --skip-bad",
+                fix="get a whole copy or mend the file, or leave bad records out with --skip-bad",
             )
         if not self.facts:
-            raise DataError("no usable fact in the file", fix="see the formats: scedit import --help")
+            raise DataError("no usable fact in the file", fix="see the formats: scedit formats")
         return self.facts
 
 
-class Row(NamedTuple):
-    """One raw record and where it stands."""
+Made = Record | Beside | Problem
+"""What a row gives."""
 
-    where: str
-    data: dict[str, Any]
+
+class Shape:
+    """One published shape, while one file of it is read. Subclasses say how a row becomes records."""
+
+    upstream: ClassVar[Upstream] = OWN
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """Records of one row: the fact first. KeyError, ValueError, TypeError: a bad record."""
+        raise NotImplementedError
+
+    def end(self) -> Iterator[Problem]:
+        """What is to be said when all rows are read."""
+        return iter(())
+
+
+class Loader:
+    """A loader: call it for everything in a file, or ``stream`` for one record at a time."""
+
+    def __init__(
+        self,
+        format: str,
+        shape: Callable[[Path], Shape],
+        *,
+        read: Callable[[Path], Iterator[Row | Problem]] = rows,
+    ) -> None:
+        self.format, self._shape, self._read = format, shape, read
+
+    def __call__(self, path: Path) -> Loaded:
+        """Everything in the file."""
+        facts: list[Fact] = []
+        beside: list[Record] = []
+        problems: list[Problem] = []
+        places: dict[str, str] = {}
+        for item in self.stream(path):
+            if isinstance(item, Problem):
+                problems.append(item)
+            elif item.main:
+                assert isinstance(item.record, Fact)
+                facts.append(item.record)
+                places[item.record.key] = item.where
+            else:
+                beside.append(item.record)
+        return Loaded(tuple(facts), tuple(problems), self.format, tuple(beside), places)
+
+    def stream(self, path: Path) -> Iterator[Placed | Problem]:
+        """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen."""
+        shape, ledger, count = self._shape(path), _Ledger(), 0
+        for row in self._read(path):
+            count += 1
+            if isinstance(row, Problem):
+                count -= row.kind == "truncated"
+                yield row
+                continue
+            yield from _of_row(row, shape, ledger)
+        yield from shape.end()
+        known = shape.upstream.counts.get(path.name)
+        if known is not None and known != count:
+            how = f"{abs(known - count):,} {'fewer' if count < known else 'more'} here"
+            yield Problem(str(path), "count", f"{count:,} records, upstream has {known:,} ({how})")
+
+
+def _of_row(row: Row, shape: Shape, ledger: _Ledger) -> Iterator[Placed | Problem]:
+    try:
+        made = list(shape.make(row))
+    except KeyError as error:
+        yield row.problem("malformed", f"the field {error} is missing")
+        return
+    except ValidationError as error:
+        yield row.problem("invalid", explain(error))
+        return
+    except Invalid as error:
+        yield row.problem("invalid", str(error))
+        return
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        yield row.problem("malformed", str(error))
+        return
+    dropped = False
+    for item in made:
+        if isinstance(item, Problem):
+            yield item
+            continue
+        if dropped:  # what hangs on a fact goes with it
+            continue
+        main = isinstance(item, Fact)
+        record = item.fact if isinstance(item, Beside) else item
+        problem, keep = ledger.enter(record, main=main)
+        if problem is not None:
+            yield row.problem(*problem)
+        if keep:
+            yield Placed(row.where, record, main)
+        dropped = main and not keep
+
+
+class _Ledger:
+    """What was seen: keys with their content, and what the facts say of each subject and relation.
+
+    Names are kept as 64-bit hashes, so that a million facts take some hundred megabytes, not a gigabyte.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+        self._truth: dict[int, tuple[str, str]] = {}
+
+    def enter(self, record: Record, *, main: bool) -> tuple[tuple[str, str] | None, bool]:
+        """(kind and text of a problem, or None; whether the record is to be kept)."""
+        content, name = int(record.id[:16], 16), hash((record.kind, record.key))
+        if (before := self._seen.get(name)) is not None:
+            same = "" if before == content else ", with other content"
+            if main:
+                return ("duplicate", f"the key '{record.key}' stands twice{same}"), False
+            told = None if not same else ("contradictory", f"'{record.key}' was described otherwise before")
+            return told, False
+        self._seen[name] = content
+        if main and isinstance(record, Fact):
+            return self._truthful(record), True
+        return None, True
+
+    def _truthful(self, fact: Fact) -> tuple[str, str] | None:
+        old = sys.intern(fact.old.text)
+        pair = hash((fact.subject.text.casefold(), fact.relation.id))
+        key, said = self._truth.setdefault(pair, (fact.key, old))
+        if said.casefold() == old.casefold() or fact.change == "temporal":
+            return None
+        what = f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
+        return "contradictory", what
+
+
+class Tally:
+    """Counts of what is said once for a whole file, with the first place of each.
+
+    Example:
+        >>> tally = Tally()
+        >>> tally.add("have no old object", Row("f, line 3", {}))
+        >>> next(tally.told("f")).what
+        '1 record: have no old object (first: f, line 3)'
+    """
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, reason: str, row: Row) -> None:
+        """Count one more record."""
+        self._count[reason] += 1
+        self._first.setdefault(reason, row.where)
+
+    def told(self, where: str, kind: str = "left") -> Iterator[Problem]:
+        """One problem for each reason."""
+        for reason, n in self._count.items():
+            yield Problem(where, kind, f"{n:,} record{'s' if n > 1 else ''}: {reason} (first: {self._first[reason]})")
 
 
 def read_text(path: Path) -> str:
@@ -80,95 +270,25 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
     if not text.strip():
-        raise DataError("the file is empty", where=str(path), fix="see the formats: scedit import --help")
+        raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
     return text
 
 
 def json_rows(text: str, path: Path) -> tuple[list[Row], list[Problem]]:
-    """Records of a JSON array or of JSON lines; for an array a fault is fatal, for lines it is that line's problem."""
+    """Records of a JSON array or of JSON lines that are in memory already, and what is no record."""
     if text.lstrip().startswith("["):
-        try:
-            items = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"not valid JSON: {error.msg}, column {error.colno}",
-                where=f"{path}, line {error.lineno}",
-                fix="the file may be cut off: get a whole copy",
-            ) from None
-        pairs: Iterable[tuple[str, Any]] = ((f"{path}, record {n}", item) for n, item in enumerate(items, 1))
-        bad: list[Problem] = []
+        items = list(array([text], path))
     else:
-        found, bad = _lines(text, path)
-        pairs = found
-    rows = []
-    for where, item in pairs:
-        if isinstance(item, dict):
-            rows.append(Row(where, item))
-        else:
-            bad.append(Problem(where, "malformed", f"an object is expected, not {type(item).__name__}"))
-    return rows, bad
-
-
-def _lines(text: str, path: Path) -> tuple[list[tuple[str, Any]], list[Problem]]:
-    found: list[tuple[str, Any]] = []
-    bad: list[Problem] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            found.append((where, json.loads(line)))
-        except json.JSONDecodeError as error:
-            bad.append(Problem(where, "malformed", f"not valid JSON: {error.msg}, column {error.colno}"))
-    return found, bad
-
-
-def collect(rows: Iterable[Row], make: Callable[[Row], Fact], *, bad: Iterable[Problem], format: str) -> Loaded:
-    """Facts made of rows; a row that fails, repeats a key or contradicts an earlier one becomes a problem."""
-    facts: dict[str, Fact] = {}
-    problems = list(bad)
-    truth: dict[tuple[str, str], Fact] = {}
-    for row in rows:
-        try:
-            fact = make(row)
-        except KeyError as error:
-            problems.append(Problem(row.where, "malformed", f"the field {error} is missing"))
-            continue
-        except ValidationError as error:
-            problems.append(Problem(row.where, "invalid", explain(error)))
-            continue
-        except (ValueError, TypeError, AttributeError) as error:
-            problems.append(Problem(row.where, "malformed", str(error)))
-            continue
-        if fact.key in facts:
-            same = "" if facts[fact.key].id == fact.id else ", with other content"
-            problems.append(Problem(row.where, "duplicate", f"the key '{fact.key}' stands twice{same}"))
-            continue
-        twin = truth.setdefault((fact.subject.text.casefold(), fact.relation.id), fact)
-        if twin.old.text.casefold() != fact.old.text.casefold() and fact.change == twin.change == "counterfactual":
-            what = f"'{twin.key}' says '{twin.old.text}' for this subject and relation, this one '{fact.old.text}'"
-            problems.append(Problem(row.where, "contradictory", what))
-        facts[fact.key] = fact
-    return Loaded(tuple(facts.values()), tuple(problems), format)
-
-
-def template(prompt: str, subject: str) -> str:
-    """A filled-in prompt with its first occurrence of the subject replaced by ``{}``.
-
-    Raises:
-        ValueError: the subject is not in the prompt.
-
-    Example:
-        >>> template("The capital of Peru is", "Peru")
-        'The capital of {} is'
-    """
-    if subject not in prompt:
-        raise ValueError(f"the subject {subject!r} is not in the prompt {prompt!r}")
-    return prompt.replace("{", "(").replace("}", ")").replace(subject, "{}", 1)
-
-
-def strings(values: Any) -> Iterator[str]:
-    """The non-empty strings of a list, stripped."""
-    for value in values or ():
-        if isinstance(value, str) and value.strip():
-            yield value.strip()
+        items = []
+        for number, line in enumerate(text.split("\n"), 1):
+            where = f"{path}, line {number}"
+            try:
+                data = json.loads(line) if line.strip() else None
+            except json.JSONDecodeError as error:
+                items.append(Problem(where, "malformed", f"not valid JSON: {error.msg}, column {error.colno}"))
+                continue
+            if isinstance(data, dict):
+                items.append(Row(where, data, number))
+            elif line.strip():
+                items.append(Problem(where, "malformed", f"an object is expected, not {type(data).__name__}"))
+    return [i for i in items if isinstance(i, Row)], [i for i in items if isinstance(i, Problem)]

@@ -2,59 +2,75 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from curation.loaders.base import Loaded, Row, collect, json_rows, read_text, strings, template
-from schemas.facts import Entity, Fact, Object, Relation, Source
-from schemas.ids import slug
-
-_SOURCE = {"name": "CounterFact", "licence": "MIT", "url": "https://rome.baulab.info"}
-
-
-def load_original(path: Path) -> Loaded:
-    """``requested_rewrite`` records, as released with ROME; the grouped shape differs only in what is empty."""
-    rows, bad = json_rows(read_text(path), path)
-    return collect(rows, _original, bad=bad, format="counterfact")
+from curation.loaders.base import Loader, Made, Row, Shape
+from curation.loaders.fields import relation_of, rest, strings, template, text_of, wikidata
+from curation.loaders.sources import COUNTERFACT
+from schemas.facts import Entity, Fact, Object, Relation
 
 
-def load_flat(path: Path) -> Loaded:
+class Original(Shape):
+    """``requested_rewrite`` records, as released with ROME; the grouped shape differs only in what is empty.
+
+    Attribute prompts (subjects that have the new object), generation prompts and ``pararel_idx`` go to an extra.
+    """
+
+    upstream = COUNTERFACT
+    _CARRIED = ("case_id", "requested_rewrite", "paraphrase_prompts", "neighborhood_prompts")
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact, and an extra with what it does not carry."""
+        data, edit = row.data, row.data["requested_rewrite"]
+        fact = Fact(
+            key=f"counterfact/{data['case_id']}",
+            subject=Entity(text=text_of(edit, "subject")),
+            relation=Relation(id=str(edit["relation_id"])),
+            prompt=text_of(edit, "prompt"),
+            old=_object(edit["target_true"]),
+            new=_object(edit["target_new"]),
+            paraphrases=tuple(strings(data.get("paraphrase_prompts"))),
+            neighbour_prompts=tuple(strings(data.get("neighborhood_prompts"))),
+            source=self.upstream.source(data["case_id"]),
+        )
+        yield fact
+        yield from rest(fact.key, data, self._CARRIED)
+
+
+class Flat(Shape):
     """One prompt, one paraphrase, one neighbour prompt a record; no relation id, so the template names the relation."""
-    rows, bad = json_rows(read_text(path), path)
-    return collect(rows, _flat, bad=bad, format="counterfact-flat")
 
+    upstream = COUNTERFACT
+    _CARRIED = ("case_id", "prompt", "subject", "ground_truth", "target_new", "rephrase_prompt", "locality_prompt")
 
-def _original(row: Row) -> Fact:
-    data, edit = row.data, row.data["requested_rewrite"]
-    return Fact(
-        key=f"counterfact/{data['case_id']}",
-        subject=Entity(text=edit["subject"].strip()),
-        relation=Relation(id=str(edit["relation_id"])),
-        prompt=edit["prompt"].strip(),
-        old=_object(edit["target_true"]),
-        new=_object(edit["target_new"]),
-        paraphrases=tuple(strings(data.get("paraphrase_prompts"))),
-        neighbour_prompts=tuple(strings(data.get("neighborhood_prompts"))),
-        source=Source(**_SOURCE, item=str(data["case_id"])),
-    )
-
-
-def _flat(row: Row) -> Fact:
-    data = row.data
-    prompt = template(data["prompt"].strip(), data["subject"].strip())
-    return Fact(
-        key=f"counterfact/{data['case_id']}",
-        subject=Entity(text=data["subject"].strip()),
-        relation=Relation(id=f"template:{slug(prompt.replace('{}', ' x '), length=80)}", label=prompt),
-        prompt=prompt,
-        old=Object(text=data["ground_truth"].strip()),
-        new=Object(text=data["target_new"].strip()),
-        paraphrases=tuple(strings([data.get("rephrase_prompt")])),
-        neighbour_prompts=tuple(strings([data.get("locality_prompt")])),
-        source=Source(**_SOURCE, item=str(data["case_id"])),
-    )
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact, and an extra with what it does not carry."""
+        data = row.data
+        subject, old = text_of(data, "subject"), text_of(data, "ground_truth")
+        prompt = template(text_of(data, "prompt"), subject)
+        fact = Fact(
+            key=f"counterfact/{data['case_id']}",
+            subject=Entity(text=subject),
+            relation=Relation(id=relation_of(prompt), label=prompt),
+            prompt=prompt,
+            old=Object(text=old),
+            new=Object(text=text_of(data, "target_new")),
+            paraphrases=tuple(strings(data.get("rephrase_prompt"))),
+            neighbour_prompts=tuple(strings(data.get("locality_prompt"))),
+            source=self.upstream.source(data["case_id"]),
+        )
+        yield fact
+        beside = data.get("locality_ground_truth")
+        same = isinstance(beside, str) and beside.strip() == old
+        if beside is not None and not same:
+            yield row.problem("contradictory", f"the neighbour's object is {beside!r}, not the old object {old!r}")
+        yield from rest(fact.key, data, (*self._CARRIED, *(["locality_ground_truth"] if same else [])))
 
 
 def _object(value: dict[str, Any]) -> Object:
-    item = value.get("id")
-    return Object(text=value["str"].strip(), wikidata=item if isinstance(item, str) and item[:1] == "Q" else None)
+    return Object(text=text_of(value, "str"), wikidata=wikidata(value.get("id")))
+
+
+load_original = Loader("counterfact", Original)
+load_flat = Loader("counterfact-flat", Flat)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Loaded, Problem, Row, collect, json_rows, read_text
-from schemas.errors import DataError
+from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.raw import LIMIT
+from curation.loaders.read import start
+from schemas.errors import DataError, UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.ids import slug
+from schemas.records import Record
 
-_COLUMNS: tuple[str, ...] = (
+COLUMNS: tuple[str, ...] = (
     "key",
     "subject",
     "subject_aliases",
@@ -23,63 +27,158 @@ _COLUMNS: tuple[str, ...] = (
     "new",
     "new_aliases",
 )
-_COLUMNS += ("changed_on", "paraphrases", "source", "licence")
-_NEEDED = ("subject", "relation", "prompt", "old", "new")
+COLUMNS += ("changed_on", "paraphrases", "source", "licence")
+NEEDED = ("subject", "relation", "prompt", "old", "new")
 
 
-def load_jsonl(path: Path) -> Loaded:
+class OwnJsonl(Shape):
     """One JSON object a line.
 
     Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``) and ``old``, and ``new`` for a fact to be edited;
     subject, relation and objects may be strings or whole values with aliases. ``key``, ``source``, ``paraphrases`` and
-    ``changed_on`` (makes the change temporal) may be left out.
+    ``changed_on`` (makes the change temporal) may be left out. A line with another ``kind`` than ``fact`` is a whole
+    record of that kind.
     """
-    rows, bad = json_rows(read_text(path), path)
-    return collect(rows, lambda row: _fact(row.data, path), bad=bad, format="jsonl")
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The record of one line."""
+        kind = row.data.get("kind", "fact")
+        yield fact_of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
 
 
-def load_csv(path: Path) -> Loaded:
-    """A table with a header: subject, relation, prompt, old, new (more: ``_COLUMNS``); lists are split by ``|``."""
-    reader = csv.reader(io.StringIO(read_text(path)))
-    header = [name.strip() for name in next(reader)]
-    if missing := [name for name in _NEEDED if name not in header]:
+class OwnCsv(Shape):
+    """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact of one line."""
+        yield fact_of(from_cells(row.data), self.path)
+
+
+def _other(kind: Any, data: dict[str, Any]) -> Record:
+    from curation.store_reading import KINDS  # here: needs DuckDB, which plain facts do not
+
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
+    return KINDS[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
+
+
+def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
+    """Lines of a comma- or (``.tsv``) tab-separated table as dictionaries; the first line names the columns.
+
+    Raises:
+        UserError: absent or unreadable.
+        DataError: empty, packed or UTF-16.
+    """
+    try:
+        with open(path, "rb") as binary:
+            start(binary, path)
+            with io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="") as text:
+                yield from _table(text, path, limit=limit)
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Problem]:
+    before = csv.field_size_limit(limit)
+    reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if not any(header):
+            raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
+        number = 0
+        while True:
+            first = reader.line_num + 1
+            try:
+                values = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                cut = "unexpected end" in str(error)
+                what = "the file is cut off inside a quoted cell, or a quotation mark is missing" if cut else str(error)
+                yield Problem(f"{path}, line {first}", "truncated" if cut else "malformed", what)
+                continue
+            if any(v.strip() for v in values):
+                number += 1
+                yield _cells(header, values, Row(f"{path}, line {reader.line_num}", {}, number))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
+    if len(values) != len(header):
+        return row.problem("malformed", f"{len(values)} cells under {len(header)} columns")
+    try:
+        "".join(values).encode("utf-8")
+    except UnicodeEncodeError:
+        return row.problem("malformed", "not UTF-8 text")
+    return row._replace(data=dict(zip(header, (v.strip() for v in values), strict=True)))
+
+
+def _own_columns(path: Path) -> Iterator[Row | Problem]:
+    """Rows of a table whose columns are ours.
+
+    Raises:
+        DataError: a column is missing or unknown.
+    """
+    header = csv_header(path)
+    if missing := [name for name in NEEDED if name not in header]:
         raise DataError(
-            f"the column '{missing[0]}' is missing", where=f"{path}, line 1", allowed=", ".join(_COLUMNS), fix="add it"
+            f"the column '{missing[0]}' is missing",
+            where=f"{path}, line 1",
+            allowed=", ".join(COLUMNS),
+            fix="add it, or map your columns: --map old=answer",
         )
-    if unknown := [name for name in header if name not in _COLUMNS]:
-        raise DataError(f"unknown column '{unknown[0]}'", where=f"{path}, line 1", allowed=", ".join(_COLUMNS))
-    rows, bad = [], []
-    for values in reader:
-        where = f"{path}, line {reader.line_num}"
-        if not any(v.strip() for v in values):
-            continue
-        if len(values) != len(header):
-            bad.append(Problem(where, "malformed", f"{len(values)} cells under {len(header)} columns"))
-            continue
-        rows.append(Row(where, _from_cells(dict(zip(header, (v.strip() for v in values), strict=True)))))
-    return collect(rows, lambda row: _fact(row.data, path), bad=bad, format="csv")
+    if unknown := [name for name in header if name not in COLUMNS]:
+        raise DataError(f"unknown column '{unknown[0]}'", where=f"{path}, line 1", allowed=", ".join(COLUMNS))
+    yield from csv_rows(path)
 
 
-def _from_cells(cells: dict[str, str]) -> dict[str, Any]:
-    def entity(name: str) -> dict[str, Any]:
-        return {"text": cells[name], "aliases": _split(cells.get(f"{name}_aliases", ""))}
+def csv_header(path: Path) -> list[str]:
+    """The names in a table's first line."""
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+            return [name.strip() for name in next(reader, [])]
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (OSError, csv.Error) as error:
+        raise UserError(f"cannot be read: {error}", where=str(path)) from None
+
+
+def from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """A short form made of plain cells: names with their aliases, lists split by ``|`` where they are strings."""
+
+    def entity(name: str) -> Any:
+        if not isinstance(cells[name], str):
+            return cells[name]
+        return {"text": cells[name].strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
 
     data: dict[str, Any] = {"subject": entity("subject"), "old": entity("old"), "relation": cells["relation"]}
-    data |= {"prompt": cells["prompt"], "paraphrases": _split(cells.get("paraphrases", ""))}
-    if cells["new"]:
+    data |= {"prompt": cells["prompt"], "paraphrases": _split(cells.get("paraphrases") or "")}
+    if cells.get("new"):
         data["new"] = entity("new")
     if cells.get("source") or cells.get("licence"):
         data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
     return data | {name: cells[name] for name in ("key", "changed_on") if cells.get(name)}
 
 
-def _split(cell: str) -> list[str]:
-    return [part.strip() for part in cell.split("|") if part.strip()]
+def _split(cell: str | list[str]) -> list[str]:
+    parts = cell.split("|") if isinstance(cell, str) else cell
+    return [part.strip() for part in parts if part.strip()]
 
 
-def _fact(data: dict[str, Any], path: Path) -> Fact:
-    data = {k: v for k, v in data.items() if k != "kind"}
-    for name in _NEEDED[:-1]:
+def fact_of(data: dict[str, Any], path: Path) -> Fact:
+    """A fact from its whole or its short form.
+
+    Raises:
+        KeyError: a needed field is missing.
+    """
+    data = {k: v for k, v in data.items() if k not in ("kind", "id")}
+    for name in NEEDED[:-1]:
         if name not in data:
             raise KeyError(name)
     subject = Entity.model_validate(_value(data["subject"]))
@@ -113,3 +212,7 @@ def slug_id(text: str) -> str:
 
 def _value(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
+
+
+load_jsonl = Loader("jsonl", OwnJsonl)
+load_csv = Loader("csv", OwnCsv, read=_own_columns)

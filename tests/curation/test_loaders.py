@@ -94,7 +94,7 @@ def test_template_takes_the_first_occurrence_only() -> None:
 
 
 PROBLEMS = [
-    ("bad json", '{"subject": "Per', "malformed", "not valid JSON", True),
+    ("bad json", '{"subject": "Per}\n', "malformed", "not valid JSON", True),
     ("not an object", "[1]", "malformed", "", True),
     ("missing field", {"subject": "A", "relation": "P1", "prompt": "{} is", "new": "x"}, "malformed", "'old'", True),
     ("equal objects", {**SHORT, "subject": "B", "new": "Lima"}, "invalid", "equal", True),

@@ -1,0 +1,43 @@
+"""Run the benchmarks and write their results, with machine and versions: python benchmarks/run.py [NAME ...]."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NAMES = ("evaluation",)
+
+
+def machine() -> dict[str, object]:
+    """What the timings were taken on."""
+    packages = ("torch", "transformers", "duckdb", "numpy")
+    return {
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        **{p: version(p) for p in packages},
+        "at": datetime.now(UTC).isoformat(timespec="minutes"),
+    }
+
+
+def main(names: list[str]) -> None:
+    sys.path.insert(0, str(HERE.parent))
+    (HERE / "results").mkdir(exist_ok=True)
+    for name in names or NAMES:
+        around = machine()
+        result = importlib.import_module(f"benchmarks.{name}").main()
+        path = HERE / "results" / f"{name}.json"
+        path.write_text(json.dumps({"machine": around, "result": result}, indent=1) + "\n", encoding="utf-8")
+        print(f"{path.relative_to(HERE.parent)}: {json.dumps(result)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,138 @@
+"""What can be wrong with records that load: every check describes one place and leaves out nothing.
+
+Loaders say what cannot be used. These checks say what can be used and will still spoil a measurement: an answer that
+stands in its own prompt, objects that contain each other, neighbours that are no neighbours, damaged text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from curation.loaders import Loaded, detect, load
+from curation.loaders.raw import Problem, Row
+from curation.loaders.read import rows
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
+
+_DAMAGED = (
+    ("a replacement character", re.compile("�")),
+    ("UTF-8 read as Latin-1", re.compile("Ã[\u0080-¿]|â€|Â[\u0080-¿]")),
+    ("a control character", re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")),
+    ("an HTML entity", re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);")),
+)
+
+CHECKS: Mapping[str, str] = {
+    "old-in-prompt": "the old object stands in the fact prompt, so the answer is given away",
+    "new-in-prompt": "the new object stands in the fact prompt",
+    "objects-overlap": "one object contains the other as a word, so a first mention is ambiguous",
+    "paraphrase-lacks-subject": "a paraphrase does not name the subject",
+    "paraphrase-gives-away": "a paraphrase names the old or the new object",
+    "neighbour-is-subject": "a neighbour prompt names the edited subject, so it should move",
+    "neighbour-gives-away": "a neighbour prompt names the old object",
+    "repeated-prompt": "the same prompt stands twice in one record",
+    "leak-in-script-prompt": "a script prompt names its object before the cut",
+    "damaged-text": "a replacement or control character, an HTML entity, or UTF-8 read as Latin-1",
+    "stray-space": "white space at an end of a text, or two spaces in it",
+}
+"""Kinds of problems that the checks report."""
+
+
+def defects(path: Path, format: str | None = None) -> tuple[Loaded, tuple[Problem, ...]]:
+    """A file loaded, and everything that is wrong with it: the loader's problems, then those of the checks."""
+    loaded = load(path, format or detect(path))
+    return loaded, (*loaded.problems, *audit(loaded), *texts(path))
+
+
+def audit(loaded: Loaded) -> Iterator[Problem]:
+    """Problems of the facts and script prompts of a file, in their order."""
+    for fact in loaded.facts:
+        where = loaded.places.get(fact.key, fact.key)
+        for kind, what in _of_fact(fact):
+            yield Problem(where, kind, what)
+    for record in loaded.records:
+        if isinstance(record, ScriptPrompt) and holds(record.text, record.targets[0]):
+            yield Problem(record.key, "leak-in-script-prompt", f"'{record.targets[0]}' stands before the cut")
+
+
+def holds(text: str, name: str) -> bool:
+    """Whether a name stands in a text from the beginning of a word on, case aside.
+
+    Example:
+        >>> holds("Mu Librae", "Libra"), holds("Romania", "Oman")
+        (True, False)
+    """
+    folded, name = text.casefold(), name.casefold()
+    at = folded.find(name)
+    while at > 0 and folded[at - 1].isalnum():
+        at = folded.find(name, at + 1)
+    return at >= 0
+
+
+def _of_fact(fact: Fact) -> Iterator[tuple[str, str]]:
+    old, new, subject = fact.old.text, fact.new.text if fact.new else None, fact.subject.text
+    if holds(fact.fact_prompt, old):
+        yield "old-in-prompt", f"'{old}' in '{fact.fact_prompt}'"
+    if new is not None:
+        if holds(fact.fact_prompt, new):
+            yield "new-in-prompt", f"'{new}' in '{fact.fact_prompt}'"
+        if holds(old, new) or holds(new, old):
+            yield "objects-overlap", f"'{old}' and '{new}'"
+    for text in fact.paraphrases:
+        if not holds(text, subject):
+            yield "paraphrase-lacks-subject", f"'{subject}' is not in '{_short(text)}'"
+        rest = text.casefold().replace(subject.casefold(), " ")
+        given = [name for name in (old, new) if name and holds(rest, name)]
+        if given:
+            yield "paraphrase-gives-away", f"'{given[0]}' in '{_short(text)}'"
+    for text in fact.neighbour_prompts:
+        if holds(text, subject):
+            yield "neighbour-is-subject", f"'{subject}' in '{_short(text)}'"
+        if holds(text, old):
+            yield "neighbour-gives-away", f"'{old}' in '{_short(text)}'"
+    for name, many in (("paraphrases", fact.paraphrases), ("neighbour_prompts", fact.neighbour_prompts)):
+        if twice := len(many) - len(set(many)):
+            yield "repeated-prompt", f"{twice} of {len(many)} {name} stand there before"
+
+
+def _short(text: str, length: int = 80) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def texts(path: Path) -> Iterator[Problem]:
+    """Damaged texts and stray spaces anywhere in a JSON file, one problem a field and kind for each record."""
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return
+    for row in rows(path):
+        if isinstance(row, Row):
+            told = set()
+            for place, text in _strings(row.data, ""):
+                for kind, what in _of_text(text):
+                    if (place, kind) not in told:
+                        told.add((place, kind))
+                        yield row.problem(kind, f"{what} in the field '{place}': '{_short(text, 50)}'")
+
+
+def _of_text(text: str) -> Iterator[tuple[str, str]]:
+    if text != text.strip():
+        yield "stray-space", "white space at an end"
+    elif "  " in text:
+        yield "stray-space", "two spaces"
+    if text.isascii() and text.isprintable() and "&" not in text:
+        return
+    for what, pattern in _DAMAGED:
+        if pattern.search(text):
+            yield "damaged-text", what
+
+
+def _strings(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _strings(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner, place)

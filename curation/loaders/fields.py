@@ -1,0 +1,78 @@
+"""Fields of source records as parts of ours: templates, names, strings, and what is left over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from schemas.extras import Extra
+from schemas.ids import digest, slug
+
+
+def template(prompt: str, subject: str) -> str:
+    """A filled-in prompt with its first occurrence of the subject replaced by ``{}``.
+
+    Raises:
+        ValueError: the subject is not in the prompt.
+
+    Example:
+        >>> template("The capital of Peru is", "Peru")
+        'The capital of {} is'
+    """
+    if subject not in prompt:
+        raise ValueError(f"the subject {subject!r} is not in the prompt {prompt!r}")
+    return prompt.replace("{", "(").replace("}", ")").replace(subject, "{}", 1)
+
+
+def relation_of(prompt: str) -> str:
+    """A relation's id where the source names none: its template.
+
+    Example:
+        >>> relation_of("The capital of {} is")
+        'template:the-capital-of-x-is'
+    """
+    return f"template:{slug(prompt.replace('{}', ' x '), length=80)}"
+
+
+def named(*parts: str) -> str:
+    """A readable key piece that stays unique: a slug, then six digits of a hash over the parts.
+
+    Example:
+        >>> named("Côte d'Ivoire", "P36")
+        'cote-d-ivoire-75ef5c'
+    """
+    return f"{slug(parts[0], length=40)}-{digest(parts)[:6]}"
+
+
+def strings(values: Any) -> Iterator[str]:
+    """The non-empty strings of a list, stripped; one string counts as a list of one."""
+    for value in [values] if isinstance(values, str) else values or ():
+        if isinstance(value, str) and value.strip():
+            yield value.strip()
+
+
+def text_of(data: Mapping[str, Any], name: str) -> str:
+    """A field that must be a string with something in it, stripped.
+
+    Raises:
+        KeyError: it is absent.
+        ValueError: it is no string, or empty.
+    """
+    value = data[name]
+    if not isinstance(value, str) or not value.strip():
+        what = "empty" if isinstance(value, str) else type(value).__name__
+        raise ValueError(f"the field '{name}' must be a string with something in it, it is {what}")
+    return value.strip()
+
+
+def wikidata(value: Any, letter: str = "Q") -> str | None:
+    """A Wikidata id of that letter, or None."""
+    return value if isinstance(value, str) and re.fullmatch(letter + r"\d+", value) else None
+
+
+def rest(key: str, data: Mapping[str, Any], carried: Iterable[str], *, name: str = "fields") -> Iterator[Extra]:
+    """An extra with the fields of a source record that its fact does not carry; none where all are carried."""
+    left = {k: v for k, v in data.items() if k not in set(carried) and v not in (None, "", [], {})}
+    if left:
+        yield Extra.holding(f"{key}/extra/{slug(name)}", left, of=key, name=name)

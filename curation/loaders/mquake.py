@@ -1,0 +1,77 @@
+"""MQuAKE (Zhong et al., 2023; MIT): cases of one to four edits that multi-hop questions join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.fields import named, text_of, wikidata
+from curation.loaders.sources import MQUAKE, Upstream
+from schemas.extras import Extra
+from schemas.facts import Entity, Fact, Object, Relation
+
+
+class Mquake(Shape):
+    """Every distinct edit is one fact, however many cases need it; the whole case is an extra that names its facts.
+
+    Two cases that turn one fact into different new objects cannot be edited together: that is ``contradictory``.
+    """
+
+    upstream = MQUAKE
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._made: dict[str, Fact] = {}
+        self._turned: dict[tuple[str, str], tuple[str, str]] = {}
+        self._cases: set[str] = set()
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The case's edits that are new, and the case."""
+        case, edits = str(row.data["case_id"]), row.data["requested_rewrite"]
+        if case in self._cases:
+            yield row.problem("duplicate", f"the case {case} stands twice")
+            return
+        facts = [_fact(edit, self.upstream) for edit in edits]
+        if not facts:
+            raise ValueError("the field 'requested_rewrite' holds no edit")
+        self._cases.add(case)
+        for fact in facts:
+            yield from self._clash(fact, case, row)
+            if self._made.setdefault(fact.key, fact) is fact:
+                yield fact
+            elif self._made[fact.key] != fact:
+                yield row.problem("contradictory", f"an earlier case has the edit '{fact.key}' with another prompt")
+        keys = list(dict.fromkeys(f.key for f in facts))
+        name = "multi_hop"
+        yield Extra.holding(f"mquake/case/{case}", row.data, of=keys[0], also=tuple(keys[1:]), name=name)
+
+    def _clash(self, fact: Fact, case: str, row: Row) -> Iterator[Problem]:
+        assert fact.new is not None
+        pair = (fact.subject.text, fact.relation.id)
+        new, earlier = self._turned.setdefault(pair, (fact.new.text, case))
+        if new != fact.new.text:
+            what = f"case {earlier} turns {pair[0]} ({pair[1]}) into '{new}', this one into '{fact.new.text}'"
+            yield row.problem("contradictory", what)
+
+
+def _fact(edit: dict[str, Any], upstream: Upstream) -> Fact:
+    subject, relation = text_of(edit, "subject"), text_of(edit, "relation_id")
+    old, new = _object(edit["target_true"]), _object(edit["target_new"])
+    return Fact(
+        key=f"mquake/{relation}/{named(subject, relation, old.text, new.text)}",
+        subject=Entity(text=subject),
+        relation=Relation(id=relation),
+        prompt=text_of(edit, "prompt"),
+        old=old,
+        new=new,
+        source=upstream.source(),
+    )
+
+
+def _object(value: dict[str, Any]) -> Object:
+    return Object(text=text_of(value, "str"), wikidata=wikidata(value.get("id")))
+
+
+load_mquake = Loader("mquake", Mquake)

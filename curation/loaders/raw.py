@@ -1,0 +1,120 @@
+"""Raw records and problems, each with its place; and JSON text to values, stricter than Python reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+LIMIT = 64 * 2**20
+"""Longest record, in bytes of a line or characters of an array's element."""
+CHUNK = 2**18
+"""What is read at once."""
+
+
+class Problem(NamedTuple):
+    """Something wrong at one place of a file.
+
+    ``kind``: malformed, invalid, truncated or duplicate (a record is left out). Any other kind (contradictory, suspect,
+    count, left, and those of ``curation.loaders.audit``) loses nothing: the records stand, but look at them.
+    """
+
+    where: str
+    kind: str
+    what: str
+
+    @property
+    def lost(self) -> bool:
+        """Whether a record could not be used. Contradictory ones are kept: a relation may have several objects."""
+        return self.kind in ("malformed", "invalid", "truncated", "duplicate")
+
+
+class Row(NamedTuple):
+    """One raw record, where it stands, and its number from 1."""
+
+    where: str
+    data: dict[str, Any]
+    number: int = 0
+
+    def problem(self, kind: str, what: str) -> Problem:
+        """A problem at this row."""
+        return Problem(self.where, kind, what)
+
+
+class Parser:
+    """JSON text to values; notes what Python's reader would let pass: names that stand twice, NaN and Infinity."""
+
+    def __init__(self) -> None:
+        self.odd: str | None = None
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(n for n in names if names.count(n) > 1)
+            self.odd = f"the field '{twice}' stands twice in one object"
+        return made
+
+    def _constant(self, name: str) -> None:
+        self.odd = f"{name} is not a JSON value"
+
+    def value(self, text: str, at: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        self.odd = None
+        return self._decoder.raw_decode(text, at)
+
+    def whole(self, text: str) -> Any:
+        """The one value of a text."""
+        self.odd = None
+        return self._decoder.decode(text)
+
+
+def unclean(text: str) -> bool:
+    """Whether bytes that are no UTF-8 came in."""
+    if text.isascii():
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def incomplete(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether a fault may be nothing but the end of the text that was read so far."""
+    return error.pos >= len(text) - 16 or error.msg.startswith("Unterminated")
+
+
+def cut_off(error: json.JSONDecodeError, text: str) -> bool:
+    r"""Whether a fault is the end of the whole text: nothing stands behind it but a piece of a word or an escape.
+
+    Example:
+        >>> def fault(text):
+        ...     try:
+        ...         json.loads(text)
+        ...     except json.JSONDecodeError as error:
+        ...         return cut_off(error, text)
+        >>> fault('{"a": tru'), fault('{"a": [1'), fault('{"a" 1}')
+        (True, True, False)
+    """
+    behind = text.rstrip()[error.pos :]
+    return error.msg.startswith("Unterminated") or (len(behind) <= 6 and not behind.endswith(("]", "}")))
+
+
+def size_of(limit: int) -> str:
+    """A size in words."""
+    return f"{limit / 2**20:.3g} MiB"
+
+
+def row_of(value: Any, parser: Parser, where: str, number: int) -> Row | Problem:
+    """A parsed value as a row, or why it is none."""
+    if parser.odd:
+        return Problem(where, "malformed", parser.odd)
+    if not isinstance(value, dict):
+        return Problem(where, "malformed", f"an object is expected, not {type(value).__name__}")
+    return Row(where, value, number)
+
+
+def reason_of(error: Exception) -> str:
+    """Why Python could not read a value."""
+    return "nested too deep" if isinstance(error, RecursionError) else str(error).split(";")[0]
