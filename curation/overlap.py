@@ -1,0 +1,240 @@
+"""What two collections share: method training data against evaluation cases above all.
+
+A fact is compared by subject (folded names, aliases, Wikidata id), relation (id, label or prompt template, because not
+every file has property ids) and objects; texts by their folded form and by ROUGE-1 F.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from curation.separate import names_of
+from curation.similarity import encode, plain_text, similar_pairs
+from schemas.cases import Case
+from schemas.errors import UserError
+from schemas.facts import Fact
+from schemas.ids import content_id
+from schemas.records import Frozen, Record
+
+LEVELS: dict[str, str] = {
+    "same_edit": "same subject, relation, old and new object",
+    "same_fact": "same subject, relation and old object",
+    "same_subject_relation": "same subject and relation",
+    "same_subject": "same subject",
+    "same_text": "a text that is equal when folded",
+    "near_text": "a text at or above the ROUGE-1 F threshold (cloze prompts among themselves left out)",
+}
+
+
+class Text(NamedTuple):
+    """A text, whose it is, and whether it is a cloze prompt of a fact (those of one relation are always alike)."""
+
+    owner: str
+    text: str
+    cloze: bool = False
+
+
+class Material(NamedTuple):
+    """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level."""
+
+    name: str
+    owners: tuple[str, ...]
+    facts: tuple[tuple[str, Fact], ...]
+    texts: tuple[Text, ...]
+
+
+class Shared(Frozen):
+    """One thing that both sides hold: the two owners, and what is the same."""
+
+    a: str
+    b: str
+    what: str
+    value: float | None = None
+
+
+class Level(Frozen):
+    """How much is shared in one way: owners of A and of B concerned, pairs of owners, and the first examples."""
+
+    name: str
+    a: int
+    b: int
+    pairs: int
+    examples: tuple[Shared, ...] = ()
+
+
+class Overlap(Record):
+    """The report of an overlap check; its key names the two sides and the threshold."""
+
+    kind: ClassVar[str] = "overlap"
+    a: str
+    b: str
+    owners_a: int
+    owners_b: int
+    texts_a: int
+    texts_b: int
+    threshold: float
+    unit: str = "rouge1_f"
+    levels: tuple[Level, ...]
+
+    def level(self, name: str) -> Level:
+        """A level by name."""
+        for level in self.levels:
+            if level.name == name:
+                return level
+        raise UserError(f"unknown overlap level '{name}'", allowed=", ".join(LEVELS))
+
+
+class _Tally:
+    """Counts of one level, without keeping the pairs' texts."""
+
+    def __init__(self, examples: int) -> None:
+        self._most, self._pairs = examples, set[tuple[str, str]]()
+        self._examples: list[Shared] = []
+
+    def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
+        if (a, b) in self._pairs:
+            return
+        self._pairs.add((a, b))
+        if len(self._examples) < self._most:
+            self._examples.append(Shared(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
+
+    def level(self, name: str) -> Level:
+        a, b = len({p[0] for p in self._pairs}), len({p[1] for p in self._pairs})
+        return Level(name=name, a=a, b=b, pairs=len(self._pairs), examples=tuple(self._examples))
+
+
+def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
+    """What A and B share.
+
+    Args:
+        a: The data that must be clean: evaluation cases.
+        b: The other data: what a method was trained on.
+        threshold: ROUGE-1 F from which two texts count as near-duplicates.
+        examples: At most so many examples a level.
+    """
+    tally = {name: _Tally(examples) for name in LEVELS}
+    _facts(a, b, tally)
+    _texts(a, b, tally, threshold)
+    levels = tuple(t.level(name) for name, t in tally.items())
+    sides = content_id("overlap-sides", [a.name, sorted(a.owners), b.name, sorted(b.owners), threshold])
+    return Overlap(
+        key=f"overlap/{sides}",
+        a=a.name,
+        b=b.name,
+        owners_a=len(a.owners),
+        owners_b=len(b.owners),
+        texts_a=len(a.texts),
+        texts_b=len(b.texts),
+        threshold=threshold,
+        levels=levels,
+    )
+
+
+def of_cases(name: str, cases: Iterable[Case]) -> Material:
+    """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
+    cases = tuple(cases)
+    texts = [t for c in cases for t in _fact_texts(c.key, c.fact)]
+    texts += [Text(c.key, q.text) for c in cases for q in c.questions]
+    texts += [Text(c.key, p.text) for c in cases for p in c.prompts]
+    return Material(name, tuple(c.key for c in cases), tuple((c.key, c.fact) for c in cases), tuple(texts))
+
+
+def of_facts(name: str, facts: Iterable[Fact]) -> Material:
+    """Facts with their prompt and paraphrases."""
+    facts = tuple(facts)
+    texts = [t for f in facts for t in _fact_texts(f.key, f)]
+    return Material(name, tuple(f.key for f in facts), tuple((f.key, f) for f in facts), tuple(texts))
+
+
+def of_texts(name: str, texts: Sequence[str]) -> Material:
+    """Plain texts, owned by their line numbers."""
+    made = tuple(Text(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
+    return Material(name, tuple(t.owner for t in made), (), made)
+
+
+def material(source: Path | str) -> Material:
+    """One side from a name: ``mini``, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
+
+    Raises:
+        UserError: nothing there, or no known kind of file.
+    """
+    from curation.loaders import load
+    from curation.shipped import mini_split
+    from curation.splits import load_split
+
+    path, name = Path(source), Path(source).name
+    if str(source) == "mini":
+        return of_cases("mini", mini_split().cases)
+    if path.suffix in (".duckdb", ".db"):
+        return _of_store(path)
+    if path.suffix == ".txt":
+        try:
+            return of_texts(name, path.read_text(encoding="utf-8").splitlines())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"cannot be read as text: {error}", where=str(path)) from None
+    if path.suffix == ".jsonl" and path.is_file():
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if '"digest"' in file.readline(100_000):
+                return of_cases(name, load_split(path).cases)
+    return of_facts(name, load(source).require(skip_bad=True))
+
+
+def _of_store(path: Path) -> Material:
+    from curation.store import Store
+    from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+    with Store.open(path) as store:
+        made = of_facts(path.name, store.all(Fact))
+        texts = [Text(q.fact, q.text) for q in store.all(ScriptQuestion)]
+        texts += [Text(p.fact, p.text) for p in store.all(ScriptPrompt)]
+    return made._replace(texts=made.texts + tuple(texts))
+
+
+def _fact_texts(owner: str, fact: Fact) -> list[Text]:
+    return [Text(owner, text, cloze=True) for text in (fact.fact_prompt, *fact.paraphrases)]
+
+
+def _relation_names(fact: Fact) -> set[str]:
+    names = {fact.relation.id, "template:" + plain_text(fact.prompt.replace("{}", " x "))}
+    return names | ({"label:" + plain_text(fact.relation.label)} if fact.relation.label else set())
+
+
+def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
+    index: dict[str, list[int]] = defaultdict(list)
+    relations = [_relation_names(fact) for _, fact in b.facts]
+    for n, (_, fact) in enumerate(b.facts):
+        for name in names_of(fact.subject):
+            index[name].append(n)
+    for owner, fact in a.facts:
+        relation = _relation_names(fact)
+        for n in sorted({n for name in names_of(fact.subject) for n in index.get(name, ())}):
+            other, twin = b.facts[n]
+            tally["same_subject"].add(owner, other, fact.subject.text)
+            if not relation & relations[n]:
+                continue
+            tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
+            if not names_of(fact.old) & names_of(twin.old):
+                continue
+            tally["same_fact"].add(owner, other, f"{fact.fact_prompt} {fact.old.text}")
+            if fact.new and twin.new and names_of(fact.new) & names_of(twin.new):
+                tally["same_edit"].add(owner, other, f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}")
+
+
+def _texts(a: Material, b: Material, tally: dict[str, _Tally], threshold: float) -> None:
+    index: dict[str, list[str]] = defaultdict(list)
+    for text in b.texts:
+        index[plain_text(text.text)].append(text.owner)
+    for text in a.texts:
+        for owner in index.get(plain_text(text.text), ()):
+            tally["same_text"].add(text.owner, owner, text.text)
+    if not a.texts or not b.texts:
+        return
+    rows = encode(t.text for side in (a, b) for t in side.texts)
+    for block in similar_pairs(rows, threshold=threshold, between=len(a.texts)):
+        for i, j, value in zip(block.first.tolist(), block.second.tolist(), block.value.tolist(), strict=True):
+            one, two = a.texts[i], b.texts[j - len(a.texts)]
+            if not (one.cloze and two.cloze):
+                tally["near_text"].add(one.owner, two.owner, one.text, value)
