@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "separate": ("curation.commands_dedup:separate", "Divide a split into parts that share nothing."),
     "overlap": ("curation.commands_dedup:overlap", "Check what two collections share."),
     "split": ("curation.commands:split", "Freeze splits, add them to a store, write them to files."),
+    "publish": ("curation.commands_export:publish", "Write a split as a release: formats, card, Croissant, checksums."),
     "sql": ("curation.commands_store:sql", "Ask a store with SQL, read-only."),
     "backup": ("curation.commands_store:backup", "Copy a store, consistently."),
     "restore": ("curation.commands_store:restore", "Make a store from a backup."),

@@ -229,9 +229,15 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("path", type=click.Path(path_type=Path))
 @_STORE
-@click.option("--format", "format_name", default="split", show_default=True, help="split, scedit-cf or scedit-t.")
+@click.option(
+    "--format",
+    "format_name",
+    default="split",
+    show_default=True,
+    help="split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
+)
 def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
-    """Write the frozen split NAME to the file PATH, in our format or in the published ScEdit shapes.
+    """Write the frozen split NAME to PATH, in our format or in one of other tools.
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """

@@ -1,102 +1,132 @@
-"""Splits in other people's shapes."""
+"""Splits in other people's shapes, and what each shape cannot carry."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from curation.export_facts import write_counterfact, write_easyedit, write_facts
+from curation.export_scedit import scedit_cf, scedit_t, write_cf, write_t
+from curation.export_tables import write_parquet
 from curation.splits import Split, write_split
-from schemas.cases import Case
 from schemas.errors import UserError
 from schemas.registry import Registry
 
+__all__ = ["EXPORTERS", "Exporter", "export", "scedit_cf", "scedit_t"]
 
-def scedit_cf(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Counterfactual cases in the published ScEdit-CF shape; temporal ones are left out.
 
-    A separator other than one space cannot be said in that shape: it is kept at the end of the prompt.
+@dataclass(frozen=True)
+class Exporter:
+    """A format: how it is written, and what gets lost.
+
+    Attributes:
+        write: Writes a split to a place; returns the number of cases written (0: the format holds none of them).
+        file: Usual name of the file or folder; ``{name}`` stands for the split's.
+        about: What it is, for the dataset card.
+        losses: What the format cannot carry, one clause each; empty where nothing is lost.
+        only: The one kind of case that it can hold, or None for all.
     """
-    return [_cf(n, case) for n, case in enumerate(c for c in cases if c.fact.change == "counterfactual")]
+
+    write: Callable[[Split, Path], int]
+    file: str
+    about: str
+    losses: tuple[str, ...] = ()
+    only: Literal["counterfactual", "temporal"] | None = None
+
+    def holds(self, split: Split) -> bool:
+        """Whether the format can hold any case of the split."""
+        return self.only is None or any(c.fact.change == self.only for c in split.cases)
+
+    def __call__(self, split: Split, path: Path) -> int:
+        """Write the split."""
+        return self.write(split, path)
 
 
-def scedit_t(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Temporal cases in the published ScEdit-T shape; counterfactual ones are left out."""
-    return [_t(n, case) for n, case in enumerate(c for c in cases if c.fact.change == "temporal")]
-
-
-def _cf(number: int, case: Case) -> dict[str, Any]:
-    fact = case.fact
-    assert fact.new is not None
-    return {
-        "case_id": number,
-        "prompt": fact.fact_prompt,
-        "ground_truth": fact.old.text,
-        "target_new": fact.new.text,
-        "subject": fact.subject.text,
-        "rephrase_prompts": [_cloze(p.text, p.separator) for p in case.prompts],
-        "neighborhood_prompts": [
-            _cloze(p.text, p.separator) for n in case.neighbours if n.link.how == "same_object" for p in n.prompts
-        ],
-        "interrupt_step": [p.step for p in case.prompts],
-        "property": fact.relation.label or fact.relation.id,
-        "generation_prompts": [q.text for q in case.questions],
-    }
-
-
-def _t(number: int, case: Case) -> dict[str, Any]:
-    fact = case.fact
-    assert fact.new is not None
-    return {
-        "case_id": number,
-        "subject": fact.subject.text,
-        "relation": fact.relation.label or fact.relation.id,
-        "prompt": fact.fact_prompt,
-        "old_update": fact.old.text,
-        "new_update": fact.new.text,
-        "question": [_cloze(p.text, p.separator) for p in case.prompts],
-        "neighborhood": [
-            {"object": n.fact.old.text, "prompt": n.fact.fact_prompt, "question": _cloze(p.text, p.separator)}
-            for n in case.neighbours
-            for p in n.prompts
-        ],
-    }
-
-
-def _cloze(text: str, separator: str) -> str:
-    return text if separator == " " else text + separator
-
-
-def _write_json(rows: list[dict[str, Any]], path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    return len(rows)
-
-
-def write_own(split: Split, path: Path) -> int:
-    """Our frozen split file."""
+def _write_own(split: Split, path: Path) -> int:
     write_split(split, path)
     return len(split.cases)
 
 
-def write_cf(split: Split, path: Path) -> int:
-    """ScEdit-CF; returns the number of cases written."""
-    return _write_json(scedit_cf(split.cases), path)
+def _write_dataset(split: Split, path: Path) -> int:
+    from curation.export_publish import write_dataset
+
+    return write_dataset(split, path)
 
 
-def write_t(split: Split, path: Path) -> int:
-    """ScEdit-T; returns the number of cases written."""
-    return _write_json(scedit_t(split.cases), path)
+_SHARED_LOSSES = (
+    "keys of facts, questions, scripts and prompts",
+    "aliases and Wikidata ids of subject and objects",
+    "source and licence of single facts",
+    "a separator other than one space stands at the end of the prompt",
+)
 
+OWN = Exporter(_write_own, "{name}.jsonl", "the frozen split: a header (rule, counts, digest), then a case a line")
+CF = Exporter(
+    write_cf,
+    "{name}.scedit-cf.json",
+    "counterfactual cases in the published ScEdit-CF shape",
+    (
+        "temporal cases",
+        *_SHARED_LOSSES,
+        "paraphrases and plain neighbour prompts",
+        "subjects of neighbours, and neighbours whose object is not the old object",
+        "the relation's id where it has a label",
+    ),
+    "counterfactual",
+)
+T = Exporter(
+    write_t,
+    "{name}.scedit-t.json",
+    "temporal cases in the published ScEdit-T shape",
+    (
+        "counterfactual cases",
+        *_SHARED_LOSSES,
+        "paraphrases and plain neighbour prompts",
+        "the date of the change, the step that was cut, neighbours without a script prompt",
+        "the relation's id where it has a label",
+    ),
+    "temporal",
+)
+COUNTERFACT = Exporter(
+    write_counterfact,
+    "{name}.counterfact.json",
+    "counterfactual facts in CounterFact's original shape; generation_prompts are the script questions",
+    (
+        "temporal cases",
+        "all script prompts",
+        "keys other than CounterFact's, aliases, sources, labels of relations",
+        "neighbours whose object is not the old object; attribute_prompts are empty and there is no pararel_idx",
+    ),
+    "counterfactual",
+)
+FACTS = Exporter(
+    write_facts,
+    "{name}.facts.jsonl",
+    "whole facts, a line each: the edited ones, then those of the neighbours",
+    ("questions, prompts, and which neighbour belongs to which edit",),
+)
+EASYEDIT = Exporter(
+    write_easyedit,
+    "{name}.easyedit.json",
+    "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
+    (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
+)
+PARQUET = Exporter(write_parquet, "data", "flat tables in Parquet: cases, questions, prompts, neighbours")
+DATASETS = Exporter(_write_dataset, "{name}", "a folder for Hugging Face datasets: a card and the Parquet tables")
 
 EXPORTERS = Registry(
     "exporter",
     {
-        "split": "curation.export:write_own",
-        "scedit-cf": "curation.export:write_cf",
-        "scedit-t": "curation.export:write_t",
+        "split": "curation.export:OWN",
+        "scedit-cf": "curation.export:CF",
+        "scedit-t": "curation.export:T",
+        "counterfact": "curation.export:COUNTERFACT",
+        "facts": "curation.export:FACTS",
+        "easyedit": "curation.export:EASYEDIT",
+        "parquet": "curation.export:PARQUET",
+        "datasets": "curation.export:DATASETS",
     },
 )
 
@@ -104,15 +134,12 @@ EXPORTERS = Registry(
 def export(split: Split, path: Path, format: str) -> int:
     """Write a split in a format of ``EXPORTERS``; returns the number of cases written.
 
+    A file is replaced when the new one is whole; a folder must be new or empty.
+
     Raises:
-        UserError: unknown format, no case of its kind, or the file cannot be written.
+        UserError: unknown format, no case of its kind, or the place cannot be written.
     """
-    write: Callable[[Split, Path], int] = EXPORTERS.get(format)
-    try:
-        written = write(split, path)
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
-    if not written:
-        path.unlink()
-        raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose the other format")
-    return written
+    exporter: Exporter = EXPORTERS.get(format)
+    if not exporter.holds(split):
+        raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose another format")
+    return exporter(split, path)

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation import export_publish
+from curation.commands_export import publish as command
+from curation.export import EXPORTERS, Exporter
+from curation.export_files import sha256
+from curation.export_publish import DEFAULT, publish
+from curation.load_facts import keep_split
+from curation.shipped import mini_path, mini_split
+from curation.splits import load_split, make_split
+from schemas.errors import UserError
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_release_is_whole_and_its_sums_agree(tmp_path: Path) -> None:
+    done = publish(mini_split(), tmp_path / "r")
+    there = tree(tmp_path / "r")
+    sums = dict(line.split("  ")[::-1] for line in there["checksums.sha256"].decode().splitlines())
+    assert sums.keys() == there.keys() - {"checksums.sha256"}
+    assert all(sha256(tmp_path / "r" / name) == value for name, value in sums.items())
+    assert done.cases["split"] == done.cases["scedit-cf"] + done.cases["scedit-t"] == 58 and not done.skipped
+    assert load_split(tmp_path / "r" / "mini.jsonl").digest == mini_split().digest
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_the_same_split_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        publish(mini_split(), tmp_path / name)
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> None:
+    only_t = make_split("t", [c for c in mini_split().cases if c.fact.change == "temporal"])
+    done = publish(only_t, tmp_path / "r")
+    assert set(done.skipped) == {"scedit-cf", "counterfact"} and set(done.cases) == set(DEFAULT) - set(done.skipped)
+    with pytest.raises(UserError, match="no case that counterfact can hold"):
+        publish(only_t, tmp_path / "x", formats=["split", "counterfact"])
+    assert not (tmp_path / "x").exists()
+
+
+def test_only_a_release_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    for replace, complaint in ((False, "something here already"), (True, "no release")):
+        with pytest.raises(UserError, match=complaint):
+            publish(mini_split(), folder, replace=replace)
+    assert tree(folder) == {"mine.txt": b"mine"}
+    (folder / "mine.txt").unlink()
+    publish(mini_split(), folder)
+    publish(mini_split(), folder, formats=["split"], replace=True)
+    assert tree(folder).keys() == {"mini.jsonl", "README.md", "croissant.json", "checksums.sha256"}
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_failure_on_the_way_keeps_the_earlier_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(mini_split(), tmp_path / "r", formats=["split"])
+    before = tree(tmp_path / "r")
+
+    def fails(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export_publish, "sha256", fails)
+    with pytest.raises(UserError, match="cannot be written: No space left on device"):
+        publish(mini_split(), tmp_path / "r", replace=True)
+    assert tree(tmp_path / "r") == before and [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    publish(mini_split(), folder, formats=["split"])
+    before = tree(folder)
+    folder.rename(tmp_path / ".r.scedit-old")  # where the first of the two renames leaves things
+    with pytest.raises(UserError, match="something here already"):
+        publish(mini_split(), folder)
+    assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_neighbours_with_such_names_are_left_alone(tmp_path: Path) -> None:
+    for name in ("r.old", "r.partial"):
+        (tmp_path / name).mkdir()
+    publish(mini_split(), tmp_path / "r", formats=["split"])
+    publish(mini_split(), tmp_path / "r", formats=["split"], replace=True)
+    assert {p.name for p in tmp_path.iterdir()} == {"r", "r.old", "r.partial"}
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from curation import export_publish
+from curation.shipped import mini_split
+export_publish.sha256 = lambda path: time.sleep(60)
+export_publish.publish(mini_split(), Path(sys.argv[1]))
+"""
+
+
+def test_a_killed_run_leaves_no_release(tmp_path: Path) -> None:
+    folder, half = tmp_path / "r", tmp_path / ".r.scedit-partial" / "mini.easyedit.json"
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(folder)]) as child:
+        try:
+            end = time.monotonic() + 60
+            while not half.exists() and time.monotonic() < end:
+                time.sleep(0.02)
+        finally:
+            child.kill()
+    assert half.exists() and not folder.exists()
+    publish(mini_split(), folder)
+    assert [p.name for p in tmp_path.iterdir()] == ["r"] and len(tree(folder)) == 13
+
+
+@pytest.mark.parametrize("name", ["cases", "questions", "prompts", "neighbours"])
+def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    exporter: Exporter = EXPORTERS.get("datasets")
+    exporter(mini_split(), tmp_path / "r")
+    cases = mini_split().cases
+    near = [n for c in cases for n in c.neighbours]
+    known = {
+        "cases": len(cases),
+        "questions": sum(len(x.questions) for x in (*cases, *near)),
+        "prompts": sum(len(x.prompts) for x in (*cases, *near)),
+        "neighbours": len(near),
+    }
+    table = datasets.load_dataset(str(tmp_path / "r"), name, split="test", cache_dir=str(tmp_path / "cache"))
+    assert len(table) == known[name]
+    if name == "cases":
+        default = datasets.load_dataset(str(tmp_path / "r"), split="test", cache_dir=str(tmp_path / "cache"))
+        assert default["subject"][:] == table["subject"][:] == [c.fact.subject.text for c in cases]
+        assert default["paraphrases"][0] == list(cases[0].fact.paraphrases)
+
+
+def invoke(*args: object) -> tuple[object, str]:
+    done = CliRunner().invoke(command, [str(a) for a in args])
+    return done.exception, done.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    keep_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
+    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
+    assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
+    options = ("--split-file", mini_path(), "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    error, text = invoke("mini@1.0.0", tmp_path / "b", *options)
+    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
+    assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
+    error, _ = invoke("mini", tmp_path / "c", "--formats", "facts")
+    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("other",), "where is the split 'other'"),
+        (("other", "--split-file", mini_path()), "holds the split 'mini@1.0.0', not 'other'"),
+        (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
+        (("mini", "--formats", ","), "names no format"),
+        (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
+        (("mini", "--store", "nowhere.duckdb"), "there is no such store"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
+    error, _ = invoke(args[0], tmp_path / "r", *args[1:])
+    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
+    with pytest.raises(UserError, match=complaint):
+        raise error
