@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.commands_deciding import explain
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -175,6 +177,7 @@ def split() -> None:
 @click.option("--version", default="1.0.0", show_default=True)
 @click.option("--rule", "rule_path", type=click.Path(path_type=Path), help="TOML file with a [rule] table.")
 @click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
+@click.option("--errata", type=click.Path(path_type=Path), help="File of known faults (scedit errata add).")
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the split file here.")
 @_JSON
 def freeze(
@@ -183,6 +186,7 @@ def freeze(
     version: str,
     rule_path: Path | None,
     settings: tuple[str, ...],
+    errata: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -190,18 +194,18 @@ def freeze(
 
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
-    from curation.rules import SplitRule, choose
-    from curation.splits import make_split, write_split
+    from curation.errata import read_errata
+    from curation.judging import SplitRule
+    from curation.release import freeze as make
+    from curation.splits import write_split
     from curation.store import Store
     from schemas.config import override, read_toml, validate
 
     table = read_toml(rule_path).get("rule", {}) if rule_path else {}
     rule = validate(SplitRule, override(table, settings), where=str(rule_path or "--set"))
+    known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
-        chosen = choose(store, rule)
-        about = {"rule": rule.model_dump(mode="json"), "counts": chosen.counts}
-        made = make_split(name, chosen.cases, version=version, about=about)
-        store.put_split(made)
+        made = make(store, name, rule, version=version, errata=known)
     if out:
         write_split(made, out)
     _tell(made, as_json=as_json)
@@ -263,3 +267,6 @@ def _tell(made: Split, *, as_json: bool) -> None:
     )
     for reason, n in made.header.get("counts", {}).items():
         click.echo(f"{n:>7}  {reason}")
+
+
+split.add_command(explain)

@@ -133,7 +133,7 @@ class Reading:
                 allowed=", ".join(labels) or "none is frozen yet",
                 fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
             )
-        label = max(found, key=lambda x: [int(p) if p.isdigit() else 0 for p in x.rsplit("@", 1)[1].split(".")])
+        label = max(found, key=_age)
         header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0]
         rows = self._db.execute(
             "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? ORDER BY c.position",
@@ -210,3 +210,10 @@ class Reading:
 
 def _record(row: tuple[Any, ...]) -> Record:
     return KINDS[row[0]].model_validate_json(row[1])
+
+
+def _age(label: str) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
+    """Order of ``name@version``: numbers first, and a suffix (1.0.0-rc.1) comes before the version itself."""
+    number, _, suffix = label.rsplit("@", 1)[1].partition("-")
+    parts = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in suffix.split(".")]
+    return [int(p) if p.isdigit() else 0 for p in number.split(".")], not suffix, parts

@@ -218,3 +218,13 @@ def test_unknown_items_suggest_the_nearest(path: Path) -> None:
         store.put([fact("facts/cf/P36/peru")])
         with pytest.raises(UserError, match="no item 'facts/cf/P36/per'.*did you mean 'facts/cf/P36/peru'"):
             store.get("facts/cf/P36/per")
+
+
+def test_the_highest_version_is_the_last_one(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        for n, version in enumerate(["1.0.0-rc.2", "1.0.0", "1.0.0-rc.10", "0.9.0"]):
+            store.put_split(make_split("s", [Case(key=f"case/{n}", fact=fact(f"f/{n}"))], version=version))
+        assert store.split("s").version == "1.0.0"
+        store.put_split(make_split("s", [Case(key="case/x", fact=fact("f/x"))], version="1.1.0-rc.2"))
+        store.put_split(make_split("s", [Case(key="case/y", fact=fact("f/y"))], version="1.1.0-rc.10"))
+        assert store.split("s").version == "1.1.0-rc.10"
