@@ -55,6 +55,7 @@ docs: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python -m benchmarks.curation --n 100000
 
 build: $(READY)
 	@VENV=$(VENV) PYTHON="$(PYTHON)" TORCH="$(TORCH)" sh tests/build/try_wheel.sh

@@ -1,7 +1,7 @@
 """Scoring: the one scorer against the plain way, side by side in one run, equal answers required.
 
-The plain way is that of the published code: one prompt with one target at a time, a full forward pass each, logits of the
-whole vocabulary at every position.
+The plain way is that of the published code: one prompt with one target at a time, a full forward pass each, logits of
+the whole vocabulary at every position.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 @click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
 @click.option("--retry-failed", is_flag=True, help="Ask again what was refused or failed for good.")
 @click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
+@click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")
 @click.option("--dry-run", is_flag=True, help="Only count the calls and their rough tokens.")
 @_JSON
 def construct(
@@ -57,6 +58,7 @@ def construct(
     journal_path: Path | None,
     retry_failed: bool,
     fsync: bool,
+    snapshot: Path | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -106,6 +108,7 @@ def construct(
         embedded=embedded,
         retry_failed=retry_failed,
         fsync=fsync,
+        snapshot=snapshot,
     )
     try:
         result = run(session, work, plan, origin=facts, progress=_show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,9 +14,12 @@ from construction.llm.client import Endpoint
 from construction.llm.local import serve
 from construction.pipeline import Plan, Progress, Work, construct
 from curation.journal import Journal
+from curation.maintenance import snapshot
 from curation.model_files import EMBEDDED_LABEL, embedded_gguf
 from curation.store import Store
 from schemas.config import Options
+
+SNAPSHOT_SECONDS = 30.0
 
 
 class Session(Options):
@@ -24,6 +28,7 @@ class Session(Options):
     Attributes:
         store: The DuckDB file; made if absent.
         journal: The replies on record; made if absent.
+        snapshot: Copy of the store, renewed by the writer as it works; readers look at it instead of the locked store.
         embedded: Start the embedded model and ask it; ``base_url`` and the key are then not used.
     """
 
@@ -36,6 +41,7 @@ class Session(Options):
     embedded: bool = False
     retry_failed: bool = False
     fsync: bool = False
+    snapshot: Path | None = None
 
 
 def run(
@@ -55,7 +61,23 @@ def run(
             base_url = stack.enter_context(serve(embedded_gguf(), slots=session.concurrency))
         endpoint = Endpoint(model=model, base_url=base_url, key_name=key_name, concurrency=session.concurrency)
         cache = ReplyCache(journal, retry_failed=session.retry_failed)
-        work_ = construct(
-            work, store=store, endpoint=endpoint, cache=cache, plan=plan, origin=origin, progress=progress
-        )
-        return asyncio.run(work_)
+        told = _copying(store, session.snapshot, progress) if session.snapshot else progress
+        work_ = construct(work, store=store, endpoint=endpoint, cache=cache, plan=plan, origin=origin, progress=told)
+        result = asyncio.run(work_)
+        if session.snapshot:
+            snapshot(store, session.snapshot)
+        return result
+
+
+def _copying(store: Store, path: Path, progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    """Progress that also renews the snapshot, at most twice a minute; it is told between two transactions."""
+    last = float("-inf")
+
+    def tell(now: Progress) -> None:
+        nonlocal last
+        progress(now)
+        if time.monotonic() - last > SNAPSHOT_SECONDS:
+            snapshot(store, path)
+            last = time.monotonic()
+
+    return tell

@@ -11,9 +11,6 @@ import click
 from curation.commands_deciding import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from curation.loaders import Problem
     from curation.splits import Split
 
 _STORE = click.option(
@@ -50,30 +47,24 @@ def import_(
 
     Example: scedit import shipped --store my.duckdb
     """
-    from curation.load_facts import keep_facts
-    from curation.loaders import load
+    from curation.load_facts import import_file
     from curation.loaders.table import read_mapping
 
     table = read_mapping(mapping, pairs) if mapping or pairs else None
-    loaded = load(facts, format_name, mapping=table)
-    _tell_problems(loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost])
-    chosen = loaded.require(skip_bad=skip_bad)[:limit]
-    put = keep_facts(chosen, store_path, origin=facts, more=loaded.records if limit is None else ())
-    counts = {"facts": len(chosen), "new": put.new, "records": put.seen, "problems": len(loaded.problems)}
-    if as_json:
-        click.echo(json.dumps({**counts, "format": loaded.format}))
-        return
-    others = f" and {put.seen - len(chosen)} other records" if put.seen > len(chosen) else ""
-    click.echo(
-        f"{len(chosen)} facts{others} read as {loaded.format}, {put.new} of them new, {len(loaded.problems)} problems."
-    )
-
-
-def _tell_problems(problems: Sequence[Problem], *, most: int = 10) -> None:
-    for problem in problems[:most]:
+    done = import_file(facts, store_path, format=format_name, mapping=table, skip_bad=skip_bad, limit=limit)
+    for problem in done.shown:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
-    if len(problems) > most:
-        click.echo(f"... and {len(problems) - most} more; all of them: scedit defects FILE --examples 99", err=True)
+    if done.problems > len(done.shown):
+        more = done.problems - len(done.shown)
+        click.echo(f"... and {more} more; all of them: scedit defects FILE --examples 99", err=True)
+    counts = {"facts": done.facts, "new": done.put.new, "records": done.put.seen, "problems": done.problems}
+    if as_json:
+        click.echo(json.dumps({**counts, "format": done.format}))
+        return
+    others = f" and {done.put.seen - done.facts} other records" if done.put.seen > done.facts else ""
+    click.echo(
+        f"{done.facts} facts{others} read as {done.format}, {done.put.new} of them new, {done.problems} problems."
+    )
 
 
 @click.command()

@@ -33,7 +33,7 @@ class Sizes(NamedTuple):
 
 
 def snapshot(store: Store, path: Path) -> None:
-    """Copy an open store to a file, consistently, while its writer goes on afterwards; the old copy is replaced at once.
+    """Copy an open store to a file, consistently; its writer goes on afterwards, the old copy is replaced at once.
 
     Args:
         store: Open for reading or writing; between two transactions.

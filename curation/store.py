@@ -99,6 +99,16 @@ class Store(Reading):
                 self._put_lineage(lines)
         return Put(seen, new, changed)
 
+    def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> Put:
+        """Keep records, each with its lineage, in one transaction and in bounded memory; an error keeps nothing."""
+        seen = new = changed = 0
+        with self._transaction():
+            for chunk in _chunks(pairs):
+                counts = self._put_chunk([record for record, _ in chunk])
+                self._put_lineage([line for _, line in chunk])
+                seen, new, changed = seen + counts.seen, new + counts.new, changed + counts.changed
+        return Put(seen, new, changed)
+
     def _put_chunk(self, records: Sequence[Record]) -> Put:
         last = {(r.kind, r.key): r for r in records}
         rows = [(r.id, r.kind, r.key, _parent(r), _json(r)) for r in last.values()]

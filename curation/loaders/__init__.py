@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.loaders.base import Loaded, Placed, Problem, json_rows, read_text
 from curation.loaders.raw import Row
@@ -36,7 +37,7 @@ LOADERS = Registry(
     },
 )
 
-__all__ = ["LOADERS", "Loaded", "Placed", "Problem", "detect", "json_rows", "load", "read_text"]
+__all__ = ["LOADERS", "Loaded", "Placed", "Problem", "Stream", "detect", "json_rows", "load", "read_text", "stream"]
 
 _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("scedit-cf", frozenset({"subject", "ground_truth", "target_new", "rephrase_prompts"})),
@@ -94,6 +95,29 @@ def _unknown(data: dict[str, Any], path: Path) -> str:
         allowed=", ".join(LOADERS.names()),
         fix="name it with --format, or map its columns: --map old=answer",
     )
+
+
+class Stream(NamedTuple):
+    """A file's records and problems, one at a time, and the format they are read as."""
+
+    format: str
+    items: Iterator[Placed | Problem]
+
+
+def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> Stream:
+    """The same as ``load``, one record at a time: memory holds one row and a short entry for each fact seen."""
+    if str(path) == "shipped":
+        from curation.shipped import facts_path
+
+        return stream(facts_path(), "jsonl")
+    path = Path(path)
+    if mapping is not None:
+        from curation.loaders.table import table_loader
+
+        loader = table_loader(mapping)
+    else:
+        loader = LOADERS.get(format or detect(path))
+    return Stream(loader.format, loader.stream(path))
 
 
 def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> Loaded:

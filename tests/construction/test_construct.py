@@ -228,3 +228,25 @@ def test_dry_run_counts_what_a_run_asks(tmp_path, facts):
     expected = json.loads(done.stdout)
     assert (expected["question_calls"], expected["script_calls"]) == (4, 16)
     assert expected["tokens_in"] > 1000 and list((tmp_path / "o").iterdir()) == []
+
+
+def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
+    """The same records, ids and verdicts, and no call: the journal holds all that was paid for."""
+    with ScriptedServer(author) as server:
+        first = construct(facts, tmp_path / "one", server.url, "--json")
+        assert first.returncode == 0, first.stderr
+        asked = len(server.requests)
+        (tmp_path / "two").mkdir()
+        journal = tmp_path / "one" / "s.duckdb.llm.jsonl"
+        again = construct(facts, tmp_path / "two", server.url, "--json", "--journal", journal)
+        assert again.returncode == 0, again.stderr
+        assert len(server.requests) == asked
+    assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
+
+
+def test_a_snapshot_holds_what_the_store_holds(tmp_path, facts):
+    copy = tmp_path / "live.duckdb"
+    with ScriptedServer(author) as server:
+        done = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
+    assert done.returncode == 0, done.stderr
+    assert contents(copy) == contents(tmp_path / "one" / "s.duckdb")
