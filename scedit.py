@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
 import click
@@ -160,7 +159,6 @@ def _step(*args: str) -> None:
 
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and exit status 1."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait sleep: spinning costs tenfold
     try:
         cli(standalone_mode=False)
     except UserError as error:
