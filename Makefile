@@ -51,7 +51,7 @@ check: lint types imports test
 
 docs: $(READY)
 	@$(BIN)/python docs/generate.py --check
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
