@@ -92,7 +92,10 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
             click.echo(f"{name}: {_plain(value)}")
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
-        click.echo(f"made: {line['stage']} {line['made_at']} {who}".rstrip())
+        quality = line.get("detail", {}).get("quality")
+        click.echo(
+            f"made: {line['stage']} {line['made_at']} {who}".rstrip() + (f" [{quality} quality]" if quality else "")
+        )
     for v in verdicts:
         value = "" if v["value"] is None else f" {v['value']} {v['unit']}"
         click.echo(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip())

@@ -108,3 +108,14 @@ def test_every_command_has_help_and_an_example(name: str) -> None:
     for part in parts:
         assert "Example" in invoke(name, part, "--help")
     assert parts or "Example" in text
+
+
+def test_show_says_what_is_plumbing(store: Path) -> None:
+    from curation.store import Store
+    from schemas.lineage import Lineage
+    from tests.conftest import fact
+
+    line = Lineage(item_id=fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
+    with Store.open(store, write=True) as opened:
+        opened.put([fact()], [line])
+    assert "[plumbing quality]" in invoke("show", "f/peru", "-s", store)
