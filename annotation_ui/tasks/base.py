@@ -1,0 +1,113 @@
+"""What a task is: a form, items out of the store, and answers into records."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from annotation_ui.forms import Answers, Form
+from schemas.errors import DataError
+from schemas.records import Frozen, Record
+from schemas.verdicts import Label, Verdict, verdict_key
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+
+class Item(Frozen):
+    """One thing to judge.
+
+    Attributes:
+        id: Content id of the judged record.
+        case: Key of the case or fact that it belongs to: the cluster of intervals.
+        stratum: For sampling and for balanced assignment; never shown to raters.
+        shown: Texts by name, just those that the form shows.
+        related: Content ids of other records that are shown with it.
+    """
+
+    id: str
+    case: str
+    stratum: str = ""
+    shown: Mapping[str, str]
+    related: tuple[str, ...] = ()
+
+
+class Task(ABC):
+    """A kind of work for people.
+
+    Attributes:
+        form: What is shown and asked.
+        blind: Raters must not see one another's answers at all: one Label Studio project a person.
+        about: One line for lists.
+        level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
+    """
+
+    form: ClassVar[Form]
+    blind: ClassVar[bool] = False
+    about: ClassVar[str]
+    level: ClassVar[str] = "nominal"
+
+    @abstractmethod
+    def items(self, store: Store) -> Iterator[Item]:
+        """What there is to judge in a store, in a stable order."""
+
+    @abstractmethod
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """Records of a person's answers to an item.
+
+        Raises:
+            DataError: the answers do not pass the form.
+        """
+
+    def checked(self, item: Item, answers: Answers) -> dict[str, Any]:
+        """The answers, tidied, when the form passes them.
+
+        Raises:
+            DataError: they do not; says the first fault and how many more there are.
+        """
+        faults = self.form.faults(answers)
+        if faults:
+            more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+            raise DataError(faults[0] + more, where=f"{self.form.label} of item {item.id}", fix="answer it again")
+        return self.form.clean(answers)
+
+
+def verdicts(form: Form, item: Item, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+    """A person's verdict on an item (keep when every yes/no is yes, else drop), and each answer as a measurement.
+
+    The reason of a drop names the refused questions, the reasons chosen and the comment.
+    """
+    asked = [f for f in form.fields if f.kind == "yes_no"]
+    refused = [f.name for f in asked if answers.get(f.name) == "no"]
+    chosen = list(answers.get(form.reasons or "", []))
+    comment = str(answers.get("comment", ""))
+    reason = "; ".join(x for x in (", ".join([*refused, *chosen]), comment) if x)
+    label: Label = "drop" if refused else "keep"
+    out = [_verdict(form.name, form.version, item.id, person, label=label, reason=reason)]
+    for field in asked:
+        value = 1.0 if answers[field.name] == "yes" else 0.0
+        out.append(_verdict(f"{form.name}_{field.name}", form.version, item.id, person, value=value))
+    return list(out)
+
+
+def _verdict(
+    name: str,
+    version: int,
+    item: str,
+    person: str,
+    *,
+    label: Label | None = None,
+    reason: str = "",
+    value: float | None = None,
+) -> Verdict:
+    by = f"person:{person}/{name}@{version}"
+    return Verdict(
+        key=verdict_key(item_id=item, by=by),
+        item_id=item,
+        by=by,
+        label=label,
+        reason=reason,
+        value=value,
+        unit=None if value is None else "yes",
+    )

@@ -1,0 +1,84 @@
+"""Filter a script question and its cut script (ScEdit §3.2.1 and Appendix B.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.forms import COMMENT, Answers, Choice, Field, Form, Shown
+from annotation_ui.tasks.base import Item, Task, verdicts
+from annotation_ui.tasks.material import edit_text, edited_prompts, question_of
+from schemas.records import Record
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+REASONS = (
+    Choice(value="question_not_about_fact", text="The question does not hinge on the fact"),
+    Choice(value="old_knowledge_leak", text="The text gives away knowledge that goes with the old object"),
+    Choice(value="target_too_early", text="The object is expected too early (in step 1)"),
+    Choice(value="target_not_forced", text="Other words fit the gap just as well"),
+    Choice(value="new_object_leak", text="The new object stands in the text already"),
+    Choice(value="ungrammatical", text="Broken or ungrammatical text"),
+    Choice(value="duplicate", text="The same as another question"),
+    Choice(value="other", text="Something else (say it in the comment)"),
+)
+
+
+class FilterQuestion(Task):
+    """Is the question worth asking, and does the cut lead to the object?"""
+
+    about = "Filter script questions and their cut scripts"
+    form = Form(
+        name="filter_question",
+        version=1,
+        title="Filter a script question",
+        intro="Read the edited fact, the question and the script up to the cut. Answer all three; a no needs a reason.",
+        shows=(
+            Shown(name="edit", title="Edited fact (old object, then new object)"),
+            Shown(name="question", title="Script question"),
+            Shown(name="cut", title="Script up to the cut (the model goes on from its end)", style="script"),
+        ),
+        fields=(
+            Field(
+                name="meaningful",
+                kind="yes_no",
+                asks="Is the question meaningful, and does its answer depend on the fact?",
+                hint="A person would really ask it, and could not answer it well without knowing the object.",
+            ),
+            Field(
+                name="changes",
+                kind="yes_no",
+                asks="Would a correct script change clearly after the edit?",
+                hint="At least one step would have to read differently if the new object were true.",
+            ),
+            Field(
+                name="guides",
+                kind="yes_no",
+                asks="Does the text up to the cut lead to the object as the very next words?",
+                hint="Naming the object is the natural continuation, and nothing before it settles which object.",
+            ),
+            Field(name="reasons", kind="many", asks="Why not?", choices=REASONS, required=False),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other",
+    )
+
+    def items(self, store: Store) -> Iterator[Item]:
+        """Every script prompt of an edited fact."""
+        for fact, prompt in edited_prompts(store):
+            yield Item(
+                id=prompt.id,
+                case=fact.key,
+                stratum=f"{fact.relation.id} {fact.change}",
+                shown={
+                    "edit": edit_text(fact),
+                    "question": question_of(store, prompt),
+                    "cut": prompt.text + prompt.separator.rstrip(" "),
+                },
+            )
+
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
+        return verdicts(self.form, item, self.checked(item, answers), person=person)

@@ -1,0 +1,96 @@
+"""The quality sample by the paper's three criteria (ScEdit Appendix B.2.2), as ``scedit sample`` draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.forms import COMMENT, Answers, Field, Form, Shown
+from annotation_ui.tasks.base import Item, Task, verdicts
+from annotation_ui.tasks.material import edit_text, edited_prompts, question_of
+from schemas.generations import GeneratedScript
+from schemas.records import Record
+from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+COMPARED = "compared the scripts before and after an edit"
+HYPOTHETICAL = "answered hypothetically: no scripts before and after an edit were shown"
+
+
+class QualitySample(Task):
+    """Three criteria. The second compares scripts before and after an edit where the store has such a pair."""
+
+    about = "Judge the quality sample of a split by the paper's three criteria"
+    form = Form(
+        name="quality",
+        version=1,
+        title="Judge the quality of an item",
+        intro="Three questions on one item of the split. A no needs words: say why in the comment.",
+        shows=(
+            Shown(name="edit", title="Edited fact (old object, then new object)"),
+            Shown(name="question", title="Script question"),
+            Shown(name="cut", title="Script up to the cut", style="script"),
+            Shown(name="before", title="A model's script before an edit", style="script", optional=True),
+            Shown(name="after", title="The same model's script after it", style="script", optional=True),
+        ),
+        fields=(
+            Field(name="question", kind="yes_no", asks="Is the script question meaningful?"),
+            Field(
+                name="change",
+                kind="yes_no",
+                asks="Do the scripts before and after the edit differ clearly?",
+                hint="Where no two scripts are shown: would a good script differ clearly?",
+            ),
+            Field(
+                name="cut", kind="yes_no", asks="Does the text up to the cut lead to the object as its continuation?"
+            ),
+            COMMENT,
+        ),
+        comment_on_no=True,
+    )
+
+    def items(self, store: Store) -> Iterator[Item]:
+        """The items of the samples that the store knows; all prompts of edited facts where none was drawn yet."""
+        from curation.quality import samples
+
+        drawn = {d.item_id: d.stratum for sample in samples(store) for d in sample.items}
+        for fact, prompt in edited_prompts(store):
+            if drawn and prompt.id not in drawn:
+                continue
+            pair = _pair(store, prompt.question)
+            yield Item(
+                id=prompt.id,
+                case=fact.key,
+                stratum=drawn.get(prompt.id, f"{fact.relation.id} {fact.change}"),
+                shown={
+                    "edit": edit_text(fact),
+                    "question": question_of(store, prompt),
+                    "cut": prompt.text + prompt.separator.rstrip(" "),
+                    **({"before": pair[0].shown, "after": pair[1].shown} if pair else {}),
+                },
+                related=tuple(g.id for g in pair) if pair else (),
+            )
+
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
+        made = verdicts(self.form, item, self.checked(item, answers), person=person)
+        return [_marked(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in made]
+
+
+def _marked(verdict: Verdict, item: Item) -> Verdict:
+    if item.related:
+        return verdict.model_copy(update={"reason": COMPARED, "related": item.related})
+    return verdict.model_copy(update={"reason": HYPOTHETICAL})
+
+
+def _pair(store: Store, question: str | None) -> tuple[GeneratedScript, GeneratedScript] | None:
+    """A model's scripts before and after an edit, for one question: the first model and editor that has both."""
+    if question is None:
+        return None
+    made = list(store.all(GeneratedScript, parent=question))
+    for after in (g for g in made if g.edited):
+        for before in (g for g in made if not g.edited and g.model == after.model and g.sample == after.sample):
+            return before, after
+    return None

@@ -1,0 +1,47 @@
+"""Rate Executability: the script and nothing else is seen (ScEdit Figure 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.forms import COMMENT, Answers, Form, Shown
+from annotation_ui.tasks.base import Item, Task
+from annotation_ui.tasks.rating import generated_items, likert, ratings
+from schemas.records import Record
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+EXECUTABILITY = likert(
+    "executability",
+    "Executability: could someone carry these steps out, one after another?",
+    "Judge the sense of the steps alone; whether what they say is true does not matter here. Steps that nobody can "
+    "carry out, such as one word over and over, rate low.",
+    low_text="no step can be carried out",
+    high_text="every step can, in this order",
+)
+
+
+class RateExecutability(Task):
+    """Seven points for Executability. Rate it before the other aspects: their task shows the question."""
+
+    about = "Rate Executability of generated scripts, from the script alone"
+    blind = True
+    level = "ordinal"
+    form = Form(
+        name="rate_executability",
+        version=1,
+        title="Rate a script: Executability",
+        intro="You see a script and nothing else. Rate whether its steps can be carried out, from 1 to 7.",
+        shows=(Shown(name="script", title="Script", style="script"),),
+        fields=(EXECUTABILITY, COMMENT),
+    )
+
+    def items(self, store: Store) -> Iterator[Item]:
+        """Every generated script."""
+        yield from generated_items(store, blind_to_fact=True)
+
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """One rating."""
+        return ratings(self.form, item, self.checked(item, answers), person=person)

@@ -1,0 +1,68 @@
+"""Rate Coherence, Consistency and Completeness (ScEdit Figures 9-11), blind to method, model and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.forms import COMMENT, Answers, Form, Shown
+from annotation_ui.tasks.base import Item, Task
+from annotation_ui.tasks.rating import generated_items, likert, ratings
+from schemas.records import Record
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+COHERENCE = likert(
+    "coherence",
+    "Coherence: does the script go along with the fact that counts here?",
+    "Look for the two objects by name. Only the other object: 1. Both objects: 2. Neither object: 3. Otherwise 4 to 7, "
+    "the higher the more fully every step fits the fact.",
+    low_text="built on the other object",
+    high_text="fits the fact throughout",
+)
+CONSISTENCY = likert(
+    "consistency",
+    "Consistency: is the script free of contradictions with itself?",
+    "Put aside what you know about the subject; wrong facts do not matter. Both objects by name, and no telling which "
+    "one it builds on: 1. One of them or neither: 7. A paraphrase of an object is not its name.",
+    low_text="contradicts itself",
+    high_text="no contradiction",
+)
+COMPLETENESS = likert(
+    "completeness",
+    "Completeness: does the script answer every part of the question, in enough detail to follow it?",
+    "Take the object that counts as true. A script that names neither object loses nothing for that.",
+    low_text="answers nothing",
+    high_text="answers all, in detail",
+)
+
+
+class RateScript(Task):
+    """Seven points for the three aspects that need the question and the objects."""
+
+    about = "Rate Coherence, Consistency and Completeness of generated scripts"
+    blind = True
+    level = "ordinal"
+    form = Form(
+        name="rate_script",
+        version=1,
+        title="Rate a script: Coherence, Consistency, Completeness",
+        intro="Take the fact shown as true, whatever you know. Rate each aspect on its own, from 1 to 7.",
+        shows=(
+            Shown(name="fact", title="The fact that counts here"),
+            Shown(name="counts", title="The object that counts"),
+            Shown(name="other", title="The other object"),
+            Shown(name="question", title="Question"),
+            Shown(name="script", title="Script", style="script"),
+        ),
+        fields=(COHERENCE, CONSISTENCY, COMPLETENESS, COMMENT),
+    )
+
+    def items(self, store: Store) -> Iterator[Item]:
+        """Every generated script."""
+        yield from generated_items(store, blind_to_fact=False)
+
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """Three ratings."""
+        return ratings(self.form, item, self.checked(item, answers), person=person)

@@ -1,0 +1,78 @@
+"""Verify a leak flag: does the text before the cut really give the old object away? (ScEdit Appendix B.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.forms import COMMENT, Answers, Choice, Field, Form, Shown
+from annotation_ui.tasks.base import Item, Task, verdicts
+from annotation_ui.tasks.material import edit_text, edited_prompts
+from schemas.records import Record
+from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from curation.store import Store
+
+
+class VerifyLeak(Task):
+    """A check has quoted words that may leak; a person says whether they do. It shows the quote: that is the task."""
+
+    about = "Confirm or reject flags of leaking knowledge"
+    form = Form(
+        name="verify_leak",
+        version=1,
+        title="Verify a leak flag",
+        intro="A check marked words that may give the old object away. Say whether the text is free of a leak.",
+        shows=(
+            Shown(name="edit", title="Edited fact (old object, then new object)"),
+            Shown(name="cut", title="Script up to the cut", style="script"),
+            Shown(name="flagged", title="Marked words"),
+            Shown(name="why", title="Why they were marked", optional=True),
+        ),
+        fields=(
+            Field(
+                name="clean",
+                kind="yes_no",
+                asks="Could the text stand unchanged if the new object were true?",
+                hint="Yes: nothing in it points at the old object. No: something in it fits the old object only.",
+            ),
+            Field(
+                name="reasons",
+                kind="many",
+                asks="What leaks?",
+                required=False,
+                choices=(
+                    Choice(value="marked_words", text="The marked words"),
+                    Choice(value="other_words", text="Other words (name them in the comment)"),
+                ),
+            ),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other_words",
+    )
+
+    def items(self, store: Store) -> Iterator[Item]:
+        """Every script prompt of an edited fact on which a check quotes leaking words."""
+        for fact, prompt in edited_prompts(store):
+            flags = [v for v in store.all(Verdict, parent=prompt.id) if v.spans and not v.by.startswith("person:")]
+            flags = [v for v in flags if v.label in ("drop", "unsure")]
+            if not flags:
+                continue
+            words = dict.fromkeys(s.text for v in flags for s in v.spans)
+            yield Item(
+                id=prompt.id,
+                case=fact.key,
+                stratum=flags[0].check,
+                shown={
+                    "edit": edit_text(fact),
+                    "cut": prompt.text + prompt.separator.rstrip(" "),
+                    "flagged": " … ".join(words),
+                    "why": "; ".join(dict.fromkeys(v.reason for v in flags if v.reason)),
+                },
+            )
+
+    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+        """``keep`` (no leak) or ``drop``, and the answer as a measurement."""
+        return verdicts(self.form, item, self.checked(item, answers), person=person)
