@@ -13,6 +13,8 @@ from schemas.errors import UserError
 
 Role = Literal["rater", "lead"]
 SESSION = timedelta(hours=12)
+SYNTHETIC = "synthetic-"
+"""How the names of programs begin, so that their answers are told apart wherever they are kept or shown."""
 
 
 class Person(NamedTuple):
@@ -40,6 +42,11 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
     from curation.quality_files import check_people
 
     check_people([name])
+    if synthetic != name.startswith(SYNTHETIC):
+        raise UserError(
+            f"'{name}' is {'a program' if synthetic else 'a person'}",
+            allowed=f"names of programs, and no others, begin with '{SYNTHETIC}'",
+        )
     secret = secrets.token_urlsafe(18)
     with db.writing():
         known = _row(db, name)

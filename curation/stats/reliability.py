@@ -1,0 +1,97 @@
+"""How reliable the mean of k people is, and so how high a perfect judge could correlate with it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from curation.stats.bootstrap import DEFAULT, Resampling, drawn, ends
+from curation.stats.estimates import Estimate, Floats, undefined
+from curation.stats.ratings import RatingTable
+
+
+def mean_correlation(values: Floats) -> float:
+    """Mean Pearson correlation over the pairs of raters (units, raters), NaN where no pair has one.
+
+    Pairs with fewer than three units in common, or with a rater who never varies, have none.
+
+    Example:
+        >>> round(mean_correlation(np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]])), 2)
+        0.5
+    """
+    found = []
+    for a, b in itertools.combinations(range(values.shape[1]), 2):
+        both = ~np.isnan(values[:, a]) & ~np.isnan(values[:, b])
+        x, y = values[both, a], values[both, b]
+        if len(x) >= 3 and x.std() > 0 and y.std() > 0:
+            found.append(float(np.corrcoef(x, y)[0, 1]))
+    return float(np.mean(found)) if found else math.nan
+
+
+def spearman_brown(r: float, k: float) -> float:
+    """Reliability of the mean of k raters, of whom two correlate with r.
+
+    Example:
+        >>> round(spearman_brown(0.5, 3), 2)
+        0.75
+    """
+    return k * r / (1 + (k - 1) * r)
+
+
+def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling = DEFAULT) -> Estimate:
+    """The highest correlation that a perfect judge could reach with the mean of k people: sqrt(Spearman-Brown).
+
+    A judge that knew the true value of every unit would still miss the people's own noise. The true value is what the
+    panel would say on average, not the truth.
+
+    Args:
+        table: Ratings on a scale of numbers.
+        k: People whose mean is meant; all raters of the table where it is None.
+        resampling: Cases are resampled; a resample whose mean correlation is not positive counts as 0.
+    """
+    k = len(table.raters) if k is None else k
+    name = f"ceiling of a judge against the mean of {k}"
+    if not table.numeric:
+        return undefined(name, "the categories are names, not numbers")
+    if len(table.raters) < 2:
+        return undefined(name, "there is one rater")
+    values, groups = table.values, table.case_groups
+    r = mean_correlation(values)
+    n, cases = len(table.units), len(groups.names)
+    if math.isnan(r):
+        return undefined(name, "no two raters share three units on which both vary", n=n, cases=cases)
+    if r <= 0:
+        return undefined(name, f"the mean correlation between raters is {r:.3f}, not above 0", n=n, cases=cases)
+    members = [np.flatnonzero(groups.of == g) for g in range(cases)]
+    found = []
+    for weights in drawn(cases, resampling):
+        for row in np.atleast_2d(weights):
+            units = np.concatenate([np.repeat(members[g], int(w)) for g, w in enumerate(row) if w])
+            one = mean_correlation(values[units])
+            found.append(math.nan if math.isnan(one) else math.sqrt(max(0.0, spearman_brown(one, k))))
+    low, high, note = ends(np.array(found), resampling, cases=cases)
+    value = math.sqrt(spearman_brown(r, k))
+    return Estimate(
+        name,
+        value,
+        low,
+        high,
+        n=n,
+        cases=cases,
+        method=resampling.describe("case bootstrap"),
+        note=note or f"mean correlation between raters {r:.3f}",
+    )
+
+
+def narrowed(estimate: Estimate, more: int) -> float | None:
+    """Width of the interval if ``more`` cases like those judged came in: it falls with the square root of the cases.
+
+    Example:
+        >>> narrowed(Estimate("x", 0.5, 0.4, 0.6, n=100, cases=100), 300)
+        0.1
+    """
+    if estimate.low is None or estimate.high is None or not estimate.cases:
+        return None
+    return round((estimate.high - estimate.low) * math.sqrt(estimate.cases / (estimate.cases + more)), 12)
