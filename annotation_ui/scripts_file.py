@@ -1,0 +1,55 @@
+"""Generated scripts from a file into a store, so that they can be rated."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from curation.store import Store
+from schemas.config import validate
+from schemas.errors import DataError, UserError
+from schemas.generations import GeneratedScript
+from schemas.lineage import Lineage
+
+
+def read_scripts(path: Path) -> list[GeneratedScript]:
+    """Records of generated scripts, one a line.
+
+    Raises:
+        UserError: there is no such file. DataError: a line is no such record; says which and why.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
+    out = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            data = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"not JSON: {error.msg}", where=where) from None
+        out.append(validate(GeneratedScript, data, where=where))
+    return out
+
+
+def add(path: Path, store_path: Path) -> tuple[int, int]:
+    """Put the scripts of a file into a store; returns scripts read and scripts new there.
+
+    Raises:
+        UserError, DataError: as ``read_scripts``; or a script names a fact or question that the store has not.
+    """
+    scripts = read_scripts(path)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with Store.open(store_path, write=True) as store:
+        for script in scripts:
+            store.get(script.fact)
+            store.get(script.question)
+        detail = {"from": path.name}
+        put = store.put(scripts, [Lineage(item_id=s.id, stage="import", made_at=now, detail=detail) for s in scripts])
+    return put.seen, put.new
