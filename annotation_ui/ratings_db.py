@@ -36,6 +36,8 @@ CREATE TABLE assignments (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEX
     FOREIGN KEY (campaign, item) REFERENCES items(campaign, id));
 CREATE TABLE revisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, person TEXT NOT NULL,
     item TEXT NOT NULL, form TEXT NOT NULL, answers TEXT, seconds REAL, saved_at TEXT NOT NULL, token TEXT UNIQUE);
+CREATE TABLE links (site TEXT NOT NULL, kind TEXT NOT NULL, local TEXT NOT NULL, remote TEXT NOT NULL,
+    PRIMARY KEY (site, kind, local));
 CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
 """
 
@@ -336,6 +338,24 @@ class RatingsDB:
             if value is not None:
                 sql, values = f"{sql} AND {column} = ?", [*values, value]
         return [_revision(r) for r in self._db.execute(sql + " ORDER BY id", values).fetchall()]
+
+    def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""
+        with self._transaction() as db:
+            rows = [(site, kind, local, remote) for local, remote in pairs]
+            db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", rows)
+
+    def unlink(self, site: str, kind: str) -> None:
+        """Forget all of a kind."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM links WHERE site = ? AND kind = ?", [site, kind])
+
+    def linked(self, site: str, kind: str) -> dict[str, str]:
+        """Remote names by local names, in order of the local ones."""
+        rows = self._db.execute(
+            "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
+        ).fetchall()
+        return {r["local"]: r["remote"] for r in rows}
 
     @property
     def connection(self) -> sqlite3.Connection:

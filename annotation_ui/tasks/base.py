@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotation_ui.forms import Answers, Form
@@ -51,6 +51,10 @@ class Task(ABC):
     @abstractmethod
     def items(self, store: Store) -> Iterator[Item]:
         """What there is to judge in a store, in a stable order."""
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """Answers that the checks' verdicts on an item suggest; empty for none. Shown to people on request only."""
+        return {}
 
     @abstractmethod
     def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from annotation_ui.forms import COMMENT, Answers, Choice, Field, Form, Shown
 from annotation_ui.tasks.base import Item, Task, verdicts
 from annotation_ui.tasks.material import edit_text, edited_prompts, question_of
 from schemas.records import Record
+from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store import Store
@@ -23,6 +24,17 @@ REASONS = (
     Choice(value="duplicate", text="The same as another question"),
     Choice(value="other", text="Something else (say it in the comment)"),
 )
+
+
+SUGGESTED = {
+    "leak_in_prompt": ("guides", "new_object_leak"),
+    "related_knowledge": ("guides", "old_knowledge_leak"),
+    "early_cut": ("guides", "target_too_early"),
+    "near_duplicate": ("meaningful", "duplicate"),
+    "question_form": ("meaningful", "ungrammatical"),
+    "independent_question": ("meaningful", "question_not_about_fact"),
+}
+"""What a check's objection suggests: the question answered no, and the reason."""
 
 
 class FilterQuestion(Task):
@@ -78,6 +90,15 @@ class FilterQuestion(Task):
                     "cut": prompt.text + prompt.separator.rstrip(" "),
                 },
             )
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """A no, with its reason, for each objection of a check."""
+        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and not v.by.startswith("person:")]
+        known = [SUGGESTED[check] for check in dict.fromkeys(raised) if check in SUGGESTED]
+        if not known:
+            return {}
+        answers: dict[str, Any] = {name: "no" for name, _ in known}
+        return answers | {"reasons": list(dict.fromkeys(reason for _, reason in known))}
 
     def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from annotation_ui.forms import COMMENT, Answers, Choice, Field, Form, Shown
 from annotation_ui.tasks.base import Item, Task, verdicts
@@ -72,6 +72,11 @@ class VerifyLeak(Task):
                     "why": "; ".join(dict.fromkeys(v.reason for v in flags if v.reason)),
                 },
             )
+
+    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+        """A leak, where a check would drop the item for the words that it quotes."""
+        dropped = [v for v in verdicts if v.spans and v.label == "drop" and not v.by.startswith("person:")]
+        return {"clean": "no", "reasons": ["marked_words"]} if dropped else {}
 
     def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` (no leak) or ``drop``, and the answer as a measurement."""
