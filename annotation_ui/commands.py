@@ -21,7 +21,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines i
 class _Group(click.Group):
     """Label Studio and the app are imported when they are called."""
 
-    _LATER: ClassVar[dict[str, str]] = {}
+    _LATER: ClassVar[dict[str, str]] = {"label-studio": "annotation_ui.commands_label_studio:label_studio"}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *self._LATER]
