@@ -11,12 +11,15 @@ from annotation_ui.ratings_db import RatingsDB, Revision
 from annotation_ui.tasks.base import Item, Task
 from schemas.errors import DataError
 from schemas.lineage import Lineage
+from schemas.ratings import Rating
 from schemas.records import Record
+from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store import Store
 
 STAGE = "annotation"
+ADJUDICATED = "adjudicated"
 
 
 class Refused(NamedTuple):
@@ -73,12 +76,43 @@ def collect(db: RatingsDB, store: Store, name: str) -> Collected:
             continue
         given.append(_given(r, placed.item, placed.probability))
     kept = keep(store, task, given)
+    kept = _decided(db, store, name, task, kept)
     history = len(db.history(name)) - len(current)
     return Collected(kept.answers, kept.new, kept.refused, history)
 
 
 def _given(r: Revision, item: Item, probability: float | None) -> Given:
     return Given(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
+
+
+def _decided(db: RatingsDB, store: Store, name: str, task: Task, kept: Collected) -> Collected:
+    """Adds the lead's decisions: records of their own, under a form of their own, outside all agreement."""
+    items = db.items(name)
+    records: list[Record] = []
+    lines: list[Lineage] = []
+    for decision in db.decisions(name).values():
+        item = items[decision.item].item
+        given = Given(item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication")
+        made = [_adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)]
+        records += made
+        lines += [_line(given, record) for record in made]
+    known = store.known(items[d].item.id for d in db.decisions(name))
+    chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
+    put = store.put([r for r, _ in chosen], [x for _, x in chosen])
+    return kept._replace(new=kept.new + put.new)
+
+
+def _adjudicated(record: Record, task: Task) -> Record:
+    """The same record, of a lead who decides between others: its form's name says so."""
+    name = task.form.name
+
+    def renamed(text: str) -> str:
+        return text.replace(name, f"{name}_{ADJUDICATED}", 1)
+
+    if isinstance(record, Verdict):
+        return record.model_copy(update={"by": renamed(record.by), "key": renamed(record.key)})
+    assert isinstance(record, Rating)
+    return record.model_copy(update={"form": renamed(record.form), "key": renamed(record.key)})
 
 
 def keep(store: Store, task: Task, given: Sequence[Given]) -> Collected:

@@ -21,7 +21,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines i
 class _Group(click.Group):
     """Label Studio and the app are imported when they are called."""
 
-    _LATER: ClassVar[dict[str, str]] = {"label-studio": "annotation_ui.commands_label_studio:label_studio"}
+    _LATER: ClassVar[dict[str, str]] = {
+        "label-studio": "annotation_ui.commands_label_studio:label_studio",
+        "serve": "annotation_ui.commands_serve:serve",
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *self._LATER]
@@ -274,6 +277,22 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
         click.echo(f"{d.spread:5.2f}  {d.item}  {said}")
     if not as_json:
         click.echo(f"{len(found)} items with a disagreement.")
+
+
+@annotate.command()
+@click.argument("name")
+@_DB
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The file (JSON lines) to write.")
+def gold(name: str, db_path: Path, out: Path) -> None:
+    """Write the settled items of campaign NAME (decided by a lead, or unanimous) as training items.
+
+    Example: scedit annotate gold pilot --ratings r.sqlite --out gold.jsonl
+    """
+    from annotation_ui.gold import write_gold
+    from annotation_ui.ratings_db import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        click.echo(f"{write_gold(db, name, out)} settled items written to {out}.")
 
 
 @annotate.command()

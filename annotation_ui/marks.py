@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_ui.campaigns import make_task
+from annotation_ui.collecting import ADJUDICATED
 from annotation_ui.ratings_db import RatingsDB
 from annotation_ui.tasks.base import Task
 from curation.stats.ratings import Category, RatingTable, rating_table
@@ -67,7 +68,7 @@ def stored_marks(store: Store, task: Task) -> list[Mark]:
     if task.level == "ordinal":
         names = {f.name for f in form.asked()}
         for rating in store.all(Rating):
-            if rating.aspect in names and rating.value is not None:
+            if rating.aspect in names and rating.value is not None and ADJUDICATED not in rating.form:
                 person = rating.rater.removeprefix("person:")
                 out.append(mark(rating, rating.item_id, person, rating.aspect, rating.value))
         return _one_case(out)

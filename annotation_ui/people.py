@@ -127,6 +127,7 @@ def forget(db: RatingsDB, name: str) -> int:
     person_named(db, name)
     with db.writing():
         count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
+        db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
         for table in ("assignments", "sessions"):
             db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])
         db.connection.execute("DELETE FROM people WHERE name = ?", [name])

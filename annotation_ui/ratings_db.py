@@ -36,6 +36,8 @@ CREATE TABLE assignments (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEX
     FOREIGN KEY (campaign, item) REFERENCES items(campaign, id));
 CREATE TABLE revisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, person TEXT NOT NULL,
     item TEXT NOT NULL, form TEXT NOT NULL, answers TEXT, seconds REAL, saved_at TEXT NOT NULL, token TEXT UNIQUE);
+CREATE TABLE decisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, item TEXT NOT NULL,
+    lead TEXT NOT NULL, answers TEXT NOT NULL, saved_at TEXT NOT NULL);
 CREATE TABLE links (site TEXT NOT NULL, kind TEXT NOT NULL, local TEXT NOT NULL, remote TEXT NOT NULL,
     PRIMARY KEY (site, kind, local));
 CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
@@ -88,6 +90,15 @@ class Assigned(NamedTuple):
     item: str
     batch: int
     position: int
+
+
+class Decision(NamedTuple):
+    """What a lead decided about an item, beside what people said."""
+
+    item: str
+    lead: str
+    answers: dict[str, Any]
+    saved_at: str
 
 
 def now() -> str:
@@ -338,6 +349,22 @@ class RatingsDB:
             if value is not None:
                 sql, values = f"{sql} AND {column} = ?", [*values, value]
         return [_revision(r) for r in self._db.execute(sql + " ORDER BY id", values).fetchall()]
+
+    def decide(self, campaign: str, item: str, lead: str, answers: Answers) -> int:
+        """Append a lead's decision on an item that people differ on; returns its number."""
+        self.item(campaign, item)
+        with self._transaction() as db:
+            body = json.dumps(dict(answers), ensure_ascii=False)
+            done = db.execute(
+                "INSERT INTO decisions (campaign, item, lead, answers, saved_at) VALUES (?, ?, ?, ?, ?)",
+                [campaign, item, lead, body, now()],
+            )
+            return int(done.lastrowid or 0)
+
+    def decisions(self, campaign: str) -> dict[str, Decision]:
+        """The latest decision on each item."""
+        rows = self._db.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
+        return {r["item"]: Decision(r["item"], r["lead"], json.loads(r["answers"]), r["saved_at"]) for r in rows}
 
     def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""

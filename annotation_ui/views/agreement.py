@@ -1,0 +1,33 @@
+"""The lead's agreement page: the numbers of ``scedit annotate agreement``, with pictures."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from annotation_ui.campaigns import make_task
+from annotation_ui.views import parts
+from annotation_ui.views.desk import Desk
+
+
+def show(desk: Desk) -> None:
+    """Agreement by aspect of one campaign, computed on request (intervals take some seconds)."""
+    from annotation_ui.agreement import report
+    from annotation_ui.agreement_page import body
+    from annotation_ui.marks import live_marks
+
+    st.title("Agreement")
+    names = [c.name for c in desk.db.campaigns()]
+    if not names:
+        st.info("There is no campaign yet.")
+        return
+    name = st.selectbox("Campaign", names)
+    task = make_task(desk.db.campaign(name).task)
+    marks = live_marks(desk.db, name)
+    if not marks:
+        st.info("Nobody has answered yet.")
+        return
+    with st.spinner("Resampling cases ..."):
+        found = report(marks, task)
+    if found.synthetic:
+        st.warning(f"Synthetic answers: {parts.plain(', '.join(found.synthetic))}. They say nothing of people.")
+    st.html(body(found, marks, task))
