@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
 
-.PHONY: demo test test-slow check lint types imports bench docs build setup clean
+.PHONY: demo test test-slow check lint types imports bench docs build label-studio setup clean
 .DEFAULT_GOAL := check
 
 setup: $(READY)
@@ -52,6 +52,14 @@ check: lint types imports test
 docs: $(READY)
 	@$(BIN)/python docs/generate.py --check
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+label-studio: .venv-label-studio/.ready
+
+.venv-label-studio/.ready: constraints-label-studio.txt
+	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio
+	@echo "Setting up Label Studio in .venv-label-studio (some minutes, 0.8 GB) ..."
+	@.venv-label-studio/bin/python -m pip install --disable-pip-version-check --quiet -c constraints-label-studio.txt label-studio
+	@touch $@
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py

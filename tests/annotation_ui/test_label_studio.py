@@ -1,4 +1,4 @@
-"""A whole filter round with a real Label Studio server and a real browser; skipped, with the reason, where they are not.
+"""A whole filter round with a real Label Studio server and a real browser; skipped, with the reason, without them.
 
 Set SCEDIT_LABEL_STUDIO to its program (``make label-studio`` installs it in an environment of its own). What the
 annotators say here is said by programs.
@@ -173,7 +173,7 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
         site.push(db, "rate", suggestions={"x": []})
     assert set(site.push(db, "rate").projects) == {"synthetic-dan", "synthetic-eve"}
     for number in db.linked(site.url, "project/rate").values():
-        text = str(list(site._paged(int(number)))[0]["data"])
+        text = str(next(site._paged(int(number)))["data"])
         assert "tiny" not in text and "rome" not in text and "none" not in text
 
 
