@@ -186,7 +186,7 @@ class Site:
             title=title,
             label_config=label_config(task.form),
             expert_instruction=str(campaign.settings.get("consent") or task.form.intro),
-            show_instruction=True,
+            show_instruction=bool(campaign.settings.get("consent")),
             show_skip_button=False,
             maximum_annotations=int(campaign.settings["overlap"]),
             show_collab_predictions=not task.blind,

@@ -83,7 +83,8 @@ def up(folder: Path, *, port: int | None = None, patience: float = 300.0) -> Acc
     if known and answers(known.url) and running(folder):
         return known
     if port is None:
-        port = int(known.url.rsplit(":", 1)[1]) if known else _free_port()
+        before = int(known.url.rsplit(":", 1)[1]) if known else None
+        port = before if before and not _taken(before) else _free_port()
     if _taken(port):
         raise UserError(f"port {port} is taken by another program", fix="name another with --port")
     keep = known or Access("", "owner@scedit.invalid", secrets.token_urlsafe(18), secrets.token_hex(20))

@@ -60,6 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     migrated = os.environ.get("SCEDIT_LABEL_STUDIO_DATA")
     if migrated and Path(migrated).is_dir():
         shutil.copytree(migrated, where, dirs_exist_ok=True)
+        (where / "server.pid").unlink(missing_ok=True)
     up(where)
     yield where
     down(where)
@@ -75,10 +76,10 @@ def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: in
     for _ in range(count):
         page.goto(f"{url}/projects/{project}/data?labeling=1")
         page.get_by_text("Script up to the cut").first.wait_for(timeout=90_000)
-        for label in page.get_by_text("yes", exact=True).all():
-            label.click()
+        for n in range(len(FORM.asked())):
+            page.locator("label", has_text="yes").nth(n).click()
         with page.expect_response(lambda r: "/annotations" in r.url and r.request.method == "POST"):
-            page.get_by_role("button", name="Submit").click()
+            page.get_by_test_id("bottombar-submit-button").click()
 
 
 @pytest.mark.slow
