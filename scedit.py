@@ -9,6 +9,7 @@ import click
 
 from schemas.errors import UserError
 from schemas.registry import suggest
+from schemas.shown import ShownStream
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("scedit:demo", "The whole road in some minutes: construct, curate, run, report."),
@@ -17,7 +18,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "construction.commands:adopt",
         "Take questions and scripts written by hand through the same cut and checks.",
     ),
-    "prompts": ("construction.commands:prompts", "List the prompts for language models, or render one for a fact."),
+    "prompts": (
+        "construction.commands_prompts:prompts",
+        "List the prompts for language models, render or copy them.",
+    ),
+    "yield": ("construction.commands_yield:yield_", "Count what became of the facts: funnel, reasons, cost."),
     "import": ("curation.commands:import_", "Bring facts into a store."),
     "formats": ("curation.commands_loaders:formats", "List the file formats that can be read."),
     "defects": ("curation.commands_loaders:defects", "Load files and count what is wrong with them."),
@@ -25,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("curation.commands:show", "Show one item with its lineage and verdicts."),
     "list": ("curation.commands:list_", "List items of a kind."),
     "stats": ("curation.commands:stats", "Count what a store holds."),
+    "check": ("curation.commands_check:check", "Run model-based checks on what a store holds and has not judged."),
+    "doctor": ("evaluation.commands_doctor:doctor", "Say what works with a model, and what cannot and why."),
     "dedup": ("curation.commands_dedup:dedup", "Measure near-duplicates, write verdicts, show clusters."),
     "separate": ("curation.commands_dedup:separate", "Divide a split into parts that share nothing."),
     "overlap": ("curation.commands_dedup:overlap", "Check what two collections share."),
@@ -40,7 +47,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dump": ("curation.commands_store:dump", "Write everything a store holds as JSON lines."),
     "rebuild": ("curation.commands_store:rebuild", "Make a store from a dump."),
     "run": ("evaluation.commands:run", "Edit a model and score it on a split."),
+    "train": ("evaluation.commands_train:train", "Train a method that must learn first, on cases never evaluated."),
     "report": ("evaluation.commands:report", "Tables and report.html from finished runs."),
+    "moments": ("evaluation.commands_moments:moments", "Measure and hand on the statistics that editing methods need."),
+    "tune": ("evaluation.commands_tune:tune", "Search a method's settings on a development split, at a stated budget."),
+    "annotate": ("annotation_ui.commands:annotate", "Have people filter and rate: campaigns, answers, agreement."),
     "editors": ("evaluation.commands:editors", "List the editing methods and their settings."),
 }
 
@@ -159,6 +170,7 @@ def _step(*args: str) -> None:
 
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and exit status 1."""
+    sys.stdout, sys.stderr = ShownStream(sys.stdout), ShownStream(sys.stderr)
     try:
         cli(standalone_mode=False)
     except UserError as error:

@@ -54,7 +54,9 @@ def measured(*args: object) -> dict[str, float]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{args} ended with {status}")
-    return {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
+    found = {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
+    print(args[0], found, file=sys.stderr, flush=True)
+    return found
 
 
 def one(n: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from curation.export_survey import People, Survey
 from curation.export_tables import TABLES
 from curation.splits import Split
+from schemas.shown import shown_line
 
 _HUB = {  # the hub's names of licences
     "CC0-1.0": "cc0-1.0",
@@ -109,7 +110,7 @@ def _counts(found: Survey) -> Iterator[str]:
     rows += [(f"neighbours, {how.replace('_', ' ')}", n) for how, n in found.neighbours.items()]
     rows += [("neighbour script prompts", found.neighbour_prompts)]
     yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in rows))
-    most = ", ".join(f"{name} {n:,}" for name, n in list(found.relations.items())[:8])
+    most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(found.relations.items())[:8])
     yield from ("", f"Most frequent relations: {most}.")
     steps = ", ".join(f"{'not known' if step is None else step}: {n:,}" for step, n in found.steps.items())
     if steps:
@@ -245,7 +246,17 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield "| " + " | ".join(head) + " |"
     yield "| " + " | ".join("---" for _ in head) + " |"
     for row in rows:
-        yield "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |"
+        yield "| " + " | ".join(map(_cell, row)) + " |"
+
+
+def _cell(text: str) -> str:
+    r"""Text of others in a Markdown line: no tag, no link, no end of the cell.
+
+    Example:
+        >>> _cell("<b>[x](javascript:y)|")
+        '&lt;b>[x]\\(javascript:y)\\|'
+    """
+    return shown_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
 
 
 def _plain(value: Any) -> str:

@@ -4,70 +4,151 @@ A similarity check leaves one verdict an item: how like it is to one that is pre
 Values out of a threshold's bounds link items to clusters. The item that stays is one that people keep, else the one
 that nothing is preferred to (it has no such verdict), else the one with the smallest key, always among those that stand
 by everything else the rule says.
+
+Memory holds the items that are in a cluster, by id and key; all else is read in portions.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from curation.judging import Judged
-from schemas.facts import Fact, Neighbour
+from curation.judging import Judged, counts
+from schemas.facts import Fact
+from schemas.records import Record
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.rules import Ruling
     from curation.store import Store
 
+PORTION = 5000
 
-def settle(store: Store, ruling: Ruling) -> None:
-    """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next."""
-    verdicts = ruling.verdicts
-    members = {i for edges in verdicts.edges for item, others in edges.items() for i in (item, *others)}
-    if not members:
-        return
-    standing = _standing(store, ruling, members)
-    saved = {i for i in members if verdicts.saved(i)}
-    for threshold, edges in zip(ruling.rule.thresholds, verdicts.edges, strict=True):
-        for group in _components(edges):
+Edges = dict[str, tuple[str, ...]]
+"""Items that are out of a threshold's bounds, and what each is like."""
+
+
+def settle(
+    store: Store, ruling: Ruling, named: Iterable[str], *, items: Collection[str] | None = None
+) -> dict[str, Judged]:
+    """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
+
+    Args:
+        store: The store.
+        ruling: The rule over verdicts, nothing settled yet.
+        named: Every ``by`` in the store.
+        items: Settle only the clusters that these are in; None: all.
+
+    Returns:
+        What becomes of the items that do not stay, by id.
+    """
+    edges = _edges(store, ruling, named, items)
+    members = {i for found in edges for item, others in found.items() for i in (item, *others)}
+    standing, saved = _standing(store, ruling, sorted(members))
+    settled: dict[str, Judged] = {}
+    for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
+        for group in _components(found):
             here = [i for i in group if i in standing]
             if not here:
                 continue
-            stays = min(here, key=lambda i: (i not in saved, i in edges, standing[i], i))
+            stays = min(here, key=lambda i: (i not in saved, i in found, standing[i], i))
+            reason = f"in a cluster with '{standing[stays]}', which stays"
             for item in here:
                 if item != stays and item not in saved:
-                    reason = f"in a cluster with '{standing[stays]}', which stays"
-                    verdicts.settled[item] = Judged(threshold.then, threshold.check, reason)
-        for item in verdicts.settled:
+                    settled[item] = Judged(threshold.then, threshold.check, reason)
+        for item in settled:
             standing.pop(item, None)
+    return settled
 
 
-def _standing(store: Store, ruling: Ruling, members: Set[str]) -> dict[str, str]:
-    """Keys of the members that everything else lets in, by id: with their question, script and fact in scope."""
-    beside = {link.fact for link in store.all(Neighbour)}
+def _edges(store: Store, ruling: Ruling, named: Iterable[str], items: Collection[str] | None) -> list[Edges]:
+    """For each threshold with clusters, what is linked: everything, or what is connected with some items."""
+    thresholds = ruling.rule.thresholds
+    by = [b for b in named if any(t.clusters and t.on(b, t.model) for t in thresholds)]
+    edges: list[Edges] = [{} for _ in thresholds]
+    one: dict[str, str] = {}  # one string for each id
+    if items is None:
+        _link(edges, store.links(by) if by else (), ruling, one)
+        return edges
+    known, fresh = set[str](), set(items)
+    while by and fresh:
+        met = list(store.links(by, fresh))
+        known |= fresh
+        linked: list[Edges] = [{} for _ in thresholds]
+        _link(linked, met, ruling, one)
+        for all_, some in zip(edges, linked, strict=True):
+            all_ |= some
+        fresh = {i for some in linked for item, others in some.items() for i in (item, *others)} - known
+    return edges
+
+
+def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Ruling, one: dict[str, str]) -> None:
+    for verdict in verdicts:
+        if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
+            continue
+        for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
+            if threshold.clusters and threshold.on(verdict.by, verdict.model) and threshold.out(verdict.value):
+                item, *others = (one.setdefault(i, i) for i in (verdict.item_id, *verdict.related))
+                found[item] = (*found.get(item, ()), *others)
+
+
+def _standing(store: Store, ruling: Ruling, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+    """Keys of the members that everything else lets in, by id; and those that people keep whatever checks say."""
     standing: dict[str, str] = {}
-    out: set[str] = set()  # keys of facts, questions and scripts; they carry what hangs on them
-    for fact in store.all(Fact):
-        if ruling.of_fact(fact).outcome != "keep" or not (ruling.in_scope(fact) or fact.key in beside):
-            out.add(fact.key)
-        elif fact.id in members:
-            standing[fact.id] = fact.key
-    for question in store.all(ScriptQuestion):
-        if question.fact in out or ruling.of(question).outcome != "keep":
-            out.add(question.key)
-        elif question.id in members:
-            standing[question.id] = question.key
-    for script in store.all(Script):
-        if script.question in out or ruling.of(script).outcome != "keep":
-            out.add(script.key)
-        elif script.id in members:
-            standing[script.id] = script.key
-    for prompt in store.all(ScriptPrompt):
-        parents = {prompt.fact, prompt.question, prompt.script}
-        if prompt.id in members and not parents & out and ruling.of(prompt).outcome == "keep":
-            standing[prompt.id] = prompt.key
-    return standing
+    saved: set[str] = set()
+    rest = iter(members)
+    while portion := list(islice(rest, PORTION)):
+        found = _Portion(store, ruling, portion)
+        standing |= found.standing()
+        saved |= {i for i in portion if found.ruling.verdicts.saved(i)}
+    return standing, saved
+
+
+class _Portion:
+    """Some members with the question, script and fact that they hang on."""
+
+    def __init__(self, store: Store, ruling: Ruling, ids: Collection[str]) -> None:
+        kinds: tuple[type[Record], ...] = (Fact, ScriptQuestion, Script, ScriptPrompt)
+        self._members = [record for kind in kinds for record in store.by_ids(kind, ids)]
+        prompts = [r for r in self._members if isinstance(r, ScriptPrompt)]
+        scripts = [r for r in self._members if isinstance(r, Script)]
+        above = store.by_keys(Script, (p.script for p in prompts))
+        self._scripts = {s.key: s for s in above}
+        asked = [*(p.question for p in prompts), *(s.question for s in (*scripts, *above))]
+        self._questions = {q.key: q for q in store.by_keys(ScriptQuestion, asked)}
+        questions = [*self._questions.values(), *(r for r in self._members if isinstance(r, ScriptQuestion))]
+        facts = store.by_keys(Fact, [*(p.fact for p in prompts), *(q.fact for q in questions)])
+        self._facts = {f.key: f for f in facts}
+        judged: list[Record] = [*self._members, *above, *self._questions.values(), *facts]
+        self.ruling = ruling.over([*ids, *(r.id for r in judged)])
+        looked = [*facts, *(r for r in self._members if isinstance(r, Fact))]
+        self._beside = store.beside({f.key for f in looked if not ruling.in_scope(f)})
+
+    def standing(self) -> dict[str, str]:
+        """Keys of the members that are not out, by id."""
+        return {r.id: r.key for r in self._members if not self._out(r)}
+
+    def _out(self, record: Record | None) -> bool:
+        """Whether a record, or what it hangs on, is out; what is not in the store takes nothing out."""
+        if record is None:
+            return False
+        if isinstance(record, Fact):
+            seen = self.ruling.in_scope(record) or record.key in self._beside
+            return not seen or self.ruling.of_fact(record).outcome != "keep"
+        return self.ruling.of(record).outcome != "keep" or any(self._out(above) for above in self._above(record))
+
+    def _above(self, record: Record) -> Iterator[Record | None]:
+        if isinstance(record, ScriptQuestion):
+            yield self._facts.get(record.fact)
+        elif isinstance(record, Script):
+            yield self._questions.get(record.question)
+        elif isinstance(record, ScriptPrompt):
+            yield self._facts.get(record.fact)
+            yield self._questions.get(record.question or "")
+            yield self._scripts.get(record.script or "")
 
 
 def _components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.commands_deciding import explain
+from schemas.shown import shown
 
 if TYPE_CHECKING:
     from curation.splits import Split
@@ -86,10 +87,10 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(whole, ensure_ascii=False))
         return
-    click.echo(f"{record.kind}  {record.key}\nid    {record.id}")
+    click.echo(shown(f"{record.kind}  {record.key}\nid    {record.id}"))
     for name, value in record.payload().items():
         if name != "key" and value not in (None, "", [], {}):
-            click.echo(f"{name}: {_plain(value)}")
+            click.echo(shown(f"{name}: {_plain(value)}"))
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
         quality = line.get("detail", {}).get("quality")
@@ -98,7 +99,7 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
         )
     for v in verdicts:
         value = "" if v["value"] is None else f" {v['value']} {v['unit']}"
-        click.echo(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip())
+        click.echo(shown(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip()))
 
 
 def _plain(value: Any) -> str:
@@ -130,7 +131,8 @@ def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> 
         else:
             rows = store.keys(kind, like=like, limit=limit + 1)
     for key, item in rows[:limit]:
-        click.echo(json.dumps({"key": key, "id": item}, ensure_ascii=False) if as_json else f"{item[:12]}  {key}")
+        row = {"key": key, "id": item}
+        click.echo(json.dumps(row, ensure_ascii=False) if as_json else shown(f"{item[:12]}  {key}"))
     if len(rows) > limit:
         click.echo(f"... more than {limit}; show them with --limit", err=True)
 
@@ -200,9 +202,10 @@ def freeze(
     known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
         made = make(store, name, rule, version=version, errata=known)
-    if out:
-        write_split(made, out)
-    _tell(made, as_json=as_json)
+        if out:
+            write_split(made, out)
+        sizes = store.split_sizes(f"{made.name}@{made.version}")
+    _tell(made, sizes, as_json=as_json)
 
 
 @split.command()
@@ -216,11 +219,14 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
     """
     from curation.load_facts import keep_split
     from curation.shipped import mini_split
-    from curation.splits import load_split
+    from curation.splits import open_split
+    from curation.store import Store
 
-    made = mini_split() if source == "mini" else load_split(source)
+    made = mini_split() if source == "mini" else open_split(source)
     keep_split(made, store_path, origin=source)
-    _tell(made, as_json=as_json)
+    with Store.open(store_path) as store:
+        sizes = store.split_sizes(f"{made.name}@{made.version}")
+    _tell(made, sizes, as_json=as_json)
 
 
 @split.command()
@@ -243,20 +249,18 @@ def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
     from curation.store import Store
 
     with Store.open(store_path) as store:
-        made = store.split(name)
-    written = write(made, path, format_name)
+        made = store.open_split(name)
+        written = write(made, path, format_name)
     click.echo(f"{path}: {written} cases of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}")
 
 
-def _tell(made: Split, *, as_json: bool) -> None:
+def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(made.header, ensure_ascii=False))
         return
-    prompts = sum(len(c.prompts) for c in made.cases)
-    beside = sum(len(n.prompts) for c in made.cases for n in c.neighbours)
     click.echo(
-        f"split {made.name}@{made.version}: {len(made.cases)} cases, {prompts} script prompts, "
-        f"{beside} neighbour prompts, "
+        f"split {made.name}@{made.version}: {len(made.cases)} cases, {sizes[0]} script prompts, "
+        f"{sizes[1]} neighbour prompts, "
         f"digest {made.digest[:12]}"
     )
     for reason, n in made.header.get("counts", {}).items():

@@ -51,7 +51,7 @@ def explain(
         raise UserError("give either a split or a rule", fix="--split NAME or --rule FILE")
     own = read_errata(errata_path).entries if errata_path else ()
     with Store.open(store_path) as store:
-        header = store.split(split_name).header if split_name else {}
+        header = store.open_split(split_name).header if split_name else {}
         rule = rule_of(header) if split_name else _rule(rule_path, settings)
         said = ask(store, rule, item, errata=carried(header, own))
     click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
@@ -105,12 +105,12 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
 
 def _split(name: str, store: object) -> Split:
     from curation.shipped import mini_split
-    from curation.splits import load_split
+    from curation.splits import open_split
     from curation.store import Store
 
     if isinstance(store, Store) and not Path(name).is_file():
-        return store.split(name)
-    return mini_split() if name == "mini" else load_split(name)
+        return store.open_split(name)
+    return mini_split() if name == "mini" else open_split(name)
 
 
 @click.group()
@@ -165,7 +165,7 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
     status: dict[int, str] = {}
     if store_path:
         with Store.open(store_path) as store:
-            header = store.split(split_name).header if split_name else {}
+            header = store.open_split(split_name).header if split_name else {}
             entries = carried(header, entries.entries if entries else ())
             for n, entry in enumerate(entries.entries):
                 try:
@@ -221,7 +221,7 @@ def draw(
 
     check_people(people)
     with Store.open(store_path, write=True) as store:
-        split = store.split(name)
+        split = store.open_split(name)
         drawn = take(
             split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=number,
             people=people,
@@ -311,6 +311,6 @@ def release(
 
     with Store.open(store_path, write=True) as store:
         made = make(store, name, version=version, without_sample=without_sample)
-    if out:
-        write_split(made.split, out)
+        if out:
+            write_split(made.split, out)
     click.echo(json.dumps(made.split.header, ensure_ascii=False) if as_json else made.changelog, nl=as_json)

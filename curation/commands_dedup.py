@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,15 +97,15 @@ def separate(
     """
     from curation.separate import separate as divide
     from curation.shipped import mini_split
-    from curation.splits import load_split, make_split, write_split
+    from curation.splits import open_split, part_of, write_split
 
-    split = mini_split() if source == "mini" else load_split(source)
+    split = mini_split() if source == "mini" else open_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
     made = divide(split.cases, by=by, parts=shares, seed=seed, how=how, neighbours=neighbours)  # type: ignore[arg-type]
     about = {"by": list(by), "seed": seed, "how": how, "neighbours": neighbours, "of": split.digest}
     for name in shares if out else ():
-        chosen = [c for c in split.cases if made.part[c.key] == name]
-        part = make_split(f"{split.name}-{name}", chosen, version=split.version, about={"separated": about})
+        keys = {key for key, part in made.part.items() if part == name}
+        part = part_of(split, f"{split.name}-{name}", keys, about={"separated": about})
         write_split(part, Path(str(out)) / f"{part.name}.jsonl")
     if as_json:
         for key, name in made.part.items():
@@ -160,9 +161,9 @@ def _shares(parts: tuple[str, ...]) -> dict[str, float]:
 
 
 def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool) -> None:
-    clusters = list(found.clusters())
+    clusters = found.clusters()
     counts: dict[str, Any] = {"by": found.by, "items": len(found.items), "duplicates": found.duplicates}
-    counts |= {"clusters": len(clusters), "threshold": found.threshold, "unit": found.unit, "method": found.method}
+    counts |= {"clusters": found.clustered, "threshold": found.threshold, "unit": found.unit, "method": found.method}
     counts |= {"verdicts_written": len(found.items) if written else 0}
     if as_json:
         click.echo(json.dumps(counts))
@@ -172,17 +173,17 @@ def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool
         return
     click.echo(
         f"{len(found.items)} items, {found.duplicates} with a preferred one at {found.unit} {found.threshold:g} or "
-        f"above, {len(clusters)} clusters ({found.method}); "
+        f"above, {found.clustered} clusters ({found.method}); "
         + (f"verdicts written as {found.by}" if written else "nothing written")
     )
-    for cluster in clusters[:most]:
+    for cluster in islice(clusters, most):
         click.echo(f"\n{len(cluster.members)} items, greatest {cluster.greatest:.3f}")
         for n, member in enumerate(cluster.members[:6]):
             click.echo(f"  {'stays' if n == 0 else 'like '}  {member.key}  {' '.join(member.text.split())[:90]}")
         if len(cluster.members) > 6:
             click.echo(f"         ... and {len(cluster.members) - 6} more")
-    if len(clusters) > most:
-        click.echo(f"\n... and {len(clusters) - most} clusters more: --show, or --json for all")
+    if found.clustered > most:
+        click.echo(f"\n... and {found.clustered - most} clusters more: --show, or --json for all")
 
 
 def _tell_overlap(report: Overlap) -> None:

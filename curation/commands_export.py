@@ -77,16 +77,16 @@ def publish(
 def _split(name: str, store: Store | None, file: Path | None) -> Split:
     """The split by that name, from the file, the store, or (``mini``) the package."""
     from curation.shipped import mini_split
-    from curation.splits import load_split
+    from curation.splits import open_split
     from schemas.errors import UserError
 
     if file is not None:
-        made = load_split(file)
+        made = open_split(file)
         if name not in (made.name, f"{made.name}@{made.version}"):
             raise UserError(f"the file holds the split '{made.name}@{made.version}', not '{name}'", where=str(file))
         return made
     if store is not None:
-        return store.split(name)
+        return store.open_split(name)
     if name == "mini":
         return mini_split()
     raise UserError(f"where is the split '{name}'?", fix="say --store STORE or --split-file FILE")

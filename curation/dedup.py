@@ -8,11 +8,11 @@ any threshold not below the one used here, and nothing has to be measured again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from curation.similarity import EPSILON, Pairs, check_threshold, encode, plain_text, require, similar_pairs, words
+from curation.items import Item, Items
+from curation.similarity import EPSILON, Pairs, check_threshold, encode, plain_text, require, similar_pairs
 from schemas.errors import UserError
 from schemas.registry import suggest
 from schemas.verdicts import Verdict, verdict_key
@@ -37,15 +37,6 @@ THRESHOLDS = {"rouge1": 0.4, "minhash": 0.4, "exact": 1.0, "embedding": 0.9}
 """Defaults. ROUGE-1 0.4 is ELKEN's (appendix on augmenting events); cosine 0.9 is ours."""
 
 
-class Item(NamedTuple):
-    """A text to compare: the content id and the key of its record, and the group inside which it is compared."""
-
-    id: str
-    key: str
-    text: str
-    group: str = ""
-
-
 class Cluster(NamedTuple):
     """Items connected by near-duplicates, the preferred one first, and the greatest similarity inside."""
 
@@ -62,14 +53,14 @@ class Duplicates(NamedTuple):
     """What was found.
 
     Attributes:
-        items: All items, the most preferred first; the arrays follow this order.
+        items: All items, the most preferred first (their texts are on the disk); the arrays follow this order.
         best: Greatest similarity to a more preferred item, 0 where none reaches the threshold; shape (items,).
         partner: Number of that item, -1 where there is none.
         cluster: Number of the most preferred item that an item is connected with (its own where it stands alone).
         scope: ``near_duplicate`` with ``_in_fact`` or ``_in_relation`` where only a group was compared.
     """
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     best: Floats
     partner: Ints
     cluster: Ints
@@ -88,6 +79,12 @@ class Duplicates(NamedTuple):
     def duplicates(self) -> int:
         """Items that have a more preferred near-duplicate."""
         return int((self.partner >= 0).sum())
+
+    @property
+    def clustered(self) -> int:
+        """Number of clusters of two or more."""
+        np, _ = require()
+        return int((np.bincount(self.cluster) > 1).sum()) if len(self.cluster) else 0
 
     def clusters(self) -> Iterator[Cluster]:
         """Clusters of two or more, the largest first."""
@@ -155,7 +152,7 @@ def near_duplicates(
     check_choice(within, ("all", "fact", "relation"), "scope")
     threshold = THRESHOLDS[method] if threshold is None else threshold
     check_threshold(threshold)
-    ordered = _ordered(items, prefer=prefer, keeps=keeps or {})
+    ordered = Items(items, prefer=prefer, keeps=keeps)
     scope, _, unit = METHODS[method].partition(" ")
     scope += "" if within == "all" else f"_in_{within}"
     pairs = _pairs(ordered, method=method, threshold=threshold, embedder=embedder, grouped=within != "all")
@@ -177,7 +174,7 @@ def store_items(
     if kind not in TEXT_KINDS:
         raise UserError(f"'{kind}' has no text to compare", allowed=", ".join(TEXT_KINDS))
     if split is not None:
-        cases = store.split(split).cases
+        cases = store.open_split(split).cases
         relations = {c.fact.key: c.fact.relation.id for c in cases} if within == "relation" else {}
         records: Iterator[Record] = case_records(cases, kind)
     else:
@@ -198,26 +195,7 @@ def check_choice(name: str, known: Iterable[str], what: str) -> None:
 
 def kept_counts(store: Store) -> dict[str, int]:
     """Keep verdicts less drop verdicts by item id, near-duplicate verdicts left out."""
-    count: Counter[str] = Counter()
-    for verdict in store.verdicts():
-        if "duplicate" not in verdict.check:
-            count[verdict.item_id] += {"keep": 1, "drop": -1}.get(verdict.label or "", 0)
-    return dict(count)
-
-
-def _ordered(items: Iterable[Item], *, prefer: Prefer, keeps: dict[str, int]) -> tuple[Item, ...]:
-    ranks = {
-        "key": lambda i: (i.key, i.id),
-        "longest": lambda i: (-len(words(i.text)), i.key, i.id),
-        "shortest": lambda i: (len(words(i.text)), i.key, i.id),
-        "judged": lambda i: (-keeps.get(i.id, 0), i.key, i.id),
-    }
-    check_choice(prefer, ranks, "preference")
-    ordered = tuple(sorted(items, key=ranks[prefer]))
-    if len({i.id for i in ordered}) < len(ordered):
-        twice, _ = Counter(i.id for i in ordered).most_common(1)[0]
-        raise UserError(f"the item '{twice}' was given twice")
-    return ordered
+    return dict(store.keeps())
 
 
 def _pairs(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
+from curation.files import whole_file
 from schemas.config import validate
 from schemas.errors import DataError, UserError
 from schemas.records import Frozen, Key, Text
@@ -107,18 +106,8 @@ def add_erratum(path: Path, entry: Erratum) -> bool:
     if any(e.model_copy(update={"date": entry.date}) == entry for e in known):
         return False
     text = "".join(e.model_dump_json() + "\n" for e in (*known, entry))
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise UserError(f"the errata cannot be written: {error.strerror}", where=str(path)) from None
+    with whole_file(path, "the errata") as file:
+        file.write(text)
     return True
 
 

@@ -85,7 +85,7 @@ class _Said(NamedTuple):
 def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None = None) -> Explanation:
     """Why a fact, question, script, prompt, neighbour link or case is in or out under a rule.
 
-    Reads the item's own chain only, unless the rule has clusters: which of a cluster stays depends on all of it.
+    Reads the item's own chain, and where the rule has clusters those that it is in: which item stays depends on them.
 
     Args:
         store: The store.
@@ -154,10 +154,7 @@ class _Road:
             question = self._find(ScriptQuestion, record.question)
             facts = {question.fact} if isinstance(question, ScriptQuestion) else set()
         if not isinstance(record, Fact | Neighbour):  # it may be in as a neighbour's
-            for link in self._store.all(Neighbour):
-                if link.fact in facts:
-                    self._links.setdefault(link.edit, []).append(link)
-            facts |= set(self._links)
+            facts |= self._store.edits_beside(facts)
         for edit in sorted(facts):
             self._links[edit] = list(self._store.all(Neighbour, parent=edit))
         for key in sorted(facts | {n.fact for links in self._links.values() for n in links}):

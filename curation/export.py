@@ -56,13 +56,16 @@ def _write_dataset(split: Split, path: Path) -> int:
 
 
 _SHARED_LOSSES = (
+    "extras of the sources",
     "keys of facts, questions, scripts and prompts",
     "aliases and Wikidata ids of subject and objects",
     "source and licence of single facts",
     "a separator other than one space stands at the end of the prompt",
 )
 
-OWN = Exporter(_write_own, "{name}.jsonl", "the frozen split: a header (rule, counts, digest), then a case a line")
+OWN = Exporter(
+    _write_own, "{name}.jsonl", "the frozen split: a header (rule, counts, digest), then a case a line, then extras"
+)
 CF = Exporter(
     write_cf,
     "{name}.scedit-cf.json",
@@ -97,14 +100,14 @@ COUNTERFACT = Exporter(
         "temporal cases",
         "all script prompts",
         "keys other than CounterFact's, aliases, sources, labels of relations",
-        "neighbours whose object is not the old object; attribute_prompts are empty and there is no pararel_idx",
+        "neighbours whose object is not the old object; extras other than CounterFact's own fields",
     ),
     "counterfactual",
 )
 FACTS = Exporter(
     write_facts,
     "{name}.facts.jsonl",
-    "whole facts, a line each: the edited ones, then those of the neighbours",
+    "whole facts, a line each: the edited ones, then those of the neighbours; then extras of the sources",
     ("questions, prompts, and which neighbour belongs to which edit",),
 )
 EASYEDIT = Exporter(
@@ -113,8 +116,15 @@ EASYEDIT = Exporter(
     "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
     (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
 )
-PARQUET = Exporter(write_parquet, "data", "flat tables in Parquet: cases, questions, prompts, neighbours")
-DATASETS = Exporter(_write_dataset, "{name}", "a folder for Hugging Face datasets: a card and the Parquet tables")
+PARQUET = Exporter(
+    write_parquet, "data", "flat tables in Parquet: cases, questions, prompts, neighbours", ("extras of the sources",)
+)
+DATASETS = Exporter(
+    _write_dataset,
+    "{name}",
+    "a folder for Hugging Face datasets: a card and the Parquet tables",
+    ("extras of the sources",),
+)
 
 EXPORTERS = Registry(
     "exporter",

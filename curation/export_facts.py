@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from curation.export_files import write_array, write_lines
 from curation.export_scedit import cloze
-from curation.splits import Split
+from curation.spill import Spilled
+from curation.splits import NONE, Extras, Split
 from schemas.cases import Case
 from schemas.facts import Object
 
+_FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
 
 
 def write_facts(split: Split, path: Path) -> int:
-    """Our JSONL of facts: the edited facts in order, then the neighbours' facts; returns the number of cases."""
-    write_lines(fact_rows(split.cases), path)
+    """Our JSONL: the edited facts in order, the neighbours' facts, the extras; returns the number of cases."""
+    extras = ({"kind": e.kind, **e.payload()} for e in split.extras)
+    write_lines(chain(fact_rows(split.cases), extras), path)
     return len(split.cases)
 
 
 def write_counterfact(split: Split, path: Path) -> int:
     """CounterFact's original shape; returns the number of cases written."""
-    return write_array(counterfact_rows(split.cases), path)
+    return write_array(counterfact_rows(split.cases, split.extras), path)
 
 
 def write_easyedit(split: Split, path: Path) -> int:
@@ -34,26 +39,28 @@ def write_easyedit(split: Split, path: Path) -> int:
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Whole facts, each once: those to be edited, then (``change`` none or edited elsewhere) the neighbours'."""
-    seen = set()
-    for fact in (*(c.fact for c in cases), *(n.fact for c in cases for n in c.neighbours)):
-        if fact.id not in seen:
-            seen.add(fact.id)
+    seen = Spilled()
+    for fact in chain((c.fact for c in cases), (n.fact for c in cases for n in c.neighbours)):
+        if seen.add(int(fact.id[:15], 16)):
             yield fact.payload()
 
 
-def counterfact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
+def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """Counterfactual cases as ``requested_rewrite`` records; temporal ones are left out: there is no word for them.
 
     Case ids of CounterFact are kept; other cases get the lowest free numbers. ``neighborhood_prompts`` are the plain
     prompts of the fact, then those of its neighbours that share the old object. ``generation_prompts`` are the script
-    questions. Script prompts have no place.
+    questions, then CounterFact's own where the extras hold them; ``attribute_prompts`` and ``pararel_idx`` come from
+    there too. Script prompts have no place.
     """
-    chosen = [c for c in cases if c.fact.change == "counterfactual"]
-    for number, case in zip(_case_ids(chosen), chosen, strict=True):
-        fact = case.fact
+    taken = array("q", sorted(n for c in cases if _fits(c) and (n := _number(c)) is not None))
+    free = _free(taken)
+    for case, said in _with_fields(filter(_fits, cases), extras):
+        number, fact = _number(case), case.fact
+        asked = dict.fromkeys([*(q.text for q in case.questions), *said.get("generation_prompts", ())])
         assert fact.new is not None
         yield {
-            "case_id": number,
+            "case_id": next(free) if number is None else number,
             "requested_rewrite": {
                 "prompt": fact.prompt,
                 "relation_id": fact.relation.id,
@@ -63,22 +70,41 @@ def counterfact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
             },
             "paraphrase_prompts": list(fact.paraphrases),
             "neighborhood_prompts": _plain_neighbours(case),
-            "attribute_prompts": [],
-            "generation_prompts": [q.text for q in case.questions],
+            "attribute_prompts": said.get("attribute_prompts", []),
+            "generation_prompts": list(asked),
+            **({"pararel_idx": said["pararel_idx"]} if "pararel_idx" in said else {}),
         }
 
 
-def _case_ids(cases: Iterable[Case]) -> Iterator[int]:
-    kept = [int(m[1]) if (m := _NUMBERED.fullmatch(c.fact.key)) else None for c in cases]
-    taken, free = {k for k in kept if k is not None}, 0
-    for known in kept:
-        if known is not None:
-            yield known
-            continue
-        while free in taken:
-            free += 1
-        yield free
-        free += 1
+def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, dict[str, Any]]]:
+    """Cases, each with the fields of its CounterFact record that its fact does not carry."""
+    rest = iter(cases)
+    while portion := list(islice(rest, 1000)):
+        found = {e.of: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"}
+        for case in portion:
+            said = found.get(case.fact.key, {})
+            yield case, {k: v for k, v in said.items() if isinstance(v, _FIELDS.get(k, ()))}
+
+
+def _fits(case: Case) -> bool:
+    return case.fact.change == "counterfactual"
+
+
+def _number(case: Case) -> int | None:
+    """CounterFact's own number of a case."""
+    return int(m[1]) if (m := _NUMBERED.fullmatch(case.fact.key)) else None
+
+
+def _free(taken: Iterable[int]) -> Iterator[int]:
+    """Numbers that are not among some ascending ones, the lowest first."""
+    ahead, following = iter(taken), 0
+    nearest = next(ahead, None)
+    while True:
+        while nearest is not None and nearest <= following:
+            following += nearest == following
+            nearest = next(ahead, None)
+        yield following
+        following += 1
 
 
 def _target(value: Object) -> dict[str, str]:

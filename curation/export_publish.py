@@ -10,8 +10,9 @@ from typing import NamedTuple
 from curation.card import Part, card
 from curation.croissant import About, DataFile, croissant
 from curation.export import EXPORTERS, Exporter
-from curation.export_files import sha256, whole_file, whole_folder
+from curation.export_files import sha256
 from curation.export_survey import survey
+from curation.files import whole_file, whole_folder
 from curation.splits import Split
 from curation.store import Store
 from schemas.errors import UserError

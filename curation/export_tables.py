@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.export_files import whole_folder
+from curation.files import whole_folder
 from curation.splits import Split
 from schemas.cases import Case
 from schemas.errors import UserError

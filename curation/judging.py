@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -52,6 +52,10 @@ class Threshold(Options):
         if self.missing != "keep" and self.kind is None:
             raise ValueError(f"'missing' of the threshold on '{self.check}' needs a kind of item")
         return self
+
+    def on(self, by: str, model: str | None) -> bool:
+        """Whether it is about a check's (never a person's) values, by this model."""
+        return not person_of(by) and matches(by, self.check) and self.model in (None, model)
 
     def out(self, value: float) -> bool:
         """Whether a value is out of bounds; NaN always is.
@@ -147,6 +151,44 @@ def person_of(by: str) -> str:
     return by[len("person:") :].rsplit("/", 1)[0] if by.startswith("person:") else ""
 
 
+def counts(rule: SplitRule, by: str, model: str | None) -> bool:
+    """Whether the rule looks at a verdict at all."""
+    if any(matches(by, name) for name in rule.ignore):
+        return False
+    if rule.checks is not None and not any(matches(by, name) for name in rule.checks):
+        return False
+    return all(model == wanted for name, wanted in rule.models.items() if matches(by, name))
+
+
+def check_units(said: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> list[str | None]:
+    """The unit of each threshold's values: its own, else that of the first verdict.
+
+    Args:
+        said: (check, model, unit, key of the first verdict) in order of those keys.
+        rule: The rule.
+
+    Raises:
+        DataError: values of one threshold are in two units.
+    """
+    units: list[str | None] = [t.unit for t in rule.thresholds]
+    for by, model, unit, key in said:
+        for n, threshold in enumerate(rule.thresholds):
+            if threshold.on(by, model) and counts(rule, by, model):
+                expected = units[n] = units[n] or unit
+                if unit != expected:
+                    raise other_unit(threshold, expected, unit, key)
+    return units
+
+
+def other_unit(threshold: Threshold, expected: str, unit: str | None, key: str) -> DataError:
+    """The one sentence for values that cannot be compared."""
+    return DataError(
+        f"the threshold on '{threshold.check}' is in {expected}, this verdict's value is in {unit}",
+        where=key,
+        fix="name the unit and, where two checks share a name, check@version or the model in the threshold",
+    )
+
+
 class Verdicts:
     """Verdicts by item, reduced to what can decide: a check's plain ``keep`` is not stored, nor are texts.
 
@@ -154,33 +196,27 @@ class Verdicts:
         verdicts: Any number of verdicts; they are read once.
         rule: The rule.
         several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
-
-    Attributes:
-        edges: For each threshold with ``clusters``, the related items of every item that is out of its bounds.
-        seen: All ``by`` that were met, counted or not.
+        units: The unit of each threshold, from ``check_units``; where it is left out, these verdicts must agree on it.
+        settled: What near-duplicate clusters come to, by item id (``curation.clusters``).
     """
 
-    def __init__(self, verdicts: Iterable[Verdict], rule: SplitRule, *, several: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        verdicts: Iterable[Verdict],
+        rule: SplitRule,
+        *,
+        several: Collection[str] = (),
+        units: Sequence[str | None] | None = None,
+        settled: Mapping[str, Judged] | None = None,
+    ) -> None:
         self._rule, self._several = rule, several
         self._said: dict[str, list[Said]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
-        self._units: list[str | None] = [t.unit for t in rule.thresholds]
-        self.edges: list[dict[str, tuple[str, ...]]] = [{} for _ in rule.thresholds]
-        self.settled: dict[str, Judged] = {}
-        self.seen: set[str] = set()
+        self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
+        self._settled: Mapping[str, Judged] = {} if settled is None else settled
         for verdict in verdicts:
-            self.seen.add(verdict.by)
-            if self.counts(verdict):
+            if counts(rule, verdict.by, verdict.model):
                 self._add(verdict)
-
-    def counts(self, verdict: Verdict) -> bool:
-        """Whether the rule looks at a verdict at all."""
-        rule, by = self._rule, verdict.by
-        if any(matches(by, name) for name in rule.ignore):
-            return False
-        if rule.checks is not None and not any(matches(by, name) for name in rule.checks):
-            return False
-        return all(verdict.model == model for name, model in rule.models.items() if matches(by, name))
 
     def _add(self, verdict: Verdict) -> None:
         by = sys.intern(verdict.by)
@@ -201,29 +237,19 @@ class Verdicts:
                 self._said[_place(verdict.item_id, verdict.related)].append(Said(outcome, by, verdict.model))
 
     def _thresholds(self, verdict: Verdict) -> list[int]:
-        return [
-            n
-            for n, t in enumerate(self._rule.thresholds)
-            if matches(verdict.by, t.check) and t.model in (None, verdict.model)
-        ]
+        return [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
 
     def _bound(self, verdict: Verdict, n: int) -> None:
         threshold = self._rule.thresholds[n]
-        expected = self._units[n] = self._units[n] or verdict.unit
+        expected = self._units[n] = self._units[n] or verdict.unit or ""
         if verdict.unit != expected:
-            raise DataError(
-                f"the threshold on '{threshold.check}' is in {expected}, this verdict's value is in {verdict.unit}",
-                where=verdict.key,
-                fix="name the unit and, where two checks share a name, check@version or the model in the threshold",
-            )
+            raise other_unit(threshold, expected, verdict.unit, verdict.key)
         self._measured[n].add(verdict.item_id)
         assert verdict.value is not None
         out = threshold.out(verdict.value)
-        if threshold.clusters:
-            if out:
-                known = self.edges[n].get(verdict.item_id, ())
-                self.edges[n][verdict.item_id] = (*known, *verdict.related)
-        elif out or verdict.check in self._several:
+        if threshold.clusters:  # an item that is out may be the one that stays
+            return
+        if out or verdict.check in self._several:
             outcome = threshold.then if out else "keep"
             self._said[verdict.item_id].append(Said(outcome, sys.intern(verdict.by), verdict.model))
 
@@ -235,7 +261,7 @@ class Verdicts:
             return self._people(people)
         found = [Judged(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
         if not related:
-            found += [self.settled[item]] if item in self.settled else []
+            found += [self._settled[item]] if item in self._settled else []
             found += [
                 Judged(t.missing, t.check, "not measured")
                 for t, measured in zip(self._rule.thresholds, self._measured, strict=True)

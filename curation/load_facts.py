@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.loaders import Placed, Problem, stream
+from curation.spill import Spilled
 from curation.splits import Split
 from curation.store import Put, Store
 from schemas.errors import DataError
@@ -99,15 +100,18 @@ class _Told:
 
 def keep_split(split: Split, path: Path, *, origin: str) -> Put:
     """Put a frozen split and every record inside its cases into a store (made if need be)."""
-    records = {r.id: r for r in split_records(split)}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    seen = Spilled()
+    records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
+    pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=now, detail={"from": origin})) for r in records)
     with Store.open(path, create=True) as store:
-        put = store.put(records.values(), _lineage(records.values(), stage="import", origin=origin))
+        put = store.put_each(pairs)
         store.put_split(split)
     return put
 
 
 def split_records(split: Split) -> Iterator[Record]:
-    """Every fact, question, prompt and neighbour link inside a split's cases."""
+    """Every fact, question, prompt and neighbour link inside a split's cases, and its extras."""
     for case in split.cases:
         yield case.fact
         yield from case.questions
@@ -117,9 +121,4 @@ def split_records(split: Split) -> Iterator[Record]:
             yield neighbour.fact
             yield from neighbour.questions
             yield from neighbour.prompts
-
-
-def _lineage(records: Iterable[Record], *, stage: str, origin: str) -> Iterator[Lineage]:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    for record in records:
-        yield Lineage(item_id=record.id, stage=stage, made_at=now, detail={"from": origin})
+    yield from split.extras

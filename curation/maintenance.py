@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from curation.splits import Split
+from curation.files import whole_file
 from curation.store import KINDS, Store
 from curation.store_file import connect, examine
-from schemas.cases import Case
 from schemas.errors import DataError, StoreError, UserError
 from schemas.lineage import Lineage
 from schemas.records import Record
@@ -63,20 +62,12 @@ def dump(store: Store, path: Path) -> Sizes:
     The file is read line by line by ``rebuild`` and by anything else; it stands under its name only when it is whole.
     """
     counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(partial, "w", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
-            for what, value in store.everything():
-                counts[what] += 1
-                file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
-            file.write(json.dumps({"end": counts}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise UserError(f"the dump cannot be written: {error.strerror}", where=str(path)) from None
+    with whole_file(path, "the dump") as file:
+        file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
+        for what, value in store.everything():
+            counts[what] += 1
+            file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
+        file.write(json.dumps({"end": counts}) + "\n")
     return Sizes(counts["record"], counts["lineage"], counts["split"], counts["result"])
 
 
@@ -105,7 +96,6 @@ def _fill(store: Store, path: Path) -> Sizes:
     batch: list[tuple[Record, bool]] = []
     lines: list[Lineage] = []
     results: list[CaseResult] = []
-    cases: dict[str, Case] = {}
     whole = False
     for where, what, value in _lines(path):
         if what == "end":
@@ -114,17 +104,14 @@ def _fill(store: Store, path: Path) -> Sizes:
         counts[what] += 1
         try:
             if what == "record":
-                record = KINDS[value["kind"]].model_validate(value["body"])
-                batch.append((record, value["current"]))
-                if isinstance(record, Case):
-                    cases[record.id] = record
+                batch.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
             elif what == "lineage":
                 lines.append(Lineage.model_validate(value))
             elif what == "result":
                 results.append(CaseResult.model_validate(value))
             else:
                 _flush(store, batch, lines, results)
-                store.put_split(Split.checked(value["header"], [cases[i] for i in value["cases"]], where=where))
+                store.put_frozen(value["header"], value["cases"], where=where)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"not a line of a dump: {str(error).splitlines()[0]}", where=where) from None
         if len(batch) + len(lines) + len(results) >= 5000:

@@ -79,7 +79,30 @@ def m002_views(db: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-MIGRATIONS: list[Callable[[duckdb.DuckDBPyConnection], None]] = [m001_initial, m002_views]
+def m003_plain_tables(db: duckdb.DuckDBPyConnection) -> None:
+    """Records and lineage without indexes: DuckDB must hold an index whole in memory when it commits.
+
+    A look-up by id or key scans a column instead (some milliseconds at a million records); the store's one writer
+    keeps ids unique.
+    """
+    db.execute("DROP INDEX IF EXISTS records_key")
+    db.execute("DROP INDEX IF EXISTS lineage_item")
+    db.execute("ALTER TABLE records RENAME TO records_before")
+    db.execute(
+        """CREATE TABLE records (
+             seq BIGINT DEFAULT nextval('record_seq'),
+             id VARCHAR NOT NULL,
+             kind VARCHAR NOT NULL,
+             key VARCHAR NOT NULL,
+             parent VARCHAR,
+             current BOOLEAN NOT NULL,
+             body VARCHAR NOT NULL)"""
+    )
+    db.execute("INSERT INTO records SELECT seq, id, kind, key, parent, current, body FROM records_before ORDER BY seq")
+    db.execute("DROP TABLE records_before")
+
+
+MIGRATIONS: list[Callable[[duckdb.DuckDBPyConnection], None]] = [m001_initial, m002_views, m003_plain_tables]
 
 
 def apply(db: duckdb.DuckDBPyConnection, *, done: set[str]) -> list[str]:

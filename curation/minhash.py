@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 HASHES = 256  # at most so many hash functions; more rows a band mean fewer false candidates and more hashing
 BUFFER = 1_000_000  # candidate pairs held before they are measured
 WINDOW = 32
+PART = 100_000  # texts whose words are hashed together
 
 
 class Plan(NamedTuple):
@@ -74,10 +75,21 @@ def candidate_pairs(rows: Rows, *, how: Plan, seed: int = 0, window: int = WINDO
         key = np.zeros(len(full), dtype=np.uint64)
         for row in range(how.rows):  # a table of random numbers is a truly random hash of the vocabulary
             table = np.random.default_rng([seed, band, row]).integers(0, 2**32, size=width, dtype=np.uint32)
-            low = np.minimum.reduceat(table[columns], starts) if len(starts) else np.zeros(0, dtype=np.uint32)
+            low = _least(table, columns, starts)
             key = (key ^ low) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019)
         order = np.argsort(key, kind="stable")
         yield from _bucket_pairs(full[order], key[order], window)
+
+
+def _least(table: Any, columns: Ints, starts: Ints) -> Any:
+    """The smallest number of each text's words; ``starts`` are the places of the texts, none of them empty."""
+    np, _ = require()
+    low = np.empty(len(starts), dtype=np.uint32)
+    for first in range(0, len(starts), PART):
+        part = starts[first : first + PART]
+        end = starts[first + PART] if first + PART < len(starts) else len(columns)
+        low[first : first + PART] = np.minimum.reduceat(table[columns[part[0] : end]], part - part[0])
+    return low
 
 
 def minhash_pairs(

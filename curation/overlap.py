@@ -7,9 +7,9 @@ every file has property ids) and objects; texts by their folded form and by ROUG
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from curation.separate import names_of
 from curation.similarity import encode, plain_text, similar_pairs
@@ -90,20 +90,50 @@ class Overlap(Record):
 class _Tally:
     """Counts of one level, without keeping the pairs' texts."""
 
-    def __init__(self, examples: int) -> None:
-        self._most, self._pairs = examples, set[tuple[str, str]]()
+    def __init__(self, examples: int, a: Mapping[str, int], b: Mapping[str, int]) -> None:
+        self._most, self._numbers, self._pairs = examples, (a, b), _Distinct()
+        self._seen = bytearray(len(a)), bytearray(len(b))
         self._examples: list[Shared] = []
 
     def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
-        if (a, b) in self._pairs:
-            return
-        self._pairs.add((a, b))
-        if len(self._examples) < self._most:
+        one, two = self._numbers[0][a], self._numbers[1][b]
+        self._seen[0][one] = self._seen[1][two] = 1
+        self._pairs.add(one * len(self._seen[1]) + two)
+        if len(self._examples) < self._most and not any((e.a, e.b) == (a, b) for e in self._examples):
             self._examples.append(Shared(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
 
     def level(self, name: str) -> Level:
-        a, b = len({p[0] for p in self._pairs}), len({p[1] for p in self._pairs})
-        return Level(name=name, a=a, b=b, pairs=len(self._pairs), examples=tuple(self._examples))
+        a, b = (sum(seen) for seen in self._seen)
+        return Level(name=name, a=a, b=b, pairs=self._pairs.count(), examples=tuple(self._examples))
+
+
+class _Distinct:
+    """How many different numbers there are; beyond ``limit`` of them they lie in a temporary database."""
+
+    def __init__(self, limit: int = 500_000) -> None:
+        self._limit, self._held = limit, set[int]()
+        self._aside: Any = None
+
+    def add(self, number: int) -> None:
+        self._held.add(number)
+        if len(self._held) >= self._limit:
+            self._spill()
+
+    def count(self) -> int:
+        if self._aside is None:
+            return len(self._held)
+        self._spill()
+        (found,) = self._aside.db.execute("SELECT count(DISTINCT n) FROM pairs").fetchone()
+        return int(found)
+
+    def _spill(self) -> None:
+        if self._aside is None:
+            from curation.scratch import Scratch
+
+            self._aside = Scratch()
+            self._aside.db.execute("CREATE TABLE pairs (n BIGINT)")
+        self._aside.db.execute("INSERT INTO pairs SELECT unnest(?::BIGINT[])", [list(self._held)])
+        self._held.clear()
 
 
 def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
@@ -115,7 +145,8 @@ def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int =
         threshold: ROUGE-1 F from which two texts count as near-duplicates.
         examples: At most so many examples a level.
     """
-    tally = {name: _Tally(examples) for name in LEVELS}
+    numbers = [{owner: n for n, owner in enumerate(dict.fromkeys(_all_owners(side)))} for side in (a, b)]
+    tally = {name: _Tally(examples, *numbers) for name in LEVELS}
     _facts(a, b, tally)
     _texts(a, b, tally, threshold)
     levels = tuple(t.level(name) for name, t in tally.items())
@@ -133,13 +164,22 @@ def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int =
     )
 
 
+def _all_owners(side: Material) -> Iterator[str]:
+    yield from side.owners
+    yield from (owner for owner, _ in side.facts)
+    yield from (t.owner for t in side.texts)
+
+
 def of_cases(name: str, cases: Iterable[Case]) -> Material:
     """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
-    cases = tuple(cases)
-    texts = [t for c in cases for t in _fact_texts(c.key, c.fact)]
-    texts += [Text(c.key, q.text) for c in cases for q in c.questions]
-    texts += [Text(c.key, p.text) for c in cases for p in c.prompts]
-    return Material(name, tuple(c.key for c in cases), tuple((c.key, c.fact) for c in cases), tuple(texts))
+    facts: list[tuple[str, Fact]] = []
+    plain, asked, cut = list[Text](), list[Text](), list[Text]()
+    for case in cases:
+        facts.append((case.key, case.fact))
+        plain += _fact_texts(case.key, case.fact)
+        asked += (Text(case.key, q.text) for q in case.questions)
+        cut += (Text(case.key, p.text) for p in case.prompts)
+    return Material(name, tuple(key for key, _ in facts), tuple(facts), (*plain, *asked, *cut))
 
 
 def of_facts(name: str, facts: Iterable[Fact]) -> Material:
@@ -163,7 +203,7 @@ def material(source: Path | str) -> Material:
     """
     from curation.loaders import load
     from curation.shipped import mini_split
-    from curation.splits import load_split
+    from curation.splits import open_split
 
     path, name = Path(source), Path(source).name
     if str(source) == "mini":
@@ -178,7 +218,7 @@ def material(source: Path | str) -> Material:
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):
-                return of_cases(name, load_split(path).cases)
+                return of_cases(name, open_split(path).cases)
     return of_facts(name, load(source).require(skip_bad=True))
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 from curation.errata import Errata, Erratum, carried, today
 from curation.explain import explain, rule_of
 from curation.judging import SplitRule
-from curation.rules import choose
-from curation.splits import Split, make_split
+from curation.rules import Choice
+from curation.splits import Split, under_version
 from curation.store import Store
 from curation.versions import Diff, Version, changelog, check_version, diff
 from schemas.errors import UserError
+
+log = logging.getLogger(__name__)
 
 _OWN = ("format", "split", "version", "cases", "digest")
 
@@ -21,16 +24,25 @@ def freeze(
 ) -> Split:
     """Choose by the rule, less what errata take out, and keep the split in the store.
 
-    The errata of the split's latest version before are applied too and stand in the new header.
+    The errata of the split's latest version before are applied too and stand in the new header. Cases go into the
+    store as they are decided; the split that is returned reads them there. A version that is taken by the same cases
+    stays as it is, header and all.
     """
     before = _latest(store, name)
     known = carried(before.header if before else None, errata)
-    chosen = choose(store, rule, errata=known)
-    about: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": chosen.counts}
-    if known.entries:
-        about["errata"] = known.header()
-    made = make_split(name, chosen.cases, version=version, about=about)
-    store.put_split(made)
+    choice = Choice(store, rule, errata=known)
+
+    def about() -> dict[str, Any]:
+        said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
+        return said | ({"errata": known.header()} if known.entries else {})
+
+    made = store.freeze(name, choice, version=version, about=about)
+    if made.header.get("rule") != rule.model_dump(mode="json"):
+        log.warning(
+            "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
+            name,
+            version,
+        )
     return made
 
 
@@ -58,7 +70,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
         UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, or these
             cases are released already.
     """
-    candidate = store.split(name)
+    candidate = store.open_split(name)
     before = _released(store, candidate.name)
     if before and before.digest == candidate.digest:
         raise UserError(
@@ -89,9 +101,8 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
         "level": found.level if found else "first",
         "changelog": text,
     }
-    made = make_split(candidate.name, candidate.cases, version=version, about=about)
-    store.put_split(made)
-    if "release" not in store.split(f"{made.name}@{version}").header:
+    made = under_version(candidate, version, about)
+    if "release" not in store.put_split(made):
         raise UserError(
             f"a split '{made.name}@{version}' is frozen already and stays as it is",
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
@@ -105,14 +116,8 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
         rule = rule_of(new.header)
     except UserError:
         return diff(old, new)
-    errata, kept = carried(new.header), {c.key for c in new.cases}
-
-    def why(key: str) -> str:
-        if key in kept:
-            return ""
-        return _why(store, rule, key, errata)
-
-    return diff(old, new, why=why)
+    errata = carried(new.header)
+    return diff(old, new, why=lambda key: _why(store, rule, key, errata))
 
 
 def _why(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
@@ -161,12 +166,12 @@ def _versions(store: Store, name: str) -> list[str]:
 
 def _latest(store: Store, name: str) -> Split | None:
     versions = _versions(store, name)
-    return store.split(f"{name}@{versions[0]}") if versions else None
+    return store.open_split(f"{name}@{versions[0]}") if versions else None
 
 
 def _released(store: Store, name: str) -> Split | None:
     for version in _versions(store, name):
-        split = store.split(f"{name}@{version}")
+        split = store.open_split(f"{name}@{version}")
         if "release" in split.header:
             return split
     return None

@@ -1,29 +1,35 @@
 """From the store to the cases of a split: verdicts measure and describe, the rule decides, every loss is counted.
 
 What comes out is a function of the store, the rule and the errata: changing a threshold measures nothing again.
-Records are read in passes and only those that can be in a case are held.
+Facts are decided block by block, so memory does not grow with the store.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import NamedTuple
 
 from curation.clusters import settle
 from curation.errata import Errata, Erratum
-from curation.judging import KEPT, Judged, SplitRule, Threshold, Verdicts, matches, worst
+from curation.judging import KEPT, Judged, SplitRule, Threshold, Verdicts, check_units, matches, worst
 from curation.store import Store
+from curation.store_parts import Range
 from schemas.cases import Case, CaseNeighbour
 from schemas.facts import Fact, Neighbour
 from schemas.records import Record
 from schemas.registry import suggest
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
-__all__ = ["Chosen", "Ruling", "SplitRule", "Threshold", "choose"]
+__all__ = ["Choice", "Chosen", "Ruling", "SplitRule", "Threshold", "choose"]
 
 log = logging.getLogger(__name__)
+
+
+BLOCK = 2000
+"""Facts that are decided at a time."""
 
 
 class Chosen(NamedTuple):
@@ -40,21 +46,20 @@ class Ruling:
         store: The store.
         rule: The rule.
         errata: Known faults; they outrank people.
-        items: Read the verdicts on these items only (a rule with clusters reads all).
+        items: Read the verdicts on these items only, and settle the clusters they are in. None: all verdicts' units are
+            checked, all clusters are settled, and ``over`` then reads the verdicts on some items.
     """
 
     def __init__(
         self, store: Store, rule: SplitRule, *, errata: Errata | None = None, items: Iterable[str] | None = None
     ) -> None:
-        self.rule, self.errata = rule, errata or Errata()
-        named = [str(v["by"]) for v in store.stats()["verdicts"]]
+        self.rule, self.errata, self._store = rule, errata or Errata(), store
+        named = store.judges()
         versions: dict[str, set[str]] = defaultdict(set)
         for by in named:
             check, _, version = by.rsplit("/", 1)[-1].partition("@")
             versions[check].add(version)
-        several = {check for check, found in versions.items() if len(found) > 1}
-        clusters = any(t.clusters for t in rule.thresholds)
-        self.verdicts = Verdicts(store.verdicts(None if clusters else items), rule, several=several)
+        self._several = {check for check, found in versions.items() if len(found) > 1}
         for name in dict.fromkeys(rule.named()):
             if not any(matches(by, name) for by in named):
                 near = suggest(name, sorted(versions))
@@ -63,8 +68,24 @@ class Ruling:
                     name,
                     f"; did you mean '{near}'?" if near else "",
                 )
-        if clusters:
-            settle(store, self)
+        self._units = check_units(store.units(), rule) if items is None else None
+        chosen = list(dict.fromkeys(items or ()))
+        self.settled: dict[str, Judged] = {}
+        self.verdicts = self._read(chosen)
+        if any(t.clusters for t in rule.thresholds):
+            self.settled = settle(store, self, named, items=None if items is None else chosen)
+            self.verdicts = self._read(chosen)
+
+    def over(self, items: Iterable[str]) -> Ruling:
+        """The same ruling with the verdicts on other items."""
+        made = copy(self)
+        made.verdicts = self._read(items)
+        return made
+
+    def _read(self, items: Iterable[str]) -> Verdicts:
+        wanted = list(dict.fromkeys(items))
+        found = self._store.verdicts(wanted) if wanted else ()
+        return Verdicts(found, self.rule, several=self._several, units=self._units, settled=self.settled)
 
     def of(self, record: Record, *related: str) -> Judged:
         """The outcome for one record by itself (or for a pair)."""
@@ -88,64 +109,92 @@ def _by_erratum(erratum: Erratum) -> Judged:
 
 
 def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Chosen:
-    """Cases that the rule makes of the store's current records, in order of their keys.
+    """Cases that the rule makes of the store's current records, in order of their keys."""
+    choice = Choice(store, rule, errata=errata)
+    return Chosen(list(choice), choice.counts)
 
-    Memory grows with what is chosen and with the verdicts that are not plain keeps, not with the whole store.
+
+class Choice:
+    """The same, one case at a time and once; ``counts`` are whole when all cases have come.
+
+    Facts are decided in blocks of neighbouring keys, each with its own records and verdicts, so memory holds a block.
     """
-    return _Choice(store, Ruling(store, rule, errata=errata)).chosen()
 
-
-class _Choice:
-    """One evaluation of a rule: passes over the store, each leaving what the next needs."""
-
-    def __init__(self, store: Store, ruling: Ruling) -> None:
-        self._store, self._ruling, self._rule = store, ruling, ruling.rule
+    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, block: int = BLOCK) -> None:
+        self._store, self._rule, self._size = store, rule, block
+        self._ruling = Ruling(store, rule, errata=errata)
         self._counts: Counter[str] = Counter()
-        self._links: dict[str, list[Neighbour]] = defaultdict(list)
-        self._beside: dict[str, Fact] = {}
-        self._prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
-        self._questions: dict[str, ScriptQuestion] = {}
+        self._elsewhere: set[str] | None = None
 
-    def chosen(self) -> Chosen:
-        for link in self._store.all(Neighbour):
-            if link.edit.startswith(self._rule.prefix):
-                self._links[link.edit].append(link)
-        targets = {link.fact for links in self._links.values() for link in links}
-        self._read_prompts(targets)
-        for fact in self._store.all(Fact) if targets else ():
-            if fact.key in targets:
-                self._beside[fact.key] = fact
-        cases = []
-        for fact in self._store.all(Fact):
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was counted so far, by reason."""
+        return dict(sorted({"cases": 0, **self._counts}.items()))
+
+    def __iter__(self) -> Iterator[Case]:
+        for keys in self._store.ranges(self._rule.prefix, self._size):
+            cases = _Block(self._store, self._ruling, keys, self._counts, self._asked_elsewhere).cases()
+            self._counts["cases"] += len(cases)
+            yield from cases
+
+    def _asked_elsewhere(self) -> set[str]:
+        if self._elsewhere is None:
+            self._elsewhere = self._store.asked_elsewhere()
+        return self._elsewhere
+
+
+class _Block:
+    """The facts of a range of keys with everything that decides about them."""
+
+    def __init__(
+        self, store: Store, ruling: Ruling, keys: Range, counts: Counter[str], elsewhere: Callable[[], set[str]]
+    ) -> None:
+        self._rule, self._keys, self._counts, self._elsewhere = ruling.rule, keys, counts, elsewhere
+        self._facts = store.in_range(Fact, keys)
+        links = store.in_range(Neighbour, keys, parent=True)
+        targets = {link.fact for link in links}
+        self._beside = {f.key: f for f in store.by_keys(Fact, targets)}
+        cut = store.in_range(ScriptPrompt, keys, parent=True)
+        cut += store.of_parents(ScriptPrompt, (t for t in targets if t not in keys))
+        asked = {q.key: q for q in store.in_range(ScriptQuestion, keys, parent=True)}
+        asked |= {q.key: q for q in store.by_keys(ScriptQuestion, {p.question for p in cut} - asked.keys())}
+        written = store.by_keys(Script, {p.script for p in cut})
+        judged = (self._facts, links, self._beside.values(), cut, asked.values(), written)
+        self._ruling = ruling.over(record.id for records in judged for record in records)
+        self._all = ruling
+        self._links: dict[str, list[Neighbour]] = defaultdict(list)
+        for link in links:
+            self._links[link.edit].append(link)
+        self._questions, self._prompts = asked, defaultdict[str, list[ScriptPrompt]](list)
+        self._sort(sorted(cut, key=lambda p: p.key), {s.key: s for s in written})
+
+    def cases(self) -> list[Case]:
+        """The cases, in order of their keys."""
+        made = []
+        for fact in self._facts:
             if self._ruling.in_scope(fact):
                 self._counts["facts"] += 1
                 if self._passes(self._ruling.of_fact(fact), "fact") and (case := self._case(fact)):
-                    cases.append(case)
-        self._counts["cases"] = len(cases)
-        return Chosen(cases, dict(sorted(self._counts.items())))
+                    made.append(case)
+        whole = self._all.over(c.id for c in made).verdicts  # people can judge whole cases; of exactly this content
+        return [c for c in made if self._passes(whole.judge(c.kind, c.id), "case")]
 
-    def _read_prompts(self, targets: set[str]) -> None:
-        """Prompts that pass with their question and script, and those questions."""
-        prefix, of = self._rule.prefix, self._ruling.of
-        questions = {q.key: (j, q.fact) for q in self._store.all(ScriptQuestion) if (j := of(q)) != KEPT}
-        scripts = {s.key: j for s in self._store.all(Script) if (j := of(s)) != KEPT}
-        unasked, wanted = set(questions), set()
-        for prompt in self._store.all(ScriptPrompt):
+    def _sort(self, prompts: Iterable[ScriptPrompt], written: Mapping[str, Script]) -> None:
+        """Prompts that pass with their question and script, by their fact; what is lost is counted."""
+        of = self._ruling.of
+        questions = {key: judged for key, q in self._questions.items() if (judged := of(q)) != KEPT}
+        scripts = {key: judged for key, s in written.items() if (judged := of(s)) != KEPT}
+        unasked = {key for key in questions if self._questions[key].fact in self._keys}
+        for prompt in prompts:
             unasked.discard(prompt.question or "")
-            asked, written = questions.get(prompt.question or ""), scripts.get(prompt.script or "")
-            judged = worst([of(prompt), asked[0] if asked else KEPT, written or KEPT])
-            own = prompt.fact.startswith(prefix)
+            beside = [questions.get(prompt.question or "", KEPT), scripts.get(prompt.script or "", KEPT)]
+            judged = worst([of(prompt), *beside])
             if judged.outcome != "keep":
-                self._lose(judged, "prompt", count=own)
-            elif own or prompt.fact in targets:
+                self._lose(judged, "prompt", count=prompt.fact in self._keys)
+            else:
                 self._prompts[prompt.fact].append(prompt)
-                wanted.add(prompt.question)
-        for key in sorted(unasked):  # without a prompt; counted for their reason only
-            judged, fact = questions[key]
-            self._lose(judged, "question", count=fact.startswith(prefix))
-        for question in self._store.all(ScriptQuestion):
-            if question.key in wanted:
-                self._questions[question.key] = question
+        for key in unasked - self._elsewhere() if unasked else ():  # without a prompt: counted for their reason only
+            self._lose(questions[key], "question")
 
     def _passes(self, judged: Judged, what: str) -> bool:
         if judged.outcome != "keep":
@@ -166,14 +215,13 @@ class _Choice:
         if sum(bool(n.prompts) for n in neighbours) < self._rule.min_neighbours:
             self._counts["fact: too few neighbours"] += 1
             return None
-        case = Case(
+        return Case(
             key=f"case/{fact.key}",
             fact=fact,
             questions=_asked(prompts, self._questions),
             prompts=tuple(prompts),
             neighbours=tuple(neighbours),
-        )  # people can judge whole cases (quality samples); that holds for exactly this content
-        return case if self._passes(self._ruling.verdicts.judge(case.kind, case.id), "case") else None
+        )
 
     def _neighbour(self, link: Neighbour) -> CaseNeighbour | None:
         of = self._ruling.of

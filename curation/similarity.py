@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-9  # thresholds such as 0.4 are not exact in binary; a pair at the threshold belongs to it
 WORK = 4_000_000  # products per block of the join: bounds its memory to some hundred megabytes
+_PART = 100_000  # texts whose words are looked at together
 _UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
@@ -84,7 +85,7 @@ class Rows(NamedTuple):
     """Texts as rows of a sparse 0/1 matrix, columns from the rarest word occurrence to the most frequent one.
 
     Attributes:
-        matrix: scipy CSR matrix (texts x columns), int32, each row's columns sorted.
+        matrix: scipy CSR matrix (texts x columns), int8, each row's columns sorted.
         size: Words a text, shape (texts,).
         parity: 128 bits a text, shape (texts, 2), uint64: every word flips one. Two texts differ in at least as many
             words as bits, which rules most candidates out at once and never a true one.
@@ -122,16 +123,25 @@ def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Rows
             flat.append(known.setdefault(prefix + word if n == 1 else f"{prefix}{word}\x01{n}", len(known)))
         size.append(len(found))
     columns, counts = np.asarray(flat, dtype=np.int32), np.asarray(size, dtype=np.int64)
+    rank = _ranks(known, columns)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    ones = np.ones(len(columns), dtype=np.int8)
+    shape = (len(counts), max(len(known), 1))
+    known.clear()
+    matrix = sparse.csr_matrix((ones, rank[columns] if len(columns) else columns, starts), shape=shape)
+    del columns, flat
+    matrix.sort_indices()
+    return Rows(matrix, counts, _parity(matrix, counts))
+
+
+def _ranks(known: dict[str, int], columns: Any) -> Any:
+    """The place of every word in the order from the rarest to the most frequent one."""
+    np, _ = require()
     frequency = np.bincount(columns, minlength=len(known)).tolist()
     order = sorted(known, key=lambda w: (frequency[known[w]], w))
     rank = np.empty(len(known), dtype=np.int32)
     rank[[known[w] for w in order]] = np.arange(len(known), dtype=np.int32)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    ones = np.ones(len(columns), dtype=np.int32)
-    shape = (len(counts), max(len(known), 1))
-    matrix = sparse.csr_matrix((ones, rank[columns] if len(columns) else columns, starts), shape=shape)
-    matrix.sort_indices()
-    return Rows(matrix, counts, _parity(matrix, counts))
+    return rank
 
 
 def similar_pairs(rows: Rows, *, threshold: float, between: int | None = None, work: int = WORK) -> Iterator[Pairs]:
@@ -208,13 +218,16 @@ def require() -> tuple[Any, Any]:
 def _parity(matrix: Any, size: Ints) -> Any:
     np, _ = require()
     out = np.zeros((len(size), 2), dtype=np.uint64)
-    full = np.flatnonzero(size)
-    if len(full):
-        place = (matrix.indices.astype(np.uint32) * np.uint32(2654435769)) >> np.uint32(25)
+    for start in range(0, len(size), _PART):
+        full = start + np.flatnonzero(size[start : start + _PART])
+        if not len(full):
+            continue
+        begin, end = matrix.indptr[full[0]], matrix.indptr[min(start + _PART, len(size))]
+        place = (matrix.indices[begin:end].astype(np.uint32) * np.uint32(2654435769)) >> np.uint32(25)
         bit = np.uint64(1) << (place & np.uint32(63)).astype(np.uint64)
         for half in (0, 1):
             own = np.where(place >> np.uint32(6) == half, bit, np.uint64(0))
-            out[full, half] = np.bitwise_xor.reduceat(own, matrix.indptr[:-1][full])
+            out[full, half] = np.bitwise_xor.reduceat(own, matrix.indptr[full] - begin)
     return out
 
 
@@ -227,7 +240,9 @@ def _prefixes(rows: Rows, threshold: float) -> Any:
     taken = place < np.repeat(length, rows.size)
     indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length)])
     return sparse.csr_matrix(
-        (rows.matrix.data[taken], rows.matrix.indices[taken], indptr), shape=rows.matrix.shape, copy=False
+        (np.ones(int(taken.sum()), dtype=np.int32), rows.matrix.indices[taken], indptr),
+        shape=rows.matrix.shape,
+        copy=False,
     )
 
 

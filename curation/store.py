@@ -7,34 +7,27 @@ file. A file is looked at read-only before anything is written, so a damaged, fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypeVar
+from typing import Any
 
 import duckdb
 
-from curation.splits import Split
-from curation.store_file import Transaction, connect, prepare
+from curation.splits import RunningDigest, Split, header_of, no_case
+from curation.store_file import Transaction, connect, prepare, sweep
 from curation.store_reading import KINDS, Reading
-from schemas.errors import StoreError
+from curation.store_writing import Gathered, Put, chunks, put_rows, put_versions
+from schemas.cases import Case
+from schemas.errors import DataError, StoreError
 from schemas.lineage import Lineage
-from schemas.records import Frozen, Record
+from schemas.records import Record
 from schemas.runs import CaseResult, RunManifest
 
 __all__ = ["KINDS", "Put", "Store"]
 
-_PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
-_PARENT |= {"verdict": "item_id", "rating": "item_id", "extra": "of"}
-_CHUNK = 2000
-
-
-class Put(NamedTuple):
-    """What a ``put`` did: records seen, records that were new, keys whose current version changed."""
-
-    seen: int
-    new: int
-    changed: int
+log = logging.getLogger(__name__)
 
 
 class Store(Reading):
@@ -69,7 +62,10 @@ class Store(Reading):
         """
         path = Path(path)
         prepare(path, create=create)
-        return cls(connect(path, write=write or create), path, write=write or create)
+        db = connect(path, write=write or create)
+        if write or create:
+            sweep(path)
+        return cls(db, path, write=write or create)
 
     def close(self) -> None:
         """Close the file; a writer's lock is given up."""
@@ -86,135 +82,144 @@ class Store(Reading):
     # ---- writing ----------------------------------------------------------------------------------------------
 
     def put(self, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> Put:
-        """Keep records and lineage in one transaction; what is there already stays as it is.
+        """Keep records and lineage in one transaction, in bounded memory; what is there already stays as it is.
 
         A record with a known key and new content becomes that key's current version; the earlier one is kept.
         """
-        seen = new = changed = 0
         with self._transaction():
-            for chunk in _chunks(records):
-                counts = self._put_chunk(chunk)
-                seen, new, changed = seen + counts.seen, new + counts.new, changed + counts.changed
-            for lines in _chunks(lineage):
-                self._put_lineage(lines)
-        return Put(seen, new, changed)
+            gathered = Gathered(self._db)
+            for chunk in chunks(records):
+                gathered.records(chunk)
+            for lines in chunks(lineage):
+                gathered.lineage(lines)
+            return gathered.done()
 
     def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> Put:
         """Keep records, each with its lineage, in one transaction and in bounded memory; an error keeps nothing."""
-        seen = new = changed = 0
         with self._transaction():
-            for chunk in _chunks(pairs):
-                counts = self._put_chunk([record for record, _ in chunk])
-                self._put_lineage([line for _, line in chunk])
-                seen, new, changed = seen + counts.seen, new + counts.new, changed + counts.changed
-        return Put(seen, new, changed)
+            gathered = Gathered(self._db)
+            for chunk in chunks(pairs):
+                gathered.records([record for record, _ in chunk])
+                gathered.lineage([line for _, line in chunk])
+            return gathered.done()
 
-    def _put_chunk(self, records: Sequence[Record]) -> Put:
-        last = {(r.kind, r.key): r for r in records}
-        rows = [(r.id, r.kind, r.key, _parent(r), _json(r)) for r in last.values()]
-        columns = [list(c) for c in zip(*rows, strict=True)]
-        self._db.execute(
-            "CREATE OR REPLACE TEMP TABLE batch AS SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS kind, "
-            "unnest(?::VARCHAR[]) AS key, unnest(?::VARCHAR[]) AS parent, unnest(?::VARCHAR[]) AS body",
-            columns,
-        )
-        new = self._count("SELECT count(*) FROM batch WHERE id NOT IN (SELECT id FROM records)")
-        changed = self._count(
-            "SELECT count(*) FROM records r JOIN batch b ON r.key = b.key AND r.kind = b.kind "
-            "WHERE r.current AND r.id <> b.id"
-        )
-        if changed:
-            self._db.execute(
-                "UPDATE records SET current = false FROM batch b WHERE records.key = b.key AND records.kind = b.kind "
-                "AND records.current AND records.id <> b.id"
-            )
-            self._db.execute(
-                "UPDATE records SET current = true FROM batch b WHERE records.id = b.id AND NOT records.current"
-            )
-        if new:
-            self._db.execute(
-                "INSERT INTO records (id, kind, key, parent, current, body) "
-                "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM records)"
-            )
-        return Put(len(records), new, changed)
+    def put_split(self, split: Split) -> dict[str, Any]:
+        """Keep a frozen split and its cases; returns the header that it is kept with.
 
-    def _put_lineage(self, lines: Sequence[Lineage]) -> None:
-        rows = [
-            (x.item_id, x.stage, x.made_at, x.model, x.prompt, x.request, x.tokens_in, x.tokens_out, x.cost, _json(x))
-            for x in lines
-        ]
-        columns = [list(c) for c in zip(*rows, strict=True)]
-        self._db.execute(
-            "CREATE OR REPLACE TEMP TABLE line AS SELECT unnest(?::VARCHAR[]) AS item_id, "
-            "unnest(?::VARCHAR[]) AS stage, "
-            "unnest(?::VARCHAR[]) AS made_at, unnest(?::VARCHAR[]) AS model, unnest(?::VARCHAR[]) AS prompt, "
-            "unnest(?::VARCHAR[]) AS request, unnest(?::BIGINT[]) AS tokens_in, unnest(?::BIGINT[]) AS tokens_out, "
-            "unnest(?::DOUBLE[]) AS cost, unnest(?::VARCHAR[]) AS body",
-            columns,
-        )
-        self._db.execute(  # the same act told twice (a resumed run) is one act
-            "INSERT INTO lineage SELECT * FROM line l WHERE NOT EXISTS (SELECT 1 FROM lineage k WHERE "
-            "k.item_id = l.item_id AND k.stage = l.stage AND k.request IS NOT DISTINCT FROM l.request)"
-        )
-
-    def put_split(self, split: Split) -> None:
-        """Keep a frozen split and its cases.
+        A version that is taken stays as it is: the same cases again change nothing, and the first header holds.
 
         Raises:
             StoreError: the name and version are taken by a split with other content.
         """
-        label = f"{split.name}@{split.version}"
         with self._transaction():
-            row = self._db.execute("SELECT digest FROM splits WHERE name = ?", [label]).fetchone()
-            if row and row[0] != split.digest:
-                raise StoreError(
-                    f"another split is called '{label}' (its digest {row[0][:12]}, this one's {split.digest[:12]})",
-                    where=str(self.path),
-                    fix="give the new one another version",
-                )
-            if row:
-                return
-            for chunk in _chunks(split.cases):
-                self._put_chunk(chunk)
-            header = json.dumps(split.header, ensure_ascii=False)
-            self._db.execute("INSERT INTO splits VALUES (?, ?, ?)", [label, split.digest, header])
-            for n, chunk in enumerate(_chunks(split.cases)):
-                self._db.execute(
-                    "INSERT INTO split_cases SELECT ?, unnest(?::BIGINT[]), unnest(?::VARCHAR[])",
-                    [label, [n * _CHUNK + i for i in range(len(chunk))], [c.id for c in chunk]],
-                )
+            if (known := self._taken(split.name, split.version, split.digest)) is not None:
+                return known
+            self._put_cases(f"{split.name}@{split.version}", split.cases)
+            self._put_header(split.header)
+        return split.header
+
+    def freeze(self, name: str, cases: Iterable[Case], *, version: str, about: Callable[[], dict[str, Any]]) -> Split:
+        """Keep cases as a split while they come, in order of their keys; the split that is returned reads them here.
+
+        Args:
+            name: The split's name.
+            cases: They may be read from this store.
+            version: The split's version; where it is taken by the same cases, the split that is there is returned.
+            about: Asked when all cases have come: what else the header says.
+
+        Raises:
+            UserError: there is no case.
+            StoreError: the name and version are taken by a split with other content.
+        """
+        label, running = f"{name}@{version}", RunningDigest()
+        try:
+            with self._transaction():
+                self._put_cases(label, self._digested(cases, running, name))
+                if not running.cases:
+                    raise no_case(name)
+                header = header_of(name, version, running.cases, running.hexdigest(), about())
+                if self._taken(name, version, running.hexdigest()) is not None:
+                    raise _Known
+                self._put_header(header)
+        except _Known:
+            log.info("the split %s is frozen already, with these cases; it stays as it is", label)
+        return self.open_split(label)
+
+    def put_frozen(self, header: dict[str, Any], ids: Sequence[str], *, where: str) -> None:
+        """Keep a split whose cases are in the store already, by their ids, as a dump says it.
+
+        Raises:
+            DataError: a case is not there, or they are not those that the header's digest was made of.
+        """
+        label = f"{header['split']}@{header['version']}"
+        with self._transaction():
+            if self._taken(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
+                self._put_positions(label, ids, 0)
+                self._put_header(header)
+        found, running = self.open_split(label), RunningDigest()
+        fits = all(running.add(case.key, case.payload()) for case in found.cases)
+        if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
+            raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
+
+    def _digested(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
+        for case in cases:
+            if not running.add(case.key, case.payload()):
+                raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
+            yield case
+
+    def _taken(self, name: str, version: str, digest: str) -> dict[str, Any] | None:
+        """The header under a name and version, where the same cases stand there."""
+        label = f"{name}@{version}"
+        row = self._db.execute("SELECT digest, header FROM splits WHERE name = ?", [label]).fetchone()
+        if row and row[0] != digest:
+            raise StoreError(
+                f"another split is called '{label}' (its digest {row[0][:12]}, this one's {digest[:12]})",
+                where=str(self.path),
+                fix="give the new one another version",
+            )
+        return dict(json.loads(row[1])) if row else None
+
+    def _put_header(self, header: dict[str, Any]) -> None:
+        label = f"{header['split']}@{header['version']}"
+        text = json.dumps(header, ensure_ascii=False)
+        self._db.execute("INSERT INTO splits VALUES (?, ?, ?)", [label, header["digest"], text])
+
+    def _put_cases(self, label: str, cases: Iterable[Case]) -> None:
+        gathered, place = Gathered(self._db), 0
+        for chunk in chunks(cases):
+            gathered.records(chunk)
+            self._put_positions(label, [c.id for c in chunk], place)
+            place += len(chunk)
+        gathered.done()
+
+    def _put_positions(self, label: str, ids: Sequence[str], first: int) -> None:
+        self._db.execute(
+            "INSERT INTO split_cases SELECT ?, unnest(?::BIGINT[]), unnest(?::VARCHAR[])",
+            [label, list(range(first, first + len(ids))), list(ids)],
+        )
 
     def put_results(self, manifest: RunManifest, rows: Iterable[CaseResult]) -> None:
         """Keep a run's manifest and its results by case; running again replaces them."""
         with self._transaction():
-            self._put_chunk([manifest])
-            for chunk in _chunks(rows):
-                self._put_rows(chunk)
+            gathered = Gathered(self._db)
+            gathered.records([manifest])
+            gathered.done()
+            for chunk in chunks(rows):
+                put_rows(self._db, chunk)
 
     def put_versions(
         self, versions: Iterable[tuple[Record, bool]], lineage: Iterable[Lineage], results: Iterable[CaseResult]
     ) -> None:
         """Keep records of which it is known whether they are current, as a dump says; with lineage and results."""
         with self._transaction():
-            for chunk in _chunks(versions):
-                rows = [(r.id, r.kind, r.key, _parent(r), current, _json(r)) for r, current in chunk]
-                columns = [list(c) for c in zip(*rows, strict=True)]
-                self._db.execute(
-                    "INSERT OR IGNORE INTO records (id, kind, key, parent, current, body) "
-                    "SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-                    "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])",
-                    columns,
-                )
-            for lines in _chunks(lineage):
-                self._put_lineage(lines)
-            for rows_ in _chunks(results):
-                self._put_rows(rows_)
-
-    def _put_rows(self, rows: Sequence[CaseResult]) -> None:
-        self._db.execute(
-            "INSERT OR REPLACE INTO results SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-            [[r.run for r in rows], [r.case for r in rows], [r.model_dump_json() for r in rows]],
-        )
+            for chunk in chunks(versions):
+                put_versions(self._db, chunk)
+            gathered = Gathered(self._db)
+            for lines in chunks(lineage):
+                gathered.lineage(lines)
+            gathered.done()
+            for rows in chunks(results):
+                put_rows(self._db, rows)
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
@@ -224,24 +229,5 @@ class Store(Reading):
         return Transaction(self._db, self.path)
 
 
-def _json(value: Frozen) -> str:
-    return json.dumps(value.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
-
-
-def _parent(record: Record) -> str | None:
-    field = _PARENT.get(record.kind)
-    return getattr(record, field) if field else None
-
-
-T = TypeVar("T")
-
-
-def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    chunk: list[T] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+class _Known(Exception):
+    """The split that was to be kept is there already: what was written for it is taken back."""

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import tempfile
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import duckdb
 
 from curation import migrations
 from schemas.errors import StoreError
+
+MEMORY = "384MB"
+"""What DuckDB may hold; the rest goes to a folder beside the store. ``SCEDIT_STORE_MEMORY`` says otherwise ("4GB")."""
+
+
+def limits(path: Path) -> dict[str, Any]:
+    """How much DuckDB may hold, and where the rest goes: a folder of this process alone, made when it is needed."""
+    folder = path.parent if os.access(path.parent, os.W_OK) else Path(tempfile.gettempdir())
+    aside = folder / f"{path.name}.tmp-{os.getpid()}"
+    memory = os.environ.get("SCEDIT_STORE_MEMORY") or MEMORY
+    threads = min(4, os.cpu_count() or 1)  # each thread has buffers of its own
+    return {"memory_limit": memory, "temp_directory": str(aside), "threads": threads}
+
+
+def sweep(path: Path) -> None:
+    """Clear away what killed processes left beside a store; only its writer may, who is alone with it."""
+    for left in path.parent.glob(f"{path.name}.tmp-*"):
+        if left.name != f"{path.name}.tmp-{os.getpid()}":
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def prepare(path: Path, *, create: bool) -> None:
@@ -56,8 +79,10 @@ class Transaction:
         try:
             self._db.execute("COMMIT" if kind is None else "ROLLBACK")
         except duckdb.Error as problem:
+            error = problem
+        if isinstance(error, duckdb.Error):
             raise StoreError(
-                f"the store could not be written: {problem}",
+                f"the store could not be written: {' '.join(str(error).split())[:200]}",
                 where=str(self._path),
                 fix="nothing of this step was kept; free some space and start again",
             ) from None
@@ -91,7 +116,7 @@ def examine(path: Path) -> set[str]:
 def connect(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
     """A DuckDB connection, or a StoreError: locked (by whom), damaged, foreign, not permitted."""
     try:
-        return duckdb.connect(str(path), read_only=not write)
+        return duckdb.connect(str(path), read_only=not write, config=limits(path))
     except duckdb.Error as error:
         text = " ".join(str(error).split())
         if holder := re.search(r"Conflicting lock is held in (.*?) \(PID (\d+)\)", text):

@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from curation.splits import Split
+from curation.splits import CaseStream, RunningDigest, Split
+from curation.store_file import limits
+from curation.store_parts import Parts
 from schemas.cases import Case
-from schemas.errors import UserError
+from schemas.errors import DataError, UserError
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
+from schemas.generations import GeneratedScript
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.records import Record
@@ -27,12 +30,29 @@ R = TypeVar("R", bound=Record)
 
 KINDS: dict[str, type[Record]] = {
     c.kind: c
-    for c in (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt, Case, Verdict, Rating, RunManifest, Extra)
+    for c in (
+        Fact,
+        Neighbour,
+        ScriptQuestion,
+        Script,
+        ScriptPrompt,
+        Case,
+        Verdict,
+        Rating,
+        RunManifest,
+        Extra,
+        GeneratedScript,
+    )
 }
 FETCH = 2000
+_SPLIT = (
+    "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
+    "AND c.position < ? AND r.kind = 'case' ORDER BY c.position"
+)
+_CASES = 5000  # cases that are put in order at a time
 
 
-class Reading:
+class Reading(Parts):
     """The reading half of ``Store``."""
 
     _db: duckdb.DuckDBPyConnection
@@ -72,11 +92,10 @@ class Reading:
 
     def all(self, cls: type[R], *, parent: str | None = None) -> Iterator[R]:
         """Current records of a kind in order of their keys; with ``parent``, only that parent's."""
-        sql = "SELECT kind, body FROM records WHERE kind = ? AND current"
-        values: list[Any] = [cls.kind]
         if parent is not None:
-            sql, values = sql + " AND parent = ?", [*values, parent]
-        for row in self._stream(sql + " ORDER BY key", values):
+            yield from self.of_parents(cls, [parent])
+            return
+        for row in self._in_order(cls.kind):
             record = _record(row)
             assert isinstance(record, cls)
             yield record
@@ -91,13 +110,27 @@ class Reading:
 
     def verdicts(self, item_ids: Iterable[str] | None = None) -> Iterator[Verdict]:
         """Current verdicts, all or those on the given items, in order of their keys."""
-        sql, values = "SELECT kind, body FROM records WHERE kind = 'verdict' AND current", []
         if item_ids is not None:
-            sql, values = sql + " AND parent IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
-        for row in self._stream(sql + " ORDER BY key", values):
+            yield from self.of_parents(Verdict, item_ids)
+            return
+        for row in self._in_order("verdict"):
             record = _record(row)
             assert isinstance(record, Verdict)
             yield record
+
+    def judged(self, by: str, *, model: str | None = None) -> set[str]:
+        """Ids of the items with a current verdict by a check (``name@version``) and model."""
+        rows = self._db.execute(
+            'SELECT item_id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?', [by, model]
+        ).fetchall()
+        return {item for (item,) in rows}
+
+    def known(self, item_ids: Iterable[str]) -> set[str]:
+        """Those of the content ids that the store holds."""
+        rows = self._db.execute(
+            "SELECT id FROM records WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
+        ).fetchall()
+        return {item for (item,) in rows}
 
     def lineage(self, item_id: str) -> list[Lineage]:
         """How an item came to be, oldest first."""
@@ -117,8 +150,10 @@ class Reading:
             "GROUP BY ALL ORDER BY s.name"
         ).fetchall()
 
-    def split(self, name: str) -> Split:
-        """A split by ``name`` (its highest version) or ``name@version``.
+    def open_split(self, name: str) -> Split:
+        """A split by ``name`` (its highest version) or ``name@version``; its cases are read when they are gone through.
+
+        The digest is verified at the end of each pass.
 
         Raises:
             UserError: no such split.
@@ -134,12 +169,40 @@ class Reading:
                 fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
             )
         label = max(found, key=_age)
-        header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0]
+        header = json.loads(self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0])
+
+        def read() -> Iterator[Case]:
+            running = RunningDigest()
+            for first in range(0, int(header["cases"]), _CASES):
+                for (body,) in self._stream(_SPLIT, [label, first, first + _CASES]):
+                    data = json.loads(body)
+                    running.add(data["key"], data)
+                    yield Case.model_validate_json(body)
+            if running.hexdigest() != header["digest"]:
+                raise DataError(f"the cases of '{label}' are not those that were frozen", where=str(self.path))
+
+        name, version = str(header["split"]), str(header["version"])
+        cases = CaseStream(int(header["cases"]), read)
+        return Split(name, version, str(header["digest"]), cases, header, self.extras_of(label))
+
+    def split_sizes(self, label: str) -> tuple[int, int]:
+        """Script prompts of a split (``name@version``), and those of its neighbours."""
         rows = self._db.execute(
-            "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? ORDER BY c.position",
+            "SELECT sum(json_array_length(r.body, '$.prompts')), "
+            "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]'))) "
+            "FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?",
             [label],
         ).fetchall()
-        return Split.checked(json.loads(header), [Case.model_validate_json(r[0]) for r in rows], where=str(self.path))
+        return int(rows[0][0] or 0), int(rows[0][1] or 0)
+
+    def split(self, name: str) -> Split:
+        """The same with all cases in memory and without extras: what a run needs.
+
+        Raises:
+            UserError: no such split.
+        """
+        split = self.open_split(name)
+        return Split.checked(split.header, list(split.cases), where=str(self.path))
 
     def results(self, run: str) -> Iterator[CaseResult]:
         """Results of a run, in order of the cases' keys."""
@@ -164,10 +227,10 @@ class Reading:
         }
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        """All there is, as (what, plain value), in an order in which it can be put back."""
-        for kind, current, body in self._stream("SELECT kind, current, body FROM records ORDER BY seq", []):
+        """All there is, as (what, plain value), in the order in which it came, so that it can be put back."""
+        for kind, current, body in self._stream("SELECT kind, current, body FROM records", []):
             yield "record", {"kind": kind, "current": current, "body": json.loads(body)}
-        for (body,) in self._stream("SELECT body FROM lineage ORDER BY item_id, made_at, stage", []):
+        for (body,) in self._stream("SELECT body FROM lineage", []):
             yield "lineage", json.loads(body)
         for name, header in self._db.execute("SELECT name, header FROM splits ORDER BY name").fetchall():
             rows = self._db.execute(
@@ -182,7 +245,7 @@ class Reading:
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
         access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
-            with duckdb.connect(str(path)) as other:
+            with duckdb.connect(str(path), config=limits(path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
                 own = other.execute("SELECT current_database()").fetchall()[0][0]
                 other.execute(f'COPY FROM DATABASE scedit_source TO "{own}"')
@@ -202,6 +265,9 @@ class Reading:
                 yield from rows
         finally:
             cursor.close()
+
+    def _made(self, row: tuple[Any, ...]) -> Record:
+        return _record(row)
 
     def _count(self, sql: str) -> int:
         row = self._db.execute(sql).fetchone()

@@ -7,11 +7,11 @@ incomparable and is a major change; adding cases or probes is minor; all else (s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from curation.errata import carried
-from curation.splits import Split
+from curation.errata import Erratum, carried
+from curation.splits import CaseStream, Split
 from schemas.cases import Case
 from schemas.errors import UserError
 
@@ -126,27 +126,42 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
     Args:
         old: The version before.
         new: The version after; its header's errata are reasons.
-        why: Asked for the reason of every added or dropped case that no erratum explains.
+        why: Asked for the reason of every dropped case that no erratum explains.
     """
-    before, after = {c.key: c for c in old.cases}, {c.key: c for c in new.cases}
-    errata = {key: _errata_on(key, before.get(key), new.header) for key in before}
-    changes = []
-    for key in sorted(before.keys() | after.keys()):
-        if key not in after:
-            reason = errata[key] or (why(key) if why else "")
-            changes.append(Change(key, "dropped", "major", (), reason))
-        elif key not in before:
-            changes.append(Change(key, "added", "minor", (), why(key) if why else ""))
-        elif before[key].id != after[key].id:
-            level, details = _compare(before[key], after[key])
-            changes.append(Change(key, "changed", level, details, errata[key]))
+    errata, changes = carried(new.header).entries, []
+    for before, after in _side_by_side(old.cases, new.cases):
+        if after is None and before is not None:
+            reason = _errata_on(before, errata) or (why(before.key) if why else "")
+            changes.append(Change(before.key, "dropped", "major", (), reason))
+        elif before is None and after is not None:
+            changes.append(Change(after.key, "added", "minor"))
+        elif before is not None and after is not None and before.id != after.id:
+            level, details = _compare(before, after)
+            changes.append(Change(before.key, "changed", level, details, _errata_on(before, errata)))
     return Diff(old, new, tuple(changes))
 
 
-def _errata_on(key: str, case: Case | None, header: Mapping[str, Any]) -> str:
-    inside = {key} | ({i for i, _ in _keys(case)} if case else set())
-    found = [f"erratum on {e.item}: {e.what}" for e in carried(header).entries if e.item in inside]
-    return "; ".join(found)
+def _side_by_side(old: Iterable[Case], new: Iterable[Case]) -> Iterator[tuple[Case | None, Case | None]]:
+    """Cases of both splits, joined by their keys."""
+    left, right = (iter(c if isinstance(c, CaseStream) else sorted(c, key=lambda x: x.key)) for c in (old, new))
+    before, after = next(left, None), next(right, None)
+    while before is not None or after is not None:
+        if after is None or (before is not None and before.key < after.key):
+            yield before, None
+            before = next(left, None)
+        elif before is None or after.key < before.key:
+            yield None, after
+            after = next(right, None)
+        else:
+            yield before, after
+            before, after = next(left, None), next(right, None)
+
+
+def _errata_on(case: Case, errata: Sequence[Erratum]) -> str:
+    if not errata:
+        return ""
+    inside = {case.key} | {i for i, _ in _keys(case)}
+    return "; ".join(f"erratum on {e.item}: {e.what}" for e in errata if e.item in inside)
 
 
 def _keys(case: Case) -> Iterator[tuple[str, str]]:

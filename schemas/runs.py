@@ -28,7 +28,10 @@ class RunManifest(Record):
 
 
 class CaseResult(Frozen):
-    """One finished unit of a run: the answers of one case after its edit (or before any, for ``none``)."""
+    """One finished unit of a run: the answers of one case after its edit (or before any, for ``none``).
+
+    Where several edits stand in the model, ``after`` is their number and ``position`` that of the case's own, from 1.
+    """
 
     run: str
     case: str
@@ -38,3 +41,5 @@ class CaseResult(Frozen):
     peak_bytes: int | None = None
     notes: dict[str, Any] = {}
     error: str | None = None
+    after: int | None = None
+    position: int | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from curation.loaders.fields import template
 from curation.loaders.raw import Problem, Row
 from curation.loaders.read import rows
 from curation.loaders.sources import OWN, Upstream
+from curation.spill import Spilled
 from schemas.config import explain
 from schemas.errors import DataError, UserError
 from schemas.facts import Fact
@@ -198,32 +198,33 @@ def _of_row(row: Row, shape: Shape, ledger: _Ledger) -> Iterator[Placed | Proble
 class _Ledger:
     """What was seen: keys with their content, and what the facts say of each subject and relation.
 
-    Names are kept as 64-bit hashes, so that a million facts take some hundred megabytes, not a gigabyte.
+    Names are kept as 64-bit hashes, in a temporary file where there are many.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[int, int] = {}
-        self._truth: dict[int, tuple[str, str]] = {}
+        self._seen, self._truth = Spilled(), Spilled()
 
     def enter(self, record: Record, *, main: bool) -> tuple[tuple[str, str] | None, bool]:
         """(kind and text of a problem, or None; whether the record is to be kept)."""
-        content, name = int(record.id[:16], 16), hash((record.kind, record.key))
-        if (before := self._seen.get(name)) is not None:
+        content, name = int(record.id[:15], 16), hash((record.kind, record.key))
+        if (before := self._seen.first(name, content)) is not None:
             same = "" if before == content else ", with other content"
             if main:
                 return ("duplicate", f"the key '{record.key}' stands twice{same}"), False
             told = None if not same else ("contradictory", f"'{record.key}' was described otherwise before")
             return told, False
-        self._seen[name] = content
         if main and isinstance(record, Fact):
             return self._truthful(record), True
         return None, True
 
     def _truthful(self, fact: Fact) -> tuple[str, str] | None:
-        old = sys.intern(fact.old.text)
+        old = fact.old.text
         pair = hash((fact.subject.text.casefold(), fact.relation.id))
-        key, said = self._truth.setdefault(pair, (fact.key, old))
-        if said.casefold() == old.casefold() or fact.change == "temporal":
+        before = self._truth.first(pair, f"{fact.key} {old}")  # a key has no space
+        if before is None or fact.change == "temporal":
+            return None
+        key, _, said = before.partition(" ")
+        if said.casefold() == old.casefold():
             return None
         what = f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
         return "contradictory", what

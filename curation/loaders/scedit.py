@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape
+from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape, Tally
 from curation.loaders.fields import relation_of, rest, strings, template, text_of
 from curation.loaders.own import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
@@ -56,8 +56,9 @@ class _Counted(Shape):
 class ScEditCF(_Counted):
     """Counterfactual cases: script prompts of the fact, script prompts of facts that share the old object.
 
-    The neighbours' subjects are not published. A neighbour fact's subject is therefore its script question, and its
-    prompt what follows that question, so that the filled-in fact prompt is the published text.
+    The neighbours' subjects are not published, and a fact cannot be without one. A neighbour fact's subject is thus
+    its script question, and its prompt what follows that question, so that the filled-in fact prompt is the published
+    text. The loader says so, once for the file (``left``): nothing may be concluded from these subjects.
     """
 
     upstream = SCEDIT_CF
@@ -72,6 +73,15 @@ class ScEditCF(_Counted):
         "rephrase_prompt",
     )
     _CARRIED += ("neighborhood_prompts", "generation_prompts", "interrupt_step", "property")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._unnamed = Tally()
+
+    def end(self) -> Iterator[Problem]:
+        """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
+        yield from super().end()
+        yield from self._unnamed.told(str(self.path))
 
     def make(self, row: Row) -> Iterator[Made]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
@@ -97,6 +107,7 @@ class ScEditCF(_Counted):
         yield from _questions(fact, texts, data.get("generation_prompts"))
         for number, text in enumerate(_texts(data.get("neighborhood_prompts")), 1):
             self.near += 1
+            self._unnamed.add("a neighbour is published without its subject; its script question stands there", row)
             yield from _unnamed(fact, text, number)
         left = [] if known else ["property"]
         left += [] if understood else ["interrupt_step"]

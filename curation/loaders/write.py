@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from schemas.errors import UserError
+from curation.files import whole_file
 from schemas.records import Record
 
 
@@ -25,17 +24,8 @@ def write_records(records: Iterable[Record], path: Path) -> int:
     Raises:
         UserError: the file cannot be written.
     """
-    part, count = path.with_name(f".{path.name}.part"), 0
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "w", encoding="utf-8", newline="\n") as file:
-            for record in records:
-                file.write(line_of(record) + "\n")
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    count = 0
+    with whole_file(path) as file:
+        for count, record in enumerate(records, 1):  # noqa: B007 - the number is what is asked for
+            file.write(line_of(record) + "\n")
     return count

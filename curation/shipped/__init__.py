@@ -1,4 +1,4 @@
-"""Data that we ship, written by us (CC0): facts, the split ``mini``, a statistics corpus."""
+"""Data that we ship, written by us (CC0): facts, the split ``mini``, a statistics corpus, labelled leaks."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def corpus_path() -> Path:
     return _HERE / "corpus.txt"
 
 
+def leaks_path() -> Path:
+    """Script prompts labelled ``leak`` or ``none``; ``curation.leak_study`` reads them and scores checks on them."""
+    return _HERE / "leaks.jsonl"
+
+
+def demonstrations_path() -> Path:
+    """The frozen split ``demonstrations``: what methods in context show the model; shares no subject with ``mini``."""
+    return _HERE / "demonstrations" / "demonstrations.jsonl"
+
+
 def mini_path() -> Path:
     """The frozen split ``mini``."""
     return _HERE / "mini" / "mini.jsonl"
@@ -29,3 +39,9 @@ def mini_path() -> Path:
 def mini_split() -> Split:
     """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""
     return load_split(mini_path())
+
+
+@lru_cache(maxsize=1)
+def demonstrations_split() -> Split:
+    """Twelve hand-written cases with two scripts each, for demonstrations and as a part of ``support = "shipped"``."""
+    return load_split(demonstrations_path())

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,20 +16,14 @@ from curation.splits import write_split
 from curation.store import Store
 from schemas.errors import UserError
 from schemas.verdicts import Verdict
-from tests.curation.test_rules_thresholds import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    with Store.open(path, create=True) as made:
-        made.put([EDIT, OTHER, LINK, *CHAINS[0], *CHAINS[1], *BESIDE])
-    return path
+from tests.curation.rules_material import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
 
 
 @pytest.fixture
-def store(base: Path, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The shared material less one prompt."""
+    with Store.open(tmp_path / "s.duckdb", create=True) as made:
+        made.put([EDIT, OTHER, LINK, *CHAINS[0], *CHAINS[1], *BESIDE])
         yield made
 
 

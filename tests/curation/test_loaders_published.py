@@ -171,7 +171,9 @@ def test_scedit_cf(tmp_path: Path) -> None:
     assert own.question == of(loaded, ScriptQuestion)[0].key
     assert (other.text, other.separator) == ("How to see the Louvre?\nStep 1: Go to", " (")
     assert near.fact_prompt == other.text and near.old == fact.old and other.fact == near.key
-    assert of(loaded, Neighbour)[0].how == "same_object" and not loaded.problems and not of(loaded, Extra)
+    assert of(loaded, Neighbour)[0].how == "same_object" and not of(loaded, Extra)
+    (told,) = loaded.problems
+    assert told.kind == "left" and "1 record: a neighbour is published without its subject" in told.what
 
 
 TOLERATED = [
@@ -190,7 +192,7 @@ TOLERATED = [
 def test_scedit_cf_is_tolerant(tmp_path: Path, changes: dict[str, Any], step: int, kept: set[str]) -> None:
     data = {k: v for k, v in {**CF, **changes}.items() if v is not None}
     loaded = one(tmp_path, data, format="scedit-cf")
-    assert not loaded.problems and loaded.facts[0].prompt == "The {} is in"
+    assert kinds(loaded) == ["left"] and loaded.facts[0].prompt == "The {} is in"
     assert of(loaded, ScriptPrompt)[0].step == step
     assert {name for e in of(loaded, Extra) for name in e.value} == kept
 
@@ -199,7 +201,7 @@ def test_scedit_ids_that_repeat_or_lack_lose_nothing(tmp_path: Path) -> None:
     lacking = {k: v for k, v in CF.items() if k != "case_id"}
     loaded = one(tmp_path, CF, CF, lacking)
     assert [f.key for f in loaded.facts] == ["scedit-cf/5", "scedit-cf/1-of-file", "scedit-cf/2"]
-    assert kinds(loaded) == ["suspect"] and len(of(loaded, ScriptPrompt)) == 6
+    assert kinds(loaded) == ["suspect", "left"] and len(of(loaded, ScriptPrompt)) == 6
 
 
 def test_scedit_t(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-import shutil
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,76 +18,27 @@ from curation.rules import choose
 from curation.store import Store
 from schemas.config import validate
 from schemas.errors import DataError
-from schemas.facts import Entity, Fact, Neighbour
+from schemas.facts import Entity
 from schemas.records import Record
-from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict, verdict_key
+from schemas.scripts import ScriptQuestion
+from schemas.verdicts import Verdict
 from tests.conftest import fact
-
-EDIT = fact()
-OTHER = fact("f/museum", subject=Entity(text="Larco Museum"))
-LINK = Neighbour(key="n/1", edit=EDIT.key, fact=OTHER.key, how="same_object")
-
-
-def chain(of: Fact, n: int) -> tuple[ScriptQuestion, Script, ScriptPrompt]:
-    question = ScriptQuestion(key=f"{of.key}/q{n}", fact=of.key, text=f"How to visit {of.subject.text} {n}?")
-    script = Script(key=f"{question.key}/s", question=question.key, steps=("Pack", "Fly to Lima"))
-    text = f"{question.text}\nStep 1: Pack\nStep 2: Fly to"
-    prompt = ScriptPrompt(
-        key=f"{script.key}/p", fact=of.key, question=question.key, script=script.key, text=text, offset=len(text) + 1,
-        step=2, targets=("Lima",),
-    )  # fmt: skip
-    return question, script, prompt
-
-
-CHAINS = [chain(EDIT, n) for n in range(3)]
-BESIDE = chain(OTHER, 0)
-(Q0, S0, P0), (Q1, S1, P1), (Q2, S2, P2) = CHAINS
-
-
-def said(
-    item: str, by: str, label: str | None = None, *related: str, value: float | None = None, unit: str | None = "f",
-    model: str | None = None,
-) -> Verdict:  # fmt: skip
-    return Verdict.model_validate(
-        {
-            "key": verdict_key(item_id=item, by=by, related=related, model=model),
-            "item_id": item,
-            "by": by,
-            "label": label,
-            "reason": "because",
-            "value": value,
-            "unit": unit if value is not None else None,
-            "model": model,
-            "related": related,
-        }
-    )
-
-
-def ann(item: str, label: str, name: str = "ann", task: str = "filter@1") -> Verdict:
-    return said(item, f"person:{name}/{task}", label)
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    with Store.open(path, create=True) as made:
-        made.put([EDIT, OTHER, LINK, *itertools.chain(*CHAINS), *BESIDE])
-    return path
-
-
-@pytest.fixture
-def store(base: Path, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
-        yield made
-
-
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Store]:
-    """The edit without its neighbour, whose question is like the edit's."""
-    with Store.open(tmp_path / "alone.duckdb", create=True) as made:
-        made.put([EDIT, *itertools.chain(*CHAINS)])
-        yield made
+from tests.curation.rules_material import (
+    BESIDE,
+    CHAINS,
+    EDIT,
+    LINK,
+    OTHER,
+    P0,
+    P1,
+    P2,
+    Q0,
+    Q1,
+    Q2,
+    ann,
+    chain,
+    said,
+)
 
 
 def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:

@@ -1,0 +1,31 @@
+"""A temporary DuckDB database that lives on the disk and goes with whoever made it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+MEMORY = "256MB"
+
+
+class Scratch:
+    """A database in a temporary folder; ``db`` is its connection.
+
+    Example:
+        >>> scratch = Scratch()
+        >>> scratch.db.execute("SELECT 1").fetchone()
+        (1,)
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="scedit-")
+        place = Path(self._folder.name)
+        config = {"memory_limit": MEMORY, "threads": "1", "temp_directory": str(place / "aside")}
+        self.db = duckdb.connect(str(place / "scratch.duckdb"), config=config)  # type: ignore[arg-type]
+
+    def __del__(self) -> None:
+        if hasattr(self, "db"):
+            self.db.close()
+        self._folder.cleanup()

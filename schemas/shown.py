@@ -1,0 +1,66 @@
+r"""Text of others on a terminal or in a log: what would be obeyed, or would turn the line around, is written out.
+
+Facts, keys and replies are data. A name may hold escape sequences that clear a screen, set a title or hide text, and
+marks that make a line read backwards. They are kept in the store as they are, and shown as ``\u001b``, which is also
+how JSON writes them, so JSON lines mean the same before and after.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_OBEYED = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff\U000e0000-\U000e007f]")
+_COLOUR = r"\x1b\[[0-9;]*[mK]"
+_BUT_COLOURS = re.compile(rf"({_COLOUR})|({_OBEYED.pattern})")
+
+
+def _written(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def shown(text: str) -> str:
+    r"""A text with everything written out that a terminal would obey; line ends and tabs stay.
+
+    Example:
+        >>> shown("R\u202eome\x1b[2J")
+        'R\\u202eome\\u001b[2J'
+    """
+    return _OBEYED.sub(lambda m: _written(m.group()), text)
+
+
+def shown_line(text: str, *, longest: int = 400) -> str:
+    r"""A text on one line, the middle left out where it is long.
+
+    Example:
+        >>> shown_line("a\nb\x00")
+        'a b\\u0000'
+    """
+    if len(text) > longest:
+        text = f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
+    return " ".join(shown(text).split())
+
+
+class ShownStream:
+    """A text stream that writes out what would be obeyed, our own colours aside; everything else is the stream's.
+
+    The command line puts its output through one, so no command can forget it.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text; returns the number of characters that were given."""
+        self._stream.write(_BUT_COLOURS.sub(lambda m: m.group(1) or _written(m.group(2)), text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

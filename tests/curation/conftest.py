@@ -1,0 +1,35 @@
+"""Fixtures that the tests of rules share; other modules have a ``store`` of their own."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from curation.store import Store
+from tests.curation.rules_material import BESIDE, CHAINS, EDIT, LINK, OTHER
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    with Store.open(path, create=True) as made:
+        made.put([EDIT, OTHER, LINK, *itertools.chain(*CHAINS), *BESIDE])
+    return path
+
+
+@pytest.fixture
+def store(base: Path, tmp_path: Path) -> Iterator[Store]:
+    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
+        yield made
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Store]:
+    """The edit without its neighbour, whose question is like the edit's."""
+    with Store.open(tmp_path / "alone.duckdb", create=True) as made:
+        made.put([EDIT, *itertools.chain(*CHAINS)])
+        yield made
