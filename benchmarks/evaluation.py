@@ -1,67 +1,408 @@
-"""Scoring: the one scorer against the plain way, side by side in one run, equal answers required.
+"""Editing and scoring against the plain way (``benchmarks/plain.py``), side by side in one run, same results required.
 
-The plain way is that of the published code: one prompt with one target at a time, a full forward pass each, logits of
-the whole vocabulary at every position.
+    python benchmarks/run.py evaluation                  all sections that fit this machine, about 15 minutes on 2 cores
+    python benchmarks/evaluation.py rome ft --plain 24   some sections; the plain way on all 24 edits instead of 6
+
+The plain way is slow, so by default it makes 6 of the 24 edits; the ratio compares seconds per edit over those very
+edits, and ours are also timed over all 24. Facts are CounterFact's where the shared data lie (SCEDIT_SHARED or
+../shared), else the shipped ones; the result says which. ``gpu`` runs only where there is a CUDA device.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
+from benchmarks import plain
 from curation.shipped import mini_split
+from evaluation.batching import Budget
+from evaluation.cache import Cache
+from evaluation.deltas import Delta
+from evaluation.editors.parts.values import Search
+from evaluation.editors.presets import make_editor
 from evaluation.lm import LM
-from evaluation.metrics import METRICS
-from schemas.cases import Answer, ScoreProbe, TargetScore
+from evaluation.score_edits import Asked, EditScorer
+from schemas.cases import Answer, ScoreProbe
+from schemas.facts import Entity, Fact, Object, Relation, Source
+
+EDITS = 24
+SECTIONS = ("rome", "memit", "ft", "evaluate", "growth", "gpu")
+WITHIN = 0.02  # NLL a token after editing; float arithmetic in another order is amplified by the search
 
 
-def plainly(lm: LM, probe: ScoreProbe) -> Answer:
-    """One sequence a target, nothing shared."""
-    found = []
-    for target in probe.targets:
-        text = probe.prompt + probe.separator + target
-        start = len(probe.prompt) + len(probe.separator)
-        coded = lm.tokenizer(text, return_offsets_mapping=True)
-        ids = torch.tensor([coded["input_ids"]], device=lm.device)
-        with torch.no_grad():
-            logits = lm.model(ids).logits.float().log_softmax(-1)[0]
-        first = next(i for i, (_, end) in enumerate(coded["offset_mapping"]) if end > start)
-        places = range(first, ids.shape[1])
-        total = sum(float(logits[i - 1, ids[0, i]]) for i in places)
-        found.append(TargetScore(text=target, logprob=total, tokens=len(places)))
-    return Answer(probe=probe.id, targets=tuple(found))
+def shared() -> Path | None:
+    named = os.environ.get("SCEDIT_SHARED")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared"
+    return folder if (folder / "data").is_dir() else None
 
 
-def main(cases: int = 8) -> dict[str, Any]:
-    """Score the script probes of some cases of mini both ways; raises where they differ by more than 1e-3 nats."""
-    lm = LM.load("embedded", device="cpu")
-    metrics = [METRICS.get(name)() for name in ("s_es", "s_ns", "s_bo")]
-    probes = {p.id: p for case in mini_split().cases[:cases] for m in metrics for p in m.probes(case)}
-    asked = list(probes.values())
-    lm.score(asked[:2])
-    plainly(lm, asked[0])
+def facts(count: int) -> tuple[list[Fact], str]:
+    folder = shared()
+    path = folder / "data" / "counterfact" / "counterfact_grouped.json" if folder else None
+    if path is None or not path.is_file():
+        found = [c.fact for c in mini_split().cases if c.fact.new][:count]
+        return found, f"{len(found)} shipped facts (CounterFact is not here)"
+    out = []
+    for row in json.loads(path.read_text())[:: max(1, 1800 // count)][:count]:
+        edit = row["requested_rewrite"]
+        out.append(
+            Fact(
+                key=f"cf/{row['case_id']}",
+                subject=Entity(text=edit["subject"]),
+                relation=Relation(id=edit["relation_id"]),
+                prompt=edit["prompt"],
+                old=Object(text=edit["target_true"]["str"]),
+                new=Object(text=edit["target_new"]["str"]),
+                source=Source(name="counterfact", licence="MIT"),
+            )
+        )
+    return out, f"{count} CounterFact edits, evenly from the grouped file"
+
+
+def templates(lm: LM, cache: Cache, lengths: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    from evaluation.editors.parts.templates import sampled
+
+    return sampled(lm, lengths, cache=cache)
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
     start = time.perf_counter()
-    ours = lm.score(asked)
-    fast = time.perf_counter() - start
-    start = time.perf_counter()
-    theirs = [plainly(lm, p) for p in asked]
-    slow = time.perf_counter() - start
-    gap = max(
-        abs(a.logprob - b.logprob)
-        for x, y in zip(ours, theirs, strict=True)
-        for a, b in zip(x.targets, y.targets, strict=True)
+    result = run()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start, result
+
+
+def probes(fact: Fact) -> list[ScoreProbe]:
+    assert fact.new is not None
+    return [ScoreProbe(purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new.text, fact.old.text))]
+
+
+def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> list[tuple[float, float]]:
+    """Mean NLL a token of new and old object at the fact prompt under every edit."""
+    found = EditScorer(lm).score([Asked(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
+    return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in found]
+
+
+def compared(
+    lm: LM,
+    wanted: list[Fact],
+    count: int,
+    ours: Callable[[Sequence[Fact]], list[Any]],
+    theirs: Callable[[Fact], tuple[Sequence[Delta], int]],
+) -> dict[str, Any]:
+    """Both ways over the same edits, checked against each other; ours also over all."""
+    some = wanted[:count]
+    ours(some[:1])  # statistics and templates are ready, kernels warm
+    whole, _ = timed(lambda: ours(wanted))
+    fast, made = timed(lambda: ours(some))
+    slow, told = timed(lambda: [theirs(fact) for fact in some])
+    a = after(lm, some, [edit.deltas for edit in made])
+    b = after(lm, some, [deltas for deltas, _ in told])
+    gaps = [max(abs(x - y) for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True)]
+    differing = [f.key for f, p, q in zip(some, a, b, strict=True) if (p[0] < p[1]) != (q[0] < q[1])]
+    return {
+        "edits_compared": len(some),
+        "seconds_an_edit_plain": round(slow / len(some), 3),
+        "seconds_an_edit_ours": round(fast / len(some), 3),
+        "ratio": round(slow / fast, 2),
+        "edits_ours": len(wanted),
+        "seconds_an_edit_ours_all": round(whole / len(wanted), 3),
+        "updates_plain": [steps for _, steps in told],
+        "updates_ours": [edit.notes["steps"] for edit in made],
+        "largest_gap_nll_of_the_new_object": round(max(abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)), 5),
+        "gaps_above_0.02": {f.key: round(g, 4) for f, g in zip(some, gaps, strict=True) if g > WITHIN},
+        "differing_decisions": differing,
+    }
+
+
+def search_of(params: Any) -> Search:
+    names = ("steps", "lr", "kl_weight", "weight_decay", "clamp", "stop_below")
+    return Search(**{name: getattr(params, name) for name in names})
+
+
+def rome(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    wanted, which = facts(edits)
+    texts = templates(lm, cache, ((5, 10), (10, 10)))
+    editor = make_editor("rome", lm, cache, {"templates": texts})
+    editor.prepare(())
+    second = editor._material()[1].second.to(lm.device)  # type: ignore[attr-defined]
+    inverse = torch.linalg.inv(second.double()).float()
+    p = editor.params
+    result = compared(
+        lm,
+        wanted,
+        count,
+        editor.edit_each,
+        lambda fact: _listed(plain.rome(lm, p.layer, fact, texts, inverse, search_of(p))),
     )
+    return {"what": f"ROME, {len(texts)} templates, layer {p.layer}", "facts": which, **result}
+
+
+def _listed(made: tuple[Delta, int]) -> tuple[list[Delta], int]:
+    return [made[0]], made[1]
+
+
+def memit(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    wanted, which = facts(edits)
+    editor = make_editor("memit", lm, cache, {"lam": 100.0})
+    editor.prepare(())
+    texts, moments = editor._material()  # type: ignore[attr-defined]
+    seconds = {n: m.second.to(lm.device) for n, m in moments.items()}
+    p = editor.params
+    result = compared(
+        lm,
+        wanted,
+        count,
+        editor.edit_each,
+        lambda fact: plain.memit(lm, p.layers, fact, texts, seconds, p.lam, search_of(p)),
+    )
+    return {"what": f"MEMIT, {len(texts)} templates, layers {list(p.layers)}, λ 100", "facts": which, **result}
+
+
+def ft(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    wanted, which = facts(edits)
+    editor = make_editor("ft", lm, cache)
+    p = editor.params
+
+    def theirs(fact: Fact) -> tuple[list[Delta], int]:
+        return _listed(plain.ft(lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below))
+
+    result = compared(lm, wanted, max(count, min(edits, 12)), editor.edit_each, theirs)
+    return {"what": f"FT, layer {p.layer}", "facts": which, **result}
+
+
+def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[list[ScoreProbe]]:
+    """Script prompts of 100 to 150 tokens: a script of ``mini`` after another whole one, as in a worked example."""
+    texts, targets = [], []
+    for case in mini_split().cases:
+        for prompt in [*case.prompts, *[p for n in case.neighbours for p in n.prompts]]:
+            texts.append(prompt.text)
+            targets.append((case.fact.new.text if case.fact.new else "Rome", case.fact.old.text))
+    sizes = [len(lm.tokenizer(t)["input_ids"]) for t in texts]
+    made: list[ScoreProbe] = []
+    for i, (text, pair) in enumerate(zip(texts, targets, strict=True)):
+        for step in range(1, len(texts)):
+            j = (i * 7 + step * 13) % len(texts)
+            if j != i and 98 <= sizes[i] + sizes[j] <= 148:
+                joint = f"{texts[j]} {targets[j][1]}\n\n{text}"
+                made.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
+                break
+    need = count * (own + near)
+    if len(made) < need:
+        made = [made[i % len(made)] for i in range(need)]
+    return [made[i * (own + near) : (i + 1) * (own + near)] for i in range(count)]
+
+
+def widest(ours: Sequence[Sequence[Answer]], theirs: Sequence[Sequence[Answer]]) -> float:
+    return max(
+        abs(s.logprob - t.logprob)
+        for a, b in zip(ours, theirs, strict=True)
+        for x, y in zip(a, b, strict=True)
+        for s, t in zip(x.targets, y.targets, strict=True)
+    )
+
+
+def evaluate(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    """Script prompts under rank-one edits, and before any; the plain way is timed before and after, as it runs."""
+    cases = script_cases(lm, min(edits, 8))
+    generator = torch.Generator().manual_seed(0)
+    layer, layout = make_editor("rome", lm, cache).params.layer, lm.layout
+    scale = float(lm.projection(layer).weight.norm()) * 0.05
+    changes: list[list[Delta]] = []
+    for _ in cases:
+        left, right = (
+            torch.randn(layout.width, 1, generator=generator),
+            torch.randn(layout.inner, 1, generator=generator),
+        )
+        left, right = left / left.norm() * scale, right / right.norm()
+        changes.append([plain.LowRankDelta(layout.weight(layer), left.to(lm.device), right.to(lm.device))])
+    some = cases[: min(len(cases), max(2, count // 2))]
+
+    def theirs() -> list[list[Answer]]:
+        out = []
+        for own, deltas in zip(some, changes, strict=False):
+            with plain.in_force(lm, deltas):
+                out.append(plain.evaluate(lm, own))
+        return out
+
+    scorer = EditScorer(lm, budget=Budget(4096), layers=[layer])
+    scorer.score([Asked((), None, cases[0][:2])])
+    before, first = timed(lambda: scorer.score([Asked((), None, own) for own in cases]))
+    fast, found = timed(lambda: scorer.score([Asked(d, None, own) for d, own in zip(changes, cases, strict=True)]))
+    plain_before, unedited = timed(lambda: [plain.evaluate(lm, own) for own in some])
+    slow, told = timed(theirs)
+    gap = max(widest(found[: len(some)], told), widest(first[: len(some)], unedited))
     if gap > 1e-3:
         raise AssertionError(f"the two ways differ by {gap} nats")
+    lengths = [len(lm.tokenizer(p.prompt)["input_ids"]) for own in cases for p in own]
     return {
-        "what": "scoring of script probes, one scorer against one pair at a time",
-        "model": "SmolLM2-135M-Instruct (embedded), float32, cpu",
-        "probes": len(asked),
-        "targets": sum(len(p.targets) for p in asked),
-        "seconds_plain": round(slow, 2),
-        "seconds_ours": round(fast, 2),
-        "ratio": round(slow / fast, 2),
+        "what": "scoring of script prompts, 4 + 8 a case, two targets each, a rank-one edit a case",
+        "prompt_tokens": [min(lengths), max(lengths)],
+        "cases_ours": len(cases),
+        "cases_plain": len(some),
+        "seconds_a_case_plain": round(slow / len(some), 3),
+        "seconds_a_case_ours": round(fast / len(cases), 3),
+        "ratio": round(slow / len(some) / (fast / len(cases)), 2),
+        "before_editing": {
+            "seconds_a_case_plain": round(plain_before / len(some), 3),
+            "seconds_a_case_ours": round(before / len(cases), 3),
+            "ratio": round(plain_before / len(some) / (before / len(cases)), 2),
+        },
         "largest_difference_nats": gap,
     }
+
+
+def growth(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    """Seconds an edit and a case as their number grows, and as the batch does."""
+    wanted, _ = facts(16)
+    editor = make_editor("ft", lm, cache)
+    cases = script_cases(lm, 4)
+    by_edits = {n: round(timed(lambda n=n: editor.edit_each(wanted[:n]))[0] / n, 3) for n in (1, 2, 4, 8, 16)}
+    asked = [Asked((), None, own) for own in cases]
+    by_batch = {
+        tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=Budget(tokens)).score(asked))[0] / 4, 3)
+        for tokens in (128, 512, 2048, 8192)
+    }
+    by_cases = {n: round(timed(lambda n=n: EditScorer(lm).score(asked[:n]))[0] / n, 3) for n in (1, 2, 4)}
+    return {
+        "what": "growth",
+        "ft_seconds_an_edit_by_edits_together": by_edits,
+        "scoring_seconds_a_case_by_tokens_in_a_pass": by_batch,
+        "scoring_seconds_a_case_by_cases": by_cases,
+    }
+
+
+def big(device: str, *, small: bool = False) -> LM:
+    """A GPT2-XL-shaped model with random weights, under the embedded model's tokenizer."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    tokenizer = LM.load("embedded", device="cpu").tokenizer
+    shape = {"n_embd": 1600, "n_layer": 48, "n_head": 25}
+    if small:
+        shape = {"n_embd": 64, "n_layer": 6, "n_head": 4}
+    torch.manual_seed(0)
+    with torch.device(device):
+        model = GPT2LMHeadModel(GPT2Config(vocab_size=50257, n_positions=1024, **shape))
+    return LM(model, tokenizer, name="gpt2-xl", revision="random-gpt2-xl-shaped")
+
+
+def gpu(_: LM, cache: Cache, *, count: int, cases: int = 300, plainly: int = 16, small: bool = False) -> dict[str, Any]:
+    """The same on a GPT2-XL-shaped model: ours on 300 cases of 12 script prompts, the plain way on 16."""
+    if not torch.cuda.is_available() and not small:
+        return {"what": "GPT2-XL-shaped model", "skipped": "no CUDA device"}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    lm = big(device, small=small)
+    wanted, which = facts(cases)
+    scripts = script_cases(lm, cases)
+    out: dict[str, Any] = {"what": "GPT2-XL-shaped model, random weights", "facts": which, "cases": len(wanted)}
+    layers = {"rome": {"layer": 17}, "memit": {"layers": [13, 14, 15, 16, 17]}, "ft": {"layer": 0}}
+    if small:
+        layers = {"rome": {"layer": 2}, "memit": {"layers": [1, 2]}, "ft": {"layer": 0}}
+    texts = {"rome": templates(lm, cache, ((5, 10), (10, 10))), "memit": templates(lm, cache, ((10, 5),))}
+    from evaluation.moments import Moments
+
+    moments = Moments(torch.eye(lm.layout.inner), 10 * lm.layout.inner)
+    path = cache.folder / "identity.safetensors"
+    cache.folder.mkdir(parents=True, exist_ok=True)
+    moments.save(path)
+    identity = moments.second.to(lm.device)
+    flops = 2 * sum(p.numel() for p in lm.model.parameters())
+    for name in ("rome", "memit", "ft"):
+        given: dict[str, Any] = {**layers[name], **({"templates": texts[name]} if name in texts else {})}
+        given |= {"moments": str(path)} if name in texts else {}
+        given |= {"lam": 20000.0} if name == "memit" else {}
+        editor = make_editor(name, lm, cache, given)
+        editor.prepare(())
+        p = editor.params
+
+        def theirs(fact: Fact, name: str = name, p: Any = p) -> list[Delta]:
+            if name == "rome":
+                return [plain.rome(lm, p.layer, fact, texts["rome"], identity, search_of(p))[0]]
+            if name == "memit":
+                seconds = dict.fromkeys(p.layers, identity)
+                return list(plain.memit(lm, p.layers, fact, texts["memit"], seconds, p.lam, search_of(p))[0])
+            return [plain.ft(lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
+
+        editor.edit_each(wanted[:2])
+        if device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        edit_time, made = timed(lambda editor=editor: editor.edit_each(wanted))
+        scorer = EditScorer(lm)
+        score_time, _found = timed(
+            lambda scorer=scorer, made=made: [
+                answer
+                for at in range(0, len(made), 64)
+                for answer in scorer.score(
+                    [
+                        Asked(e.deltas or (), e.rewrite, s)
+                        for e, s in zip(made[at : at + 64], scripts[at : at + 64], strict=True)
+                    ]
+                )
+            ]
+        )
+        peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+        slow_edit, deltas = timed(lambda theirs=theirs: [theirs(fact) for fact in wanted[:plainly]])
+
+        def score_plainly(deltas: Any = deltas) -> None:
+            for own, change in zip(scripts, deltas, strict=False):
+                with plain.in_force(lm, change):
+                    plain.evaluate(lm, own)
+
+        slow_score, _ = timed(score_plainly)
+        ours, slow = (edit_time + score_time) / len(wanted), (slow_edit + slow_score) / plainly
+        tokens = sum(len(lm.tokenizer(q.prompt)["input_ids"]) for own in scripts for q in own)
+        out[name] = {
+            "seconds_a_case_ours": {"edit": edit_time / len(wanted), "score": score_time / len(wanted)},
+            "seconds_a_case_plain": {"edit": slow_edit / plainly, "score": slow_score / plainly},
+            "ratio": round(slow / ours, 1),
+            "projection_to_1830_cases_minutes (a projection)": round(ours * 1830 / 60, 1),
+            "peak_bytes": peak,
+            "scoring_tera_flops_a_second": round(flops * tokens / score_time / 1e12, 1),
+            "batch_tokens": scorer.budget.tokens,
+        }
+    asked = [Asked((), None, own) for own in scripts[:64]]
+    rows = {}
+    for size in (1, 4, 16, 64, 256):
+        rows[size] = round(timed(lambda size=size: EditScorer(lm, budget=Budget(size * 160)).score(asked))[0] / 64, 4)
+    out["scoring_seconds_a_case_by_rows_in_a_pass"] = rows
+    return out
+
+
+def main(sections: Sequence[str] = SECTIONS, *, count: int = 6, edits: int = EDITS) -> dict[str, Any]:
+    """Run sections; raises where the two ways of scoring differ by more than 1e-3 nats."""
+    lm = LM.load("embedded", device="cpu")
+    out: dict[str, Any] = {
+        "model": "SmolLM2-135M-Instruct (embedded), float32, cpu",
+        "threads": torch.get_num_threads(),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        from curation.model_files import cache_dir
+
+        for name in sections:
+            cache = Cache(Path(folder) if name == "gpu" else cache_dir())
+            out[name] = globals()[name](lm, cache, count=count, **({} if name == "gpu" else {"edits": edits}))
+            print(f"{name}: {json.dumps(out[name], ensure_ascii=False)}", file=sys.stderr, flush=True)
+    return out
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--plain", type=int, default=6, help="edits that the plain way makes")
+    parser.add_argument("--edits", type=int, default=EDITS)
+    given = parser.parse_args()
+    print(json.dumps(main(given.sections, count=given.plain, edits=given.edits), indent=1, ensure_ascii=False))

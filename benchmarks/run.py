@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NAMES = ("evaluation", "store")
+NAMES = ("construction", "evaluation", "store")
 
 
 def machine() -> dict[str, object]:

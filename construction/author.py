@@ -1,238 +1,250 @@
-"""One fact through the model: its questions, their scripts, the cut prompts, and what the checks say of each."""
+"""One fact through the models: its questions, their scripts, the cut prompts, and what the checks say of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from construction.checks import Material, judge
 from construction.checks.script_format import complaint
+from construction.diversity import chosen_verdict, ordered, surplus_verdict
 from construction.llm.client import Client, Reply, together
+from construction.made import Made, QuestionMade, ScriptMade, Slot, Written
+from construction.prompts import shipped
 from construction.questions import QuestionAsk, QuestionStep
 from construction.scripts import Draft, ScriptAsk, ScriptStep, script_of
+from construction.second_reader import SecondReader, Unanswered
 from construction.truncate import cut_script
-from construction.verdicts import Standing, standing
+from construction.verdicts import standing
 from construction.worded import WordedStep
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.records import Record
-from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 
-
-@dataclass(frozen=True)
-class ScriptMade:
-    """A script, its prompt where it could be cut, and the verdicts on both."""
-
-    script: Script
-    prompt: ScriptPrompt | None
-    verdicts: tuple[Verdict, ...]
-
-    @property
-    def standing(self) -> Standing:
-        """``keep``, ``unsure`` or ``drop``."""
-        return standing(self.verdicts)
+FAILED = "failed"  # stage of a call that brought nothing; it is on record for its tokens and for its reason
 
 
-@dataclass(frozen=True)
-class QuestionMade:
-    """A question, the verdicts on it, and its scripts (the last one is the one that counts)."""
+class Writer(NamedTuple):
+    """A model that writes scripts: who is asked, and how."""
 
-    question: ScriptQuestion
-    verdicts: tuple[Verdict, ...]
-    scripts: tuple[ScriptMade, ...] = ()
+    client: Client
+    step: ScriptStep
 
     @property
-    def standing(self) -> Standing:
-        """The worst of the question's and its best script's."""
-        own = standing(self.verdicts)
-        if own == "drop" or not self.scripts:
-            return "drop"
-        best = max((s.standing for s in self.scripts), key=["drop", "unsure", "keep"].index)
-        return min(own, best, key=["drop", "unsure", "keep"].index)
+    def name(self) -> str:
+        """The author, as the lineage names it."""
+        return self.client.endpoint.model
 
 
-@dataclass(frozen=True)
-class Slot:
-    """One of the questions that were asked for, with every attempt at it; ``failure`` says why there is none."""
-
-    questions: tuple[QuestionMade, ...] = ()
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class Made:
-    """All that came of one fact.
+class Wanted(NamedTuple):
+    """How much is asked for.
 
     Attributes:
-        slots: One for each question asked for.
-        verdicts: Verdicts on the fact itself.
-        unfinished: Why the endpoint left a call unanswered; then nothing here is stored, and a later run finishes it.
+        questions: Questions to keep for a fact.
+        candidates: Questions to ask for; more than are kept are chosen from.
+        scripts: Scripts of each author for each question.
     """
 
-    fact: Fact
-    slots: tuple[Slot, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    lineage: tuple[Lineage, ...] = ()
-    unfinished: str = ""
-
-    def records(self) -> Iterator[Record]:
-        """Everything to store, the fact aside."""
-        yield from self.verdicts
-        for made in (q for slot in self.slots for q in slot.questions):
-            yield made.question
-            yield from made.verdicts
-            for script in made.scripts:
-                yield script.script
-                if script.prompt is not None:
-                    yield script.prompt
-                yield from script.verdicts
-
-    def prompts(self) -> list[ScriptPrompt]:
-        """Prompts that no check drops, with their questions."""
-        return [
-            s.prompt
-            for slot in self.slots
-            for q in slot.questions
-            if standing(q.verdicts) != "drop"
-            for s in q.scripts
-            if s.prompt is not None and s.standing != "drop"
-        ]
-
-
-class Unanswered(Exception):
-    """The endpoint left a call unanswered; the fact is finished by a later run."""
-
-
-@dataclass
-class _Trace:
-    """What one fact leaves behind while it is made."""
-
-    lineage: list[Lineage] = field(default_factory=list)
+    questions: int
+    candidates: int
+    scripts: int = 1
 
 
 class Author:
-    """Writes questions and scripts of facts with a model.
+    """Writes questions and scripts of facts with one model or several.
 
     Args:
-        client: Asks the endpoint.
+        client: Asks the endpoint for questions.
         questions: The step that asks for questions.
-        scripts: The step that asks for scripts.
+        writers: Who writes the scripts; every one writes for every question.
+        reader: Reads what the checks let pass, where asked for.
     """
 
-    def __init__(self, client: Client, *, questions: QuestionStep, scripts: ScriptStep) -> None:
-        self._client, self._questions, self._scripts = client, questions, scripts
+    def __init__(
+        self,
+        client: Client,
+        *,
+        questions: QuestionStep,
+        writers: Sequence[Writer],
+        reader: SecondReader | None = None,
+    ) -> None:
+        self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
+        steps: list[WordedStep[Any, Any]] = [questions, *(w.step for w in writers)]
+        self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
 
-    async def make(self, fact: Fact, *, count: int, edited: bool) -> Made:
+    async def make(self, fact: Fact, wanted: Wanted, *, edited: bool, facts: tuple[Fact, ...] = ()) -> Made:
         """All of one fact.
 
         Args:
             fact: The fact.
-            count: Questions to ask for.
+            wanted: How much to ask for.
             edited: Whether the question writer sees the new object.
+            facts: Other facts of its subject and relation.
         """
-        trace = _Trace()
-        calls = self._questions.calls(fact, count=count, edited=edited)
+        trace: list[Lineage] = []
+        calls = self._questions.calls(fact, count=wanted.candidates, edited=edited)
         try:
-            slots = _unique([s for call in await together([self._slots(c, trace) for c in calls]) for s in call], count)
-            slots = await together([self._scripted(fact, slot, trace) for slot in slots])
+            parts = await together([self._slots(call, trace) for call in calls])
+            slots = _unique([slot for part in parts for slot in part], wanted.candidates)
+            slots = await self._filled(fact, slots, wanted, trace)
         except Unanswered as error:
             return Made(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
         none = not any(s.questions for s in slots)
-        verdicts = judge("reply", Material(fact=fact, failure=failure if none else ""))
-        return Made(fact, tuple(slots), tuple(verdicts), tuple(trace.lineage))
+        verdicts = judge("fact", Material(fact=fact, facts=facts))
+        verdicts += judge("reply", Material(fact=fact, failure=failure if none else ""))
+        return Made(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
 
-    async def _slots(self, call: QuestionAsk, trace: _Trace) -> list[Slot]:
+    async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
         made: list[QuestionMade] = []
         failure = "the reply holds fewer questions than asked for"
-        for attempt in range(self._questions.wording.attempts):
-            reply = await self._ask(self._questions, call, call.fact.key, str(call.index), attempt=attempt)
+        step = self._questions
+        for attempt in range(step.wording.attempts):
+            reply = await _ask(self._client, step, call, call.fact.key, str(call.index), sample=attempt)
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
+                trace.append(self._failed(call.fact, "questions", self._client, step, reply, attempt, failure))
                 continue
-            for question in self._questions.parse(call, reply.value):
+            for question in step.parse(call, reply.value):
                 verdicts = judge("question", Material(fact=call.fact, question=question))
                 made.append(QuestionMade(question, tuple(verdicts)))
-                trace.lineage.append(
-                    self._line(question, "questions", self._questions, reply, sample=attempt, parents=(call.fact.id,))
-                )
+                trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
             if made and standing(made[-1].verdicts) == "keep":
                 break
-        if self._questions.wording.shape == "one":
+        if step.wording.shape == "one":
             return [Slot(tuple(made), "" if made else failure)]
         return [Slot((q,)) for q in made] + [Slot(failure=failure)] * (call.count - len(made))
 
-    async def _scripted(self, fact: Fact, slot: Slot, trace: _Trace) -> Slot:
-        """The slot with scripts for its last question, unless that one is dropped."""
-        if not slot.questions or standing(slot.questions[-1].verdicts) == "drop":
-            return slot
-        *earlier, last = slot.questions
-        return Slot((*earlier, await self._script(fact, last, trace)))
+    async def _filled(self, fact: Fact, slots: list[Slot], wanted: Wanted, trace: list[Lineage]) -> list[Slot]:
+        """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
+        passing = [n for n, slot in enumerate(slots) if slot.passes]
+        queue = passing
+        if wanted.candidates > wanted.questions:
+            queue = [passing[n] for n in ordered([slots[n].questions[-1] for n in passing])]
+        standing_ = tried = 0
+        while tried < len(queue) and standing_ < wanted.questions:
+            turn = queue[tried : tried + wanted.questions - standing_]
+            tried += len(turn)
+            made = await together([self._scripted(fact, slots[n], wanted.scripts, trace) for n in turn])
+            for place, slot in zip(turn, made, strict=True):
+                slots[place] = slot
+                standing_ += slot.standing != "drop"
+        if wanted.candidates > wanted.questions:
+            _settle(slots, chosen=queue[:tried], surplus=queue[tried:])
+        return slots
 
-    async def _script(self, fact: Fact, made: QuestionMade, trace: _Trace) -> QuestionMade:
-        question, scripts = made.question, list[ScriptMade]()
+    async def _scripted(self, fact: Fact, slot: Slot, count: int, trace: list[Lineage]) -> Slot:
+        """The slot with scripts for its last question."""
+        *earlier, last = slot.questions
+        if self._reader is not None:
+            said = await self._reader.question(fact, last.question, trace)
+            last = QuestionMade(last.question, (*last.verdicts, *said))
+            if standing(said) == "drop":
+                return Slot((*earlier, last))
+        tasks = [self._written(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
+        written = tuple(await together(tasks))
+        none = not any(w.scripts for w in written)
+        trouble = next((w.trouble for w in written if w.trouble), ()) if none else ()
+        return Slot((*earlier, QuestionMade(last.question, (*last.verdicts, *trouble), written)))
+
+    async def _written(
+        self, fact: Fact, question: ScriptQuestion, writer: Writer, number: int, trace: list[Lineage]
+    ) -> Written:
+        """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
+        step, scripts = writer.step, list[ScriptMade]()
         call = ScriptAsk(question=question, old=fact.old)
         trouble: list[Verdict] = []
-        for attempt in range(self._scripts.wording.attempts):
-            reply = await self._ask(self._scripts, call, question.key, attempt=attempt)
+        for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
+            reply = await _ask(writer.client, step, call, question.key, sample=sample)
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
                 trouble = trouble or judge("reply", Material(fact=fact, question=question, failure=failure))
+                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
                 continue
-            draft = self._scripts.parse(call, reply.value)[0]
-            if complaint(draft) is not None:
+            draft = step.parse(call, reply.value)[0]
+            if (wrong := complaint(draft)) is not None:
                 trouble = judge("draft", Material(fact=fact, question=question, draft=draft))
+                failure = f"no script in the format: {wrong}"
+                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
                 continue
-            scripts.append(_judged(fact, question, draft))
-            trace.lineage += self._script_lines(scripts[-1], question, reply, attempt)
+            made = await self._read(fact, _judged(fact, question, draft), trace)
+            scripts.append(made)
+            trace += self._script_lines(made, question, writer, reply, sample)
             if scripts[-1].standing == "keep":
                 break
-        extra = () if scripts else tuple(trouble)
-        return QuestionMade(question, (*made.verdicts, *extra), tuple({s.script.id: s for s in scripts}.values()))
+        unique = {s.script.id: s for s in scripts}
+        return Written(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 
-    async def _ask(self, step: WordedStep[Any, Any], item: Any, *names: str, attempt: int) -> Reply:
-        reply = await self._client.ask(step.sample(item, *names, attempt=attempt))
-        if reply.status == "unanswered":
-            raise Unanswered(reply.message)
-        return reply
+    async def _read(self, fact: Fact, made: ScriptMade, trace: list[Lineage]) -> ScriptMade:
+        """The script with what the second reader says of its prompt."""
+        if self._reader is None or made.prompt is None or made.standing == "drop":
+            return made
+        said = await self._reader.prompt(fact, made.prompt, trace)
+        return ScriptMade(made.script, made.prompt, (*made.verdicts, *said))
 
     def _line(
         self,
         item: Record,
         stage: str,
+        client: Client,
         step: WordedStep[Any, Any],
         reply: Reply,
-        *,
         sample: int,
-        parents: tuple[str, ...],
+        *parents: str,
     ) -> Lineage:
-        quality = step.wording.quality
+        quality, foreign = step.wording.quality, self._foreign.get(step.label)
+        detail: dict[str, Any] = {"sample": sample}
+        detail |= {"quality": quality} if quality else {}
+        detail |= {"wording": foreign} if foreign else {}
         return Lineage(
             item_id=item.id,
             stage=stage,
             parents=parents,
             made_at=reply.at,
-            model=self._client.endpoint.model,
-            endpoint=self._client.address,
+            model=client.endpoint.model,
+            endpoint=client.address,
             prompt=step.label,
             request=reply.request,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
-            detail={"sample": sample, **({"quality": quality} if quality else {})},
+            cost=reply.cost,
+            detail=detail,
         )
 
-    def _script_lines(self, made: ScriptMade, question: ScriptQuestion, reply: Reply, sample: int) -> list[Lineage]:
-        line = self._line(made.script, "scripts", self._scripts, reply, sample=sample, parents=(question.id,))
+    def _failed(
+        self,
+        item: Record,
+        of: str,
+        client: Client,
+        step: WordedStep[Any, Any],
+        reply: Reply,
+        sample: int,
+        why: str,
+    ) -> Lineage:
+        """The line of a call for an item's questions or scripts that brought nothing."""
+        line = self._line(item, FAILED, client, step, reply, sample)
+        return line.model_copy(update={"detail": {**line.detail, "of": of, "why": why[:300]}})
+
+    def _script_lines(
+        self, made: ScriptMade, question: ScriptQuestion, writer: Writer, reply: Reply, sample: int
+    ) -> list[Lineage]:
+        line = self._line(made.script, "scripts", writer.client, writer.step, reply, sample, question.id)
         if made.prompt is None:
             return [line]
         quality = {k: v for k, v in line.detail.items() if k == "quality"}
-        cut = Lineage(
-            item_id=made.prompt.id, stage="truncate", parents=(made.script.id,), made_at=reply.at, detail=quality
-        )
+        parents = (made.script.id,)
+        cut = Lineage(item_id=made.prompt.id, stage="truncate", parents=parents, made_at=reply.at, detail=quality)
         return [line, cut]
+
+
+async def _ask(client: Client, step: WordedStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
+    reply = await client.ask(step.sample(item, *names, attempt=sample))
+    if reply.status == "unanswered":
+        raise Unanswered(reply.message)
+    return reply
 
 
 def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
@@ -244,6 +256,34 @@ def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
     if prompt is not None:
         verdicts += judge("prompt", material)
     return ScriptMade(script, prompt, tuple(verdicts))
+
+
+def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int]) -> None:
+    """Say of every question that passed whether it was chosen."""
+    good = [slots[n].questions[-1].question for n in chosen if slots[n].standing != "drop"]
+    for n in (*chosen, *surplus):
+        *earlier, last = slots[n].questions
+        left = n in surplus
+        verdict = surplus_verdict(last.question, good) if left else chosen_verdict(last.question)
+        last = QuestionMade(last.question, (*last.verdicts, verdict), last.written)
+        slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
+
+
+def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
+    """Slots with the verdicts that hold a question against the earlier ones that stand."""
+    earlier: list[ScriptQuestion] = []
+    compared = []
+    for slot in slots:
+        made = []
+        for q in slot.questions:
+            known = {v.key for v in q.verdicts}
+            material = Material(fact=fact, question=q.question, questions=tuple(earlier))
+            more = [v for v in judge("question", material) if v.key not in known]
+            made.append(QuestionMade(q.question, (*q.verdicts, *more), q.written))
+        if slot.passes:
+            earlier.append(slot.questions[-1].question)
+        compared.append(Slot(tuple(made), slot.failure, slot.surplus))
+    return compared
 
 
 def _unique(slots: Sequence[Slot], count: int) -> list[Slot]:

@@ -95,8 +95,10 @@ def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Recor
     data = case.model_dump(include={"key", "relation", "subject", "prompt", "paraphrases", "old", "new", "changed_on"})
     fact = validate(Fact, {**data, "change": case.kind, "source": source}, where=where)
     yield fact
+    yield from judge("fact", Material(fact=fact))
+    asked: list[ScriptQuestion] = []
     for number, written in enumerate(case.questions, 1):
-        yield from _chain(fact, written, number)
+        yield from _chain(fact, written, number, asked)
     for number, beside in enumerate(case.neighbours, 1):
         yield from _neighbour(fact, beside, number, source)
 
@@ -117,18 +119,21 @@ def _neighbour(edit: Fact, written: WrittenNeighbour, number: int, source: Sourc
     )
     yield fact
     yield link
-    for record in _chain(fact, written, 1):
+    for record in _chain(fact, written, 1, []):
         yield record
         if record.kind == "prompt":
             yield from judge("neighbour", Material(fact=fact, edit=edit, link=link, prompt=record))  # type: ignore[arg-type]
 
 
-def _chain(fact: Fact, written: WrittenScript, number: int) -> Iterator[Record]:
-    """Question, script, prompt where there is one, and the verdicts on them."""
+def _chain(fact: Fact, written: WrittenScript, number: int, asked: list[ScriptQuestion]) -> Iterator[Record]:
+    """Question, script, prompt where there is one, and the verdicts on them; the question joins those ``asked``."""
     question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, text=written.question)
     script = Script(key=f"{question.key}/s", question=question.key, steps=written.steps)
     prompt = cut_script(fact, question, script)
-    material = Material(fact=fact, question=question, draft=written.steps, script=script, prompt=prompt)
+    material = Material(
+        fact=fact, question=question, questions=tuple(asked), draft=written.steps, script=script, prompt=prompt
+    )
+    asked.append(question)
     yield question
     yield script
     yield from judge("question", material)

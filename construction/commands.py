@@ -1,18 +1,24 @@
-"""Commands of construction: construct, prompts."""
+"""Commands of construction: construct, adopt."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from construction.llm.options import model_options
+
 if TYPE_CHECKING:
     from construction.funnel import Yield
-    from construction.pipeline import Progress
+    from construction.llm.access import Access
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
+_VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
+_BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source: the file's own neighbours."
 
 
 @click.command()
@@ -20,11 +26,15 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 @click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
 @click.option("--format", "format_name", help="Format of FACTS; found from the file.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
-@click.option("--model", default="embedded", show_default=True, help="Model name at the endpoint, or 'embedded'.")
-@click.option("--base-url", help="OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1.")
-@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Environment variable with the key.")
 @click.option("--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'.")
+@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with prompts of your own.")
 @click.option("--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions a fact.")
+@click.option(
+    "--candidates", type=click.IntRange(1, 60), help="Ask for N questions a fact, keep the most diverse ones."
+)
+@click.option("--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts a question.")
+@click.option("--author", "named", multiple=True, help=_AUTHOR)
+@click.option("--verify", "reader", help=_VERIFY)
 @click.option("--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts a fact.")
 @click.option(
     "--neighbour-questions",
@@ -33,30 +43,34 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
     show_default=True,
     help="Questions each.",
 )
+@click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
+@click.option("--neighbours-from", "table_paths", multiple=True, help="More facts that may be neighbours (a file).")
 @click.option("--limit", type=click.IntRange(min=1), help="Edit only the first N facts; neighbours from all.")
-@click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; embedded: 1).")
 @click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
-@click.option("--retry-failed", is_flag=True, help="Ask again what was refused or failed for good.")
 @click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
 @click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")
-@click.option("--dry-run", is_flag=True, help="Only count the calls and their rough tokens.")
+@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@model_options
 @_JSON
 def construct(
     facts: str,
     store_path: Path,
     format_name: str | None,
     skip_bad: bool,
-    model: str,
-    base_url: str | None,
-    api_key_env: str,
+    access: Access,
     profile: str | None,
+    prompts_path: Path | None,
     questions: int,
+    candidates: int | None,
+    scripts: int,
+    named: tuple[str, ...],
+    reader: str | None,
     neighbours: int,
     neighbour_questions: int,
+    neighbours_by: str,
+    table_paths: tuple[str, ...],
     limit: int | None,
-    concurrency: int | None,
     journal_path: Path | None,
-    retry_failed: bool,
     fsync: bool,
     snapshot: Path | None,
     dry_run: bool,
@@ -71,60 +85,81 @@ def construct(
     Examples:
       scedit construct shipped --store my.duckdb --limit 6
       scedit construct facts.csv --store my.duckdb --model gpt-4o-mini --dry-run
+      scedit construct facts.csv --store my.duckdb --model gpt-4o-mini --batch --max-cost 20
       scedit construct facts.csv --store my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1
+      scedit construct facts.csv --store my.duckdb --model gpt-4o --candidates 8 --questions 4
+      scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
-    from construction.estimate import estimate
+    from construction.authors import script_authors, verifier
+    from construction.estimate import estimate, expected_calls
+    from construction.live import Live
     from construction.pipeline import Plan, lay_out
-    from construction.session import Session, run
+    from construction.session import Session, StoppedEarly, run
     from curation.loaders import load
 
     loaded = load(facts, format_name)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
     table = loaded.require(skip_bad=skip_bad)
-    embedded = model == "embedded" and base_url is None
+    if candidates is not None and candidates < questions:
+        raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
+    embedded = access.embedded
     plan = Plan(
         profile=profile or ("embedded" if embedded else "paper"),
+        prompts=prompts_path,
         questions=questions,
+        candidates=candidates,
+        scripts=scripts,
         neighbours=neighbours,
         neighbour_questions=neighbour_questions,
-        batch=2 if embedded else 20,
+        neighbours_by=neighbours_by,
+        batch=_batch(access),
     )
     edits = [f for f in table if f.new is not None][:limit]
     if not edits:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")
-    work = lay_out(edits, table, plan)
+    plan.wording()  # a broken prompt is told before anything else is done
+    authors = tuple(script_authors(named, access, profile or "paper"))
+    checked = verifier(reader, access, "paper") if reader else None
+    more = [load(path) for path in table_paths]
+    beside = [*loaded.records, *(r for m in more for r in (*m.require(skip_bad=skip_bad), *m.records))]
+    work = lay_out(edits, table, plan, beside=beside)
     if dry_run:
-        expected = estimate(work, plan)
+        price = access.price()
+        expected = estimate(work, plan, price=price, model=access.label, authors=authors, reader=checked)
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return
     session = Session(
         store=store_path,
         journal=journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl"),
-        model=model,
-        base_url=base_url,
-        key_name=api_key_env,
-        concurrency=concurrency or (1 if embedded else 8),
-        embedded=embedded,
-        retry_failed=retry_failed,
+        access=access,
+        authors=authors,
+        reader=checked,
         fsync=fsync,
         snapshot=snapshot,
     )
+    calls = expected_calls(work, plan, authors=authors, reader=checked)
+    live = Live(_write, expected=calls, terminal=sys.stderr.isatty())
     try:
-        result = run(session, work, plan, origin=facts, progress=_show)
-    except KeyboardInterrupt:
-        click.echo("Interrupted: finished work is kept. Give the same command again to go on.", err=True)
-        raise SystemExit(130) from None
+        result = run(session, work, plan, origin=facts, live=live)
+    except StoppedEarly as stopped:
+        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
+        raise SystemExit(128 + stopped.number) from None
     click.echo(result.model_dump_json() if as_json else _table(result, store_path))
     if result.unfinished:
         click.echo(f"{result.unfinished} facts wait for an answer: give the same command again.", err=True)
         raise SystemExit(1)
 
 
-def _show(progress: Progress) -> None:
-    click.echo(
-        f"{progress.done}/{progress.total} facts, {progress.kept} questions kept, {progress.calls} calls made", err=True
-    )
+def _write(text: str) -> None:
+    click.echo(text, err=True, nl=False)
+
+
+def _batch(access: Access) -> int:
+    """Facts between two transactions: enough to keep every place busy; all of them where a batch takes hours."""
+    if access.batch:
+        return 1_000_000
+    return 2 if access.embedded else max(20, access.concurrency or 8)
 
 
 def _table(y: Yield, store: Path) -> str:
@@ -142,6 +177,13 @@ def _table(y: Yield, store: Path) -> str:
         f"  rejected    {y.rejected:6d}  {share[2]}  (the paper filtered {PAPER_FILTERED} %)",
         f"  cut early   {y.early:6d}  {y.early_percent:5.1f} %  of prompts, in step 1 (the paper: {PAPER_EARLY} %)",
     ]
+    if y.surplus:
+        lines.insert(
+            -1, f"  surplus     {y.surplus:6d}  {100 * y.surplus / y.asked:5.1f} %  good, but enough were chosen"
+        )
+    if len(y.authors) > 1:
+        lines += ["", "Scripts by author:   asked   kept  unsure  rejected"]
+        lines += [f"  {a.author[:18]:18s} {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}" for a in y.authors]
     if y.links:
         lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits")
     if y.reasons:
@@ -161,38 +203,6 @@ def _table(y: Yield, store: Path) -> str:
 def _clip(text: str, length: int = 100) -> str:
     text = " / ".join(text.split("\n"))
     return text if len(text) <= length else text[: length - 3] + "..."
-
-
-@click.command()
-@click.option("--profile", help="Only this profile.")
-@click.option("--fact", "fact_path", help="Render the prompts for the first fact of this file (or 'shipped').")
-@click.option("--key", help="With --fact: the fact with this key instead.")
-@_JSON
-def prompts(profile: str | None, fact_path: str | None, key: str | None, as_json: bool) -> None:
-    """List the prompts of construction, or show them filled in for a fact.
-
-    \b
-    Examples:
-      scedit prompts
-      scedit prompts --profile paper --fact shipped
-    """  # noqa: D301 - click needs the real backspace
-    from construction.preview import listing, rendered
-
-    if fact_path is None:
-        for row in listing(profile):
-            click.echo(
-                json.dumps(row) if as_json else "{label:24} {task:10} {profile:10} {shape:6} {path}".format(**row)
-            )
-        return
-    from curation.loaders import load
-    from schemas.errors import UserError
-
-    facts = load(fact_path).facts
-    chosen = next((f for f in facts if key is None or f.key == key), None)
-    if chosen is None:
-        raise UserError(f"no fact '{key or ''}'", where=fact_path, fix="see the keys with: scedit list fact")
-    for row in rendered(chosen, profile):
-        click.echo(json.dumps(row, ensure_ascii=False) if as_json else "== {label}, {role}\n{content}\n".format(**row))
 
 
 @click.command()

@@ -1,21 +1,46 @@
-"""What a construction will ask of an endpoint, before anything is asked."""
+"""What a construction will ask of an endpoint and what that costs, before anything is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
+
+from construction.authors import ScriptAuthor
+from construction.llm.prices import Price, how_to_add
 from construction.pipeline import Plan, Work
-from construction.prompts import load_prompt
+from construction.prompts import Wording
+from construction.prompts.own import load_wording
 from construction.questions import QuestionStep
 from construction.scripts import ScriptAsk, ScriptStep
+from construction.verifier import DependsStep, LeakStep, VerifyAsk
 from schemas.records import Frozen
-from schemas.scripts import ScriptQuestion
+from schemas.scripts import ScriptPrompt, ScriptQuestion
 
 CHARACTERS = 4  # a token, roughly, in English
 SCRIPT_TOKENS = 90  # nine short steps as JSON
 QUESTION_TOKENS = 25
+VERDICT_TOKENS = 40
+
+
+class StageEstimate(Frozen):
+    """Calls of a stage, their rough tokens, and US dollars where a price is known; first attempts only."""
+
+    stage: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
 
 
 class Estimate(Frozen):
-    """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again."""
+    """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again.
+
+    Attributes:
+        stages: Questions and scripts apart.
+        cost: US dollars of all stages; None where no price is known.
+        checked: Day on which the price held.
+        advice: What to do about a missing price, or to check about an old one.
+    """
 
     facts: int
     neighbour_facts: int
@@ -24,32 +49,151 @@ class Estimate(Frozen):
     tokens_in: int
     tokens_out: int
     attempts: int
+    stages: tuple[StageEstimate, ...] = ()
+    cost: float | None = None
+    checked: date | None = None
+    advice: str = ""
 
     def sentence(self) -> str:
         """The estimate in words."""
-        calls = self.question_calls + self.script_calls
+        readings = sum(s.calls for s in self.stages) - self.question_calls - self.script_calls if self.stages else 0
+        calls = self.question_calls + self.script_calls + readings
+        more_kinds = f", {readings} for the verifier" if readings else ""
         more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 else ""
-        return (
+        lines = [
             f"{self.facts} facts to edit and {self.neighbour_facts} neighbour facts: {calls} calls "
-            f"({self.question_calls} for questions, {self.script_calls} for scripts){more}; about {self.tokens_in:,} "
-            f"tokens in and {self.tokens_out:,} out. Replies already on record are not asked for again."
-        )
+            f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
+            f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out. Replies already on record are not asked for "
+            "again."
+        ]
+        for s in self.stages:
+            price = f"  ${s.cost:10.4f}" if s.cost is not None else ""
+            lines.append(f"  {s.stage:10s} {s.calls:8,d} calls {s.tokens_in:12,d} in {s.tokens_out:12,d} out{price}")
+        if self.cost is not None:
+            lines.append(f"  {'together':10s} {'':50s} ${self.cost:10.4f}")
+        return "\n".join([*lines, self.advice] if self.advice else lines)
 
 
-def estimate(work: Work, plan: Plan) -> Estimate:
-    """Count the calls of a plan and estimate their tokens at four characters a token."""
-    questions = QuestionStep(load_prompt("questions", plan.profile))
-    scripts = ScriptStep(load_prompt("scripts", plan.profile))
-    counts = dict.fromkeys(("question_calls", "script_calls", "tokens_in", "tokens_out"), 0)
-    for facts, count, edited in ((work.edits, plan.questions, True), (work.others, plan.neighbour_questions, False)):
+def expected_calls(
+    work: Work,
+    plan: Plan,
+    *,
+    wording: Wording | None = None,
+    authors: Sequence[ScriptAuthor] = (),
+    reader: ScriptAuthor | None = None,
+) -> int:
+    """First attempts of all calls."""
+    questions = QuestionStep((wording or plan.wording()).questions)
+    total = 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        if facts:
+            wanted = plan.wanted(edited=edited)
+            calls = questions.calls(facts[0], count=wanted.candidates, edited=edited)
+            scripts = wanted.questions * wanted.scripts * max(1, len(authors))
+            total += len(facts) * (len(calls) + scripts + (wanted.questions + scripts if reader else 0))
+    return total
+
+
+def estimate(
+    work: Work,
+    plan: Plan,
+    *,
+    wording: Wording | None = None,
+    price: Price | None = None,
+    model: str | None = None,
+    authors: Sequence[ScriptAuthor] = (),
+    reader: ScriptAuthor | None = None,
+) -> Estimate:
+    """Count the calls of a plan and estimate their tokens at four characters a token.
+
+    Args:
+        work: The facts.
+        plan: What to construct.
+        wording: The prompts, where they are not those of the plan.
+        price: Of the model.
+        model: Its name, to say how a missing price is added.
+        authors: Who writes the scripts, where it is not the model alone.
+        reader: Who reads questions and prompts, where somebody does.
+    """
+    wording = wording or plan.wording()
+    stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
+    if authors:
+        for who in authors:
+            step = ScriptStep(load_wording(who.profile, plan.prompts).scripts)
+            stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
+    else:
+        stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
+    script_calls = sum(s.calls for s in stages[1:])
+    if reader is not None:
+        stages.append(_readings(work, plan, reader, script_calls))
+    paid = [*authors, *([reader] if reader else [])]
+    unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
+    known = price is not None and unpriced is None
+    return Estimate(
+        facts=len(work.edits),
+        neighbour_facts=len(work.others),
+        question_calls=stages[0].calls,
+        script_calls=script_calls,
+        tokens_in=sum(s.tokens_in for s in stages),
+        tokens_out=sum(s.tokens_out for s in stages),
+        attempts=max(wording.questions.attempts, wording.scripts.attempts),
+        stages=tuple(stages),
+        cost=sum(s.cost or 0.0 for s in stages) if known else None,
+        checked=price.checked if price else None,
+        advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
+    )
+
+
+def _questions(work: Work, plan: Plan, step: QuestionStep, price: Price | None) -> StageEstimate:
+    asked, wrote, read = 0, 0, 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        count = plan.wanted(edited=edited).candidates
         for fact in facts:
-            calls = questions.calls(fact, count=count, edited=edited)
+            calls = step.calls(fact, count=count, edited=edited)
+            asked, wrote = asked + len(calls), wrote + count
+            read += sum(len(m.content) for call in calls for m in step.prompt(call))
+    return _stage("questions", asked, read // CHARACTERS, wrote * QUESTION_TOKENS, price)
+
+
+def _scripts(stage: str, work: Work, plan: Plan, step: ScriptStep, price: Price | None) -> StageEstimate:
+    wrote, read = 0, 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        wanted = plan.wanted(edited=edited)
+        count = wanted.questions * wanted.scripts
+        for fact in facts:
             usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
-            script = sum(len(m.content) for m in scripts.prompt(ScriptAsk(question=usual, old=fact.old)))
-            counts["question_calls"] += len(calls)
-            counts["script_calls"] += count
-            asked = sum(len(m.content) for call in calls for m in questions.prompt(call))
-            counts["tokens_in"] += (asked + script * count) // CHARACTERS
-            counts["tokens_out"] += count * (QUESTION_TOKENS + SCRIPT_TOKENS)
-    attempts = max(questions.wording.attempts, scripts.wording.attempts)
-    return Estimate(facts=len(work.edits), neighbour_facts=len(work.others), attempts=attempts, **counts)
+            wrote += count
+            read += count * sum(len(m.content) for m in step.prompt(ScriptAsk(question=usual, old=fact.old)))
+    return _stage(stage, wrote, read // CHARACTERS, wrote * SCRIPT_TOKENS, price)
+
+
+def _readings(work: Work, plan: Plan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
+    """A reading of every question and of every script's prompt, all of them as long as the first fact's."""
+    wanted = [(len(work.edits), plan.wanted(edited=True)), (len(work.others), plan.wanted(edited=False))]
+    questions = sum(facts * w.questions for facts, w in wanted)
+    fact, model = work.edits[0], reader.access.label
+    usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
+    text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
+    cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
+    read = 0
+    for step, count, ask in (
+        (DependsStep, questions, VerifyAsk(fact=fact, question=usual)),
+        (LeakStep, scripts, VerifyAsk(fact=fact, prompt=cut)),
+    ):
+        read += count * sum(len(m.content) for m in step.load(reader.profile, model=model).prompt(ask))
+    calls = questions + scripts
+    return _stage(f"verify, {model}", calls, read // CHARACTERS, calls * VERDICT_TOKENS, reader.access.price())
+
+
+def _stage(stage: str, calls: int, tokens_in: int, tokens_out: int, price: Price | None) -> StageEstimate:
+    cost = price.cost(tokens_in, tokens_out) if price else None
+    return StageEstimate(stage=stage, calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+
+
+def _advice(price: Price | None, model: str | None) -> str:
+    if price is None:
+        return f"No dollars: {how_to_add(model)}." if model else ""
+    if not price.input and not price.output:
+        return ""
+    dollars = f"${price.input:g} in and ${price.output:g} out a million tokens, as of {price.checked}"
+    return f"Prices: {dollars}; check them, and give your own with --prices FILE."

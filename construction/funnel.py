@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from construction.author import Made, QuestionMade, Slot
+from construction.made import Made, QuestionMade, Slot
 from schemas.records import Frozen
 from schemas.verdicts import Verdict
 
 PAPER_EARLY = 6.75  # % of ScEdit's data cut in step 1 (Appendix B.2.1)
 PAPER_FILTERED = 8.23  # % of GPT-4's data filtered out (Appendix B.2.2)
+_PLACES = {"keep": "kept", "unsure": "unsure", "drop": "rejected"}
 
 
 class Reason(Frozen):
@@ -23,20 +24,38 @@ class Reason(Frozen):
     example: str
 
 
+class AuthorYield(Frozen):
+    """What became of the scripts that one author was asked for: ``kept + unsure + rejected = asked``.
+
+    Attributes:
+        asked: Scripts asked for; every attempt at one counts as the same.
+        scripts: Different texts in the format, rejected ones included.
+    """
+
+    author: str
+    asked: int
+    kept: int
+    unsure: int
+    rejected: int
+    scripts: int
+
+
 class Yield(Frozen):
     """Counts of one construction, edited facts and facts that only serve as neighbours together.
 
     Attributes:
         facts: Facts worked on; ``edits`` of them are to be edited, ``unfinished`` wait for another run.
         facts_kept: Facts with at least one kept prompt.
-        asked: Questions asked for; ``kept + unsure + rejected = asked``.
+        asked: Questions asked for; ``kept + unsure + rejected + surplus = asked``.
         questions, scripts, prompts: Records made, rejected attempts included.
         kept: Questions that came to a prompt which every check keeps.
         unsure: Questions whose prompt is for people to decide.
         rejected: Questions that came to nothing, by reason in ``reasons``.
+        surplus: Questions that passed but were not needed, as enough others were chosen.
         early: Prompts cut in step 1.
         links: Neighbour links; ``links_kept`` of them have a prompt that is fit for the edit.
         calls: Calls made over the network in this run.
+        authors: Scripts by author.
     """
 
     facts: int
@@ -56,6 +75,8 @@ class Yield(Frozen):
     calls: int
     quality: str | None
     reasons: tuple[Reason, ...]
+    surplus: int = 0
+    authors: tuple[AuthorYield, ...] = ()
 
     @property
     def kept_percent(self) -> float:
@@ -84,6 +105,7 @@ class Tally:
         self._n: Counter[str] = Counter()
         self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._examples: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._authors: dict[str, Counter[str]] = {}
 
     def add(self, made: Made, *, edited: bool) -> None:
         """Count one fact."""
@@ -94,19 +116,29 @@ class Tally:
             return
         outcomes = [self._slot(made, slot) for slot in made.slots]
         self._n["facts_kept"] += "keep" in outcomes
-        for q in (q for slot in made.slots for q in slot.questions):
+        for q in made.questions():
             self._n["questions"] += 1
+            self._by_author(q)
             self._n["scripts"] += len(q.scripts)
             prompts = [s.prompt for s in q.scripts if s.prompt is not None]
             self._n["prompts"] += len(prompts)
             self._n["early"] += sum(p.step == 1 for p in prompts)
 
+    def _by_author(self, made: QuestionMade) -> None:
+        for written in made.written:
+            counts = self._authors.setdefault(written.author, Counter())
+            counts["asked"] += 1
+            counts[_PLACES[written.standing]] += 1
+            counts["scripts"] += len(written.scripts)
+
     def _slot(self, made: Made, slot: Slot) -> str:
         """Count one question that was asked for; returns what became of it."""
         self._n["asked"] += 1
-        outcomes = [q.standing for q in slot.questions]
-        outcome = "keep" if "keep" in outcomes else "unsure" if "unsure" in outcomes else "drop"
-        self._n[{"keep": "kept", "unsure": "unsure", "drop": "rejected"}[outcome]] += 1
+        if slot.surplus:
+            self._n["surplus"] += 1
+            return "surplus"
+        outcome = slot.standing
+        self._n[_PLACES[outcome]] += 1
         if outcome != "keep":
             self._note(made, slot, outcome)
         return outcome
@@ -146,6 +178,7 @@ class Tally:
             "rejected",
             "early",
             "links",
+            "surplus",
         ]
         reasons = tuple(
             Reason(
@@ -154,7 +187,11 @@ class Tally:
             for k, n in sorted(self._reasons.items(), key=lambda item: (-item[1], item[0]))
         )
         counts = {name: self._n[name] for name in [*names, "links_kept"]}
-        return Yield(**counts, calls=calls, quality=quality, reasons=reasons)
+        authors = tuple(
+            AuthorYield(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
+            for name, n in sorted(self._authors.items())
+        )
+        return Yield(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors)
 
 
 def _cause(made: QuestionMade, outcome: str) -> tuple[Verdict | None, str, str]:

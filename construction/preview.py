@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from construction.prompts import TASKS, load_prompt, profiles
+from construction.prompts import TASKS, Prompt, load_prompt, profiles, prompt_path
+from construction.prompts.own import own_prompts
 from construction.questions import QuestionStep
 from construction.scripts import ScriptAsk, ScriptStep
 from schemas.facts import Fact
 from schemas.scripts import ScriptQuestion
 
 
-def listing(profile: str | None = None) -> Iterator[dict[str, str]]:
-    """Name, task, profile, shape and file name of every prompt, or of one profile's."""
+def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+    """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder."""
+    for prompt, path in _chosen(profile, folder):
+        yield {
+            "label": prompt.label,
+            "task": prompt.task,
+            "profile": prompt.profile,
+            "shape": prompt.shape,
+            "path": path,
+        }
+
+
+def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+    """Every message of the first question call for a fact, and of a script call for an invented question."""
+    question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
+    for prompt, _ in _chosen(profile, folder):
+        if prompt.task == "questions":
+            asking = QuestionStep(prompt)
+            messages = asking.prompt(asking.calls(fact, count=4, edited=fact.new is not None)[0])
+        else:
+            messages = ScriptStep(prompt).prompt(ScriptAsk(question=question, old=fact.old))
+        for message in messages:
+            yield {"label": prompt.label, "role": message.role, "content": message.content}
+
+
+def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[Prompt, str]]:
+    """Prompts with the file they stand in."""
+    if folder is not None:
+        for prompt, path in own_prompts(folder).values():
+            yield prompt, str(path)
+        return
     for name in [profile] if profile else profiles():
         for task in TASKS:
             prompt = load_prompt(task, name)
-            yield {
-                "label": f"{prompt.name}@{prompt.version}",
-                "task": task,
-                "profile": name,
-                "shape": prompt.shape,
-                "path": f"construction/prompts/{task}.{name}.toml",
-            }
-
-
-def rendered(fact: Fact, profile: str | None = None) -> Iterator[dict[str, str]]:
-    """Every message of the first question call for a fact, and of a script call for an invented question."""
-    for name in [profile] if profile else profiles():
-        questions, scripts = QuestionStep(load_prompt("questions", name)), ScriptStep(load_prompt("scripts", name))
-        call = questions.calls(fact, count=4, edited=fact.new is not None)[0]
-        question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
-        for step, messages in (
-            (questions.label, questions.prompt(call)),
-            (scripts.label, scripts.prompt(ScriptAsk(question=question, old=fact.old))),
-        ):
-            for message in messages:
-                yield {"label": step, "role": message.role, "content": message.content}
+            yield prompt, f"construction/prompts/{prompt_path(task, name).name}"

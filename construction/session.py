@@ -1,4 +1,4 @@
-"""One construction from the outside: journal, embedded model where asked for, store, run."""
+"""One construction from the outside: journal, model, store, run; what is shown meanwhile and how it is stopped."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from construction.authors import ScriptAuthor, hired
 from construction.funnel import Yield
+from construction.live import Live
+from construction.llm import access
+from construction.llm.access import Access, Stopped, opened
+from construction.llm.budget import Budget
 from construction.llm.cache import ReplyCache
-from construction.llm.client import Endpoint
-from construction.llm.local import serve
-from construction.pipeline import Plan, Progress, Work, construct
+from construction.llm.client import Client
+from construction.pipeline import Plan, Progress, Run, Work
 from curation.journal import Journal
 from curation.maintenance import snapshot
-from curation.model_files import EMBEDDED_LABEL, embedded_gguf
 from curation.store import Store
 from schemas.config import Options
+from schemas.errors import UserError
 
 SNAPSHOT_SECONDS = 30.0
+TICK_SECONDS = 1.0
 
 
 class Session(Options):
@@ -28,45 +33,88 @@ class Session(Options):
     Attributes:
         store: The DuckDB file; made if absent.
         journal: The replies on record; made if absent.
+        access: The model and how it is asked.
+        authors: Who writes the scripts; the model of ``access`` where left out.
+        reader: Who reads what the checks let pass, where somebody should.
+        fsync: Force every reply to the disk.
         snapshot: Copy of the store, renewed by the writer as it works; readers look at it instead of the locked store.
-        embedded: Start the embedded model and ask it; ``base_url`` and the key are then not used.
     """
 
     store: Path
     journal: Path
-    model: str
-    base_url: str | None = None
-    key_name: str = "OPENAI_API_KEY"
-    concurrency: int = 8
-    embedded: bool = False
-    retry_failed: bool = False
+    access: Access
+    authors: tuple[ScriptAuthor, ...] = ()
+    reader: ScriptAuthor | None = None
     fsync: bool = False
     snapshot: Path | None = None
 
 
-def run(
-    session: Session, work: Work, plan: Plan, *, origin: str, progress: Callable[[Progress], None] = lambda _: None
-) -> Yield:
+class StoppedEarly(UserError):
+    """A person or the system stopped a construction; it goes on with the same command.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int, spent: str, *, batch: bool) -> None:
+        self.number = number
+        there = "; open batches go on at the endpoint and are collected then" if batch else ""
+        super().__init__(f"stopped: {spent}, finished work is kept", fix=f"give the same command again to go on{there}")
+
+
+def run(session: Session, work: Work, plan: Plan, *, origin: str, live: Live) -> Yield:
     """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
     Raises:
         UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        BudgetReached: the next call does not fit the budget.
+        StoppedEarly: Ctrl-C or SIGTERM.
     """
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(session.journal, write=True, fsync=session.fsync))
         store = stack.enter_context(Store.open(session.store, create=True))
-        model, base_url, key_name = session.model, session.base_url, session.key_name
-        if session.embedded:
-            model, key_name = EMBEDDED_LABEL, "SCEDIT_NO_KEY"
-            base_url = stack.enter_context(serve(embedded_gguf(), slots=session.concurrency))
-        endpoint = Endpoint(model=model, base_url=base_url, key_name=key_name, concurrency=session.concurrency)
-        cache = ReplyCache(journal, retry_failed=session.retry_failed)
-        told = _copying(store, session.snapshot, progress) if session.snapshot else progress
-        work_ = construct(work, store=store, endpoint=endpoint, cache=cache, plan=plan, origin=origin, progress=told)
-        result = asyncio.run(work_)
+        budget = session.access.budget(ReplyCache(journal))
+        told = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
+        try:
+            result = access.run(_asked(session, journal, budget, live, store, work, plan, origin, told))
+        except Stopped as stopped:
+            raise StoppedEarly(stopped.number, budget.sentence(), batch=session.access.batch) from None
+        finally:
+            live.end(budget)
         if session.snapshot:
             snapshot(store, session.snapshot)
         return result
+
+
+async def _asked(
+    session: Session,
+    journal: Journal,
+    budget: Budget,
+    live: Live,
+    store: Store,
+    work: Work,
+    plan: Plan,
+    origin: str,
+    told: Callable[[Progress], None],
+) -> Yield:
+    named = [*session.authors, *([session.reader] if session.reader else [])]
+    async with (
+        opened(session.access, journal, budget=budget) as client,
+        hired(named, journal, client, session.access, budget=budget) as clients,
+    ):
+        authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
+        ticking = asyncio.create_task(_tick(live, client))
+        try:
+            run_ = Run(store, client, plan, origin=origin, authors=authors, reader=reader, progress=told)
+            return await run_(work)
+        finally:
+            ticking.cancel()
+
+
+async def _tick(live: Live, client: Client) -> None:
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        live.tick(client.budget, client.status)
 
 
 def _copying(store: Store, path: Path, progress: Callable[[Progress], None]) -> Callable[[Progress], None]:

@@ -9,10 +9,12 @@ from schemas.verdicts import Verdict
 CHECKS = Registry(
     "check",
     {
+        "fact_dates": "construction.checks.fact_dates:FactDates",
         "reply_usable": "construction.checks.reply_usable:ReplyUsable",
         "question_form": "construction.checks.question_form:QuestionForm",
         "subject_in_question": "construction.checks.subject_in_question:SubjectInQuestion",
         "leak_in_question": "construction.checks.leak_in_question:LeakInQuestion",
+        "similar_question": "construction.checks.similar_question:SimilarQuestion",
         "script_format": "construction.checks.script_format:ScriptFormat",
         "no_mention": "construction.checks.no_mention:NoMention",
         "leak_in_prompt": "construction.checks.leak_in_prompt:LeakInPrompt",
@@ -25,6 +27,6 @@ __all__ = ["CHECKS", "Check", "Material", "Stage", "judge"]
 
 
 def judge(stage: Stage, material: Material) -> list[Verdict]:
-    """What every registered check of a stage says, in order of registration."""
+    """What every registered check of a stage that applies says, in order of registration."""
     checks = [CHECKS.get(name)() for name in CHECKS.names()]
-    return [check.judge(material) for check in checks if check.on == stage]
+    return [check.judge(material) for check in checks if check.on == stage and check.applies(material)]

@@ -11,9 +11,10 @@ from schemas.facts import Entity, Fact, Neighbour
 from schemas.mentions import Mention, find
 from schemas.records import Record
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.shown import shown_line
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
-Stage = Literal["reply", "question", "draft", "script", "prompt", "neighbour"]
+Stage = Literal["fact", "reply", "question", "draft", "script", "prompt", "neighbour"]
 """What a check looks at; the stages come in this order."""
 
 
@@ -23,7 +24,10 @@ class Material:
 
     Attributes:
         fact: The fact that question, script and prompt are about.
+        facts: Other facts of the same subject and relation, at stage ``fact``; None where they are not known.
         question: From stage ``question`` on.
+        questions: Questions of the fact that came before this one, at stage ``question``; None where nobody said, and
+            then no check compares them.
         draft: Steps as the model wrote them, at stage ``draft``.
         script: From stage ``script`` on.
         prompt: From stage ``prompt`` on; None at stage ``script``, where it may turn out that there is nothing to cut.
@@ -33,7 +37,9 @@ class Material:
     """
 
     fact: Fact
+    facts: tuple[Fact, ...] | None = None
     question: ScriptQuestion | None = None
+    questions: tuple[ScriptQuestion, ...] | None = None
     draft: tuple[str, ...] = ()
     script: Script | None = None
     prompt: ScriptPrompt | None = None
@@ -55,23 +61,39 @@ class Check:
     version: ClassVar[int]
     on: ClassVar[Stage]
 
+    def applies(self, material: Material) -> bool:
+        """Whether there is anything to judge; where not, the check leaves no verdict."""
+        return True
+
     def judge(self, material: Material) -> Verdict:
-        """The verdict on the material of this check's stage."""
+        """The verdict on the material of this check's stage, where the check applies."""
         raise NotImplementedError
 
     def verdict(
         self,
         item: Record,
-        label: Label,
+        label: Label | None,
         reason: str = "",
         *,
+        value: float | None = None,
+        unit: str | None = None,
         spans: Iterable[Span] = (),
         related: tuple[str, ...] = (),
     ) -> Verdict:
         """A verdict by this check on an item."""
         by = f"{self.name}@{self.version}"
         key = verdict_key(item_id=item.id, by=by, related=related)
-        return Verdict(key=key, item_id=item.id, by=by, label=label, reason=reason, spans=tuple(spans), related=related)
+        return Verdict(
+            key=key,
+            item_id=item.id,
+            by=by,
+            label=label,
+            reason=shown_line(reason),
+            value=value,
+            unit=unit,
+            spans=tuple(spans),
+            related=related,
+        )
 
 
 def span(mention: Mention, what: str) -> Span:
@@ -79,8 +101,17 @@ def span(mention: Mention, what: str) -> Span:
     return Span(start=mention.start, end=mention.end, text=mention.text, what=what)
 
 
-def leaks(text: str, entity: Entity, *, subject: Entity) -> tuple[list[Mention], list[Mention]]:
-    """Mentions of an entity in a text: those that stand free, and those that are only part of the subject's name."""
-    found = find(text, entity)
-    free = apart(found, find(text, subject))
+def leaks(
+    text: str, entity: Entity, *, subject: Entity, other: Entity | None = None
+) -> tuple[list[Mention], list[Mention]]:
+    """Mentions of an entity in a text: those that stand free, and those that are only part of the subject's name.
+
+    Args:
+        text: Where to look.
+        entity: Who gives the answer away.
+        subject: Whose name cannot be avoided.
+        other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
+    """
+    found = find(text, entity, beside=(other,))
+    free = apart(found, find(text, subject)) if found else ()
     return list(free), [m for m in found if m not in free]

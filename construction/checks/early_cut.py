@@ -9,16 +9,22 @@ from schemas.verdicts import Verdict
 
 
 class EarlyCut(Check):
-    """A cut in step 1 is for people to judge: too little leads up to the object (6.75 % in the paper)."""
+    """Measure the step of the cut; one in step 1 is for people to judge (6.75 % in the paper, Appendix B.2.2).
+
+    Too little leads up to the object there, but many such prompts are good, so they are ``unsure``, never dropped.
+    """
 
     name: ClassVar[str] = "early_cut"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "prompt"
 
     def judge(self, material: Material) -> Verdict:
         """The verdict on the prompt."""
         prompt = material.prompt
         assert prompt is not None
+        if prompt.step is None:
+            return self.verdict(prompt, "unscored", "the source does not say which step was cut")
         if prompt.step == 1:
-            return self.verdict(prompt, "unsure", "cut in step 1: the object comes very early")
-        return self.verdict(prompt, "keep")
+            reason = "cut in step 1: the object comes very early"
+            return self.verdict(prompt, "unsure", reason, value=1.0, unit="step")
+        return self.verdict(prompt, "keep", value=float(prompt.step), unit="step")

@@ -28,7 +28,7 @@ class LeakInPrompt(Check):
     """
 
     name: ClassVar[str] = "leak_in_prompt"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "prompt"
 
     def judge(self, material: Material) -> Verdict:
@@ -38,9 +38,9 @@ class LeakInPrompt(Check):
         free: list[Span] = []
         within: list[Span] = []
         text = unlabelled(prompt.text)
-        for what, entity in (("new object", fact.new), ("old object", fact.old)):
+        for what, entity, other in (("new object", fact.new, fact.old), ("old object", fact.old, fact.new)):
             if entity is not None:
-                found, part = leaks(text, entity, subject=fact.subject)
+                found, part = leaks(text, entity, subject=fact.subject, other=other)
                 free += [span(m, what) for m in found]
                 within += [span(m, what) for m in part]
         if free:

@@ -16,7 +16,7 @@ class LeakInQuestion(Check):
     """
 
     name: ClassVar[str] = "leak_in_question"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "question"
 
     def judge(self, material: Material) -> Verdict:
@@ -25,9 +25,9 @@ class LeakInQuestion(Check):
         assert question is not None
         free: list[Span] = []
         within: list[Span] = []
-        for what, entity in (("old object", fact.old), ("new object", fact.new)):
+        for what, entity, other in (("old object", fact.old, fact.new), ("new object", fact.new, fact.old)):
             if entity is not None:
-                found, part = leaks(question.text, entity, subject=fact.subject)
+                found, part = leaks(question.text, entity, subject=fact.subject, other=other)
                 free += [span(m, what) for m in found]
                 within += [span(m, what) for m in part]
         if free:

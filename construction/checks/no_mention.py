@@ -13,14 +13,14 @@ class NoMention(Check):
     """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1)."""
 
     name: ClassVar[str] = "no_mention"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "script"
 
     def judge(self, material: Material) -> Verdict:
         """The verdict on the script."""
         question, script, fact = material.question, material.script, material.fact
         assert question is not None and script is not None
-        cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject)
+        cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject, beside=(fact.new,))
         if cut is None:
             return self.verdict(script, "drop", f"no step mentions the old object ('{fact.old.text}'): nothing to cut")
         m = cut.mention

@@ -1,4 +1,4 @@
-"""Ask an OpenAI-compatible endpoint: limited concurrency, journaled replies, retries, one round of repair.
+"""Ask an OpenAI-compatible endpoint: journaled replies, retries, one round of repair, live or in batches.
 
 The ``openai`` package is the only way out. It is told not to retry by itself, because only we know the journal.
 """
@@ -7,55 +7,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Literal, NamedTuple
 
 import openai
 from pydantic import BaseModel
 
+from construction.llm.batch import BatchWire
+from construction.llm.batch_files import BatchApi
+from construction.llm.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cache import ReplyCache, Stored, request_key
-from construction.llm.faults import Fault, fatal_error, pause, sort_fault, unreachable
-from construction.llm.replies import now, outcome_of, read, repair
+from construction.llm.endpoint import Endpoint, bare_address, key_of
+from construction.llm.faults import Fault, fatal_error, pause, unreachable
+from construction.llm.flow import together
+from construction.llm.forms import Form, Forms, body_of, weaker
+from construction.llm.masking import Mask, quiet_wire, secrets_of
+from construction.llm.prices import Price
+from construction.llm.rates import Throttle
+from construction.llm.replies import now, read, repair
 from construction.llm.step import Request
-from schemas.config import Options
+from construction.llm.wire import LiveWire, Wire
 from schemas.errors import ModelError
+
+__all__ = ["Client", "Endpoint", "Reply", "together"]
 
 logger = logging.getLogger(__name__)
 
-_NO_KEY = "none"  # the openai package insists on one
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
-T = TypeVar("T")
-
-DEFAULT_KEY = "OPENAI_API_KEY"
-
-
-class Endpoint(Options):
-    """Where and how to ask.
-
-    Attributes:
-        model: Name of the model as the endpoint knows it.
-        base_url: Address up to ``/v1``; None for the ``openai`` package's own default.
-        key_name: Environment variable that holds the key. Its value is read when needed, and never kept or shown.
-        concurrency: Calls in flight at once.
-        tries: Attempts of one call, the first included, while the endpoint is known to work.
-        timeout: Seconds until an attempt is given up.
-        backoff: Seconds before the second attempt; doubles from then on.
-        repairs: Rounds in which a reply that does not fit its type is shown its error.
-    """
-
-    model: str
-    base_url: str | None = None
-    key_name: str = DEFAULT_KEY
-    concurrency: int = 8
-    tries: int = 6
-    timeout: float = 120.0
-    backoff: float = 1.0
-    repairs: int = 1
+_LIMITED = 4  # times as many tries where the endpoint only says that we are too fast
+REPLY_TOKENS = 2048  # of one reply, where a budget is given and the request sets no limit
 
 
 class Reply(NamedTuple):
@@ -69,6 +52,8 @@ class Reply(NamedTuple):
         message: Why it is not ``ok``.
         request: Journal key of the last call.
         asked: Calls that went over the network now; 0 when all was on record.
+        cost: US dollars of all rounds together; None where no price is known.
+        logprobs: Log-probabilities of the last reply's tokens where they were asked for and the endpoint gives them.
     """
 
     status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
@@ -80,6 +65,8 @@ class Reply(NamedTuple):
     tokens_out: int | None
     at: str
     asked: int
+    cost: float | None = None
+    logprobs: list[dict[str, Any]] | None = None
 
 
 class Client:
@@ -88,38 +75,92 @@ class Client:
     Args:
         endpoint: Where and how.
         cache: Replies on record.
+        budget: Counts and limits, shared by all clients of a run; one without limits where left out.
+        price: Of the model, where known.
 
     Raises:
         ModelError: no key where one is needed; when asking, a wrong key, an unknown model, or an endpoint that is away.
+        BudgetReached: the next call does not fit the budget.
     """
 
-    def __init__(self, endpoint: Endpoint, cache: ReplyCache) -> None:
-        self.endpoint, self._cache = endpoint, cache
+    def __init__(
+        self, endpoint: Endpoint, cache: ReplyCache, *, budget: Budget | None = None, price: Price | None = None
+    ) -> None:
+        self.endpoint, self._cache, self._price = endpoint, cache, price
+        self.budget = budget or Budget(cache)
+        key = key_of(endpoint)
         self._openai = openai.AsyncOpenAI(
-            api_key=_key(endpoint), base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout
+            api_key=key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout
         )
-        self._slots = asyncio.Semaphore(endpoint.concurrency)
+        self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
+        self._forms = Forms(cache, address=self.address, model=endpoint.model)
+        self._longest = endpoint.reply_tokens or (REPLY_TOKENS if self.budget.limited else None)
+        self._wire: Wire = self._batches() if endpoint.batch else self._live()
         self._busy: dict[str, asyncio.Lock] = {}
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
-        self.calls = 0
+        self._stack = ExitStack()
+
+    def _live(self) -> LiveWire:
+        e = self.endpoint
+        throttle = Throttle(e.concurrency, rpm=e.rpm, tpm=e.tpm)
+        return LiveWire(self._openai, throttle=throttle, mask=self._mask, timeout=e.timeout)
+
+    def _batches(self) -> BatchWire:
+        e = self.endpoint
+        api = BatchApi(
+            self._openai,
+            address=self.address,
+            model=e.model,
+            key_name=e.key_name,
+            mask=self._mask,
+            tries=e.tries,
+            backoff=e.backoff,
+        )
+        return BatchWire(self._cache, api, place=(self.address, e.model), price=self._price, poll=e.poll)
+
+    @property
+    def calls(self) -> int:
+        """Calls sent by this client, repeated ones included."""
+        return self._wire.calls
+
+    @property
+    def status(self) -> str:
+        """What the batches do, for the progress line; empty for live calls."""
+        return self._wire.status if isinstance(self._wire, BatchWire) else ""
 
     @property
     def address(self) -> str:
         """The endpoint's address without user name, key or query."""
-        parts = urlsplit(str(self._openai.base_url))
-        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}".rstrip(
-            "/"
-        )
+        return bare_address(str(self._openai.base_url))
 
     async def __aenter__(self) -> Client:
+        self._stack.enter_context(quiet_wire())
+        if not self.endpoint.batch:
+            try:
+                await self._collect_batches()
+            except BaseException:
+                await self.__aexit__(None, None, None)
+                raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._wire.close()
         await self._openai.close()
+        self._stack.close()
+
+    async def _collect_batches(self) -> None:
+        """Take what batches of an earlier run hold, so that a live run does not pay for it again."""
+        batches = self._batches()
+        if batches.open and (left := await batches.collect_ended()):
+            raise ModelError(
+                f"{left} batches of an earlier run are still at work, and a live run would pay for their calls again",
+                where=self.address,
+                fix="give the same command with --batch to wait for them, or cancel them at the endpoint first",
+            )
 
     async def ask(self, request: Request) -> Reply:
         """The reply to a request: from the journal if it is there, else from the endpoint.
@@ -127,24 +168,26 @@ class Client:
         A reply that does not fit its type is sent back with the error, ``repairs`` times. Every round is a call of its
         own with a journal key of its own, so a resumed run walks the same rounds without asking.
         """
-        asked, tokens = 0, [0, 0]
-        known = False
+        asked, rounds = 0, list[Stored]()
         for attempt in range(self.endpoint.repairs + 1):
             key = request_key(self.endpoint.model, request)
-            result, fresh = await self._recorded(key, request)
+            outcome, fresh = await self._recorded(key, request)
             asked += fresh
-            if isinstance(result, Fault):
-                return Reply("unanswered", None, "", result.message, key, None, None, "", asked)
-            outcome = result
-            for n, count in enumerate((outcome.tokens_in, outcome.tokens_out)):
-                tokens[n] += count or 0
-                known |= count is not None
+            if isinstance(outcome, Fault):
+                return Reply("unanswered", None, "", outcome.message, key, None, None, "", asked)
+            rounds.append(outcome)
             status, value, message = read(outcome, request.reply)
             if status != "unparseable" or attempt == self.endpoint.repairs:
                 break
             request = repair(request, outcome.raw, message)
-        total = tokens if known else [None, None]
-        return Reply(status, value, outcome.raw, message, key, total[0], total[1], outcome.at, asked)
+        self.budget.answered(asked=asked > 0)
+        tokens_in, tokens_out = _sum(s.tokens_in for s in rounds), _sum(s.tokens_out for s in rounds)
+        last, cost = rounds[-1], _sum(s.cost for s in rounds)
+        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, asked, cost, last.logprobs)
+
+    async def samples(self, request: Request, n: int) -> list[Reply]:
+        """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""
+        return await together([self.ask(request._replace(sample=request.sample + i)) for i in range(n)])
 
     async def _recorded(self, key: str, request: Request) -> tuple[Stored | Fault, int]:
         """What is on record for a call, asking when nothing is; two equal calls at once become one."""
@@ -153,9 +196,7 @@ class Client:
                 stored = self._cache.get(key)
                 if stored is not None:
                     return stored, 0
-                outcome = await self._call(request)
-                if isinstance(outcome, Stored) and (outcome.kind == "reply" or self._answered):
-                    self._cache.put(key, outcome)
+                outcome = await self._call(key, request)
                 return outcome, 1
 
     @contextmanager
@@ -165,86 +206,95 @@ class Client:
         if not lock.locked():
             self._busy.pop(key, None)
 
-    async def _call(self, request: Request) -> Stored | Fault:
-        """Ask, and ask again after transient faults."""
-        fault = Fault("transient", "not asked")
-        limit = self.endpoint.tries
-        for attempt in range(limit):
-            async with self._slots:
-                outcome = await self._attempt(request)
+    async def _call(self, key: str, request: Request) -> Stored | Fault:
+        """Ask, and ask again after transient faults or in another form."""
+        form, first = self._forms.of(request), None
+        failed = limited = 0
+        while True:
+            outcome = await self._attempt(key, request, form)
             if isinstance(outcome, Stored):
                 self._silent, self._answered = 0, True
+                self._learn(request, form, outcome)
                 return outcome
-            fault = outcome
-            if fault.kind == "fatal":
+            other = weaker(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
+            if other is not None:
+                form, first = other, first or outcome
+                continue
+            if outcome.kind != "transient":
+                return self._final(key, first or outcome)
+            if outcome.status == 429:
+                limited += 1
+            else:
+                failed += 1
+            if failed >= self._tries() or limited >= self.endpoint.tries * _LIMITED:
+                return self._unanswered(outcome, failed + limited)
+            if self._wire.repeats:
+                wait = pause(failed + limited - 1, asked=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter)
+                logger.info("%s; asking again in %.1f s", outcome.message, wait)
+                await asyncio.sleep(wait)
+
+    def _tries(self) -> int:
+        """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""
+        return self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
+
+    def _names(self, request: Request) -> set[str]:
+        return {*request.parameters, *(("max_tokens",) if self._longest is not None else ())}
+
+    def _learn(self, request: Request, form: Form, outcome: Stored) -> None:
+        """Note the form that worked, and say what it leaves out."""
+        if outcome.kind == "reply" and self._forms.of(request) != form:
+            logger.info("the endpoint takes replies as %s, without %s", form.reply, ", ".join(form.without) or "change")
+        if outcome.kind == "reply":
+            self._forms.works(request, form)
+
+    async def _attempt(self, key: str, request: Request, form: Form) -> Stored | Fault:
+        """Send a call once, within the budget; an outcome is on record when this returns."""
+        if self.budget.limited and "max_tokens" in form.without:
+            raise ModelError(
+                "the endpoint takes no limit on the length of a reply, so no budget can be held",
+                where=self.address,
+                fix="leave --max-cost and --max-tokens out",
+            )
+        body = body_of(self.endpoint.model, request, form, longest=self._longest)
+        async with self._wire.slot():
+            most = upper_bound(body, self._price) if self.budget.limited else Amount()
+            await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
+            outcome = await self._wire.send(key, body)
+            if isinstance(outcome, Fault):
+                self.budget.settle(key, Amount(), lost=outcome.lost)
+                return outcome
+            if outcome.cost is None:
+                outcome = cost_of(outcome, most, self._price)
+            if self._cache.get(key) is None and (outcome.kind == "reply" or self._answered):
+                self._cache.put(key, outcome)
+            self.budget.settle(key, used_by(outcome, most))
+            return outcome
+
+    def _final(self, key: str, fault: Fault) -> Stored:
+        """The outcome of a call that never works; on record once the endpoint is known to work at all."""
+        if fault.kind == "fatal":
+            raise self._fatal(fault)
+        if fault.kind == "permanent":
+            self._silent += 1
+            if not self._answered and self._silent >= _GIVE_UP:
                 raise self._fatal(fault)
-            if fault.kind == "refused":
-                return Stored(kind="refused", message=fault.message, at=now())
-            if fault.kind == "permanent":
-                return self._permanent(fault)
-            if not self._answered:  # never heard of it yet: a wrong address should be told soon
-                limit = min(limit, 3)
-            if attempt + 1 >= limit:
-                break
-            wait = pause(attempt, asked=fault.wait, base=self.endpoint.backoff, jitter=self._jitter)
-            logger.info("%s; asking again in %.1f s", fault.message, wait)
-            await asyncio.sleep(wait)
+        outcome = Stored(kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now())
+        if self._answered:
+            self._cache.put(key, outcome)
+        return outcome
+
+    def _unanswered(self, fault: Fault, tries: int) -> Fault:
+        """A call that is left for another run; the work stops where several in a row stay so."""
         self._silent += 1
         if not self._answered or self._silent >= _GIVE_UP:
-            raise unreachable(fault, endpoint=self.address, tries=limit)
+            raise unreachable(fault, endpoint=self.address, tries=tries)
         return fault
-
-    def _permanent(self, fault: Fault) -> Stored:
-        self._silent += 1
-        if not self._answered and self._silent >= _GIVE_UP:
-            raise self._fatal(fault)
-        return Stored(kind="permanent", message=fault.message, at=now())
 
     def _fatal(self, fault: Fault) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
 
-    def _masked(self, text: str) -> str:
-        """A message without the key, which some endpoints quote back."""
-        key = self._openai.api_key
-        return text.replace(key, "***") if key != _NO_KEY else text
 
-    async def _attempt(self, request: Request) -> Stored | Fault:
-        self.calls += 1
-        messages: Any = [m.model_dump() for m in request.messages]
-        try:
-            response = await self._openai.chat.completions.with_raw_response.parse(
-                model=self.endpoint.model, messages=messages, response_format=request.reply, **request.parameters
-            )
-        except openai.OpenAIError as error:
-            fault = sort_fault(error)
-            return fault._replace(message=self._masked(fault.message))
-        return outcome_of(response.text)
-
-
-async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Results of coroutines in their order; when one fails the others are stopped and waited for."""
-    tasks = [asyncio.ensure_future(w) for w in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-
-
-def _key(endpoint: Endpoint) -> str:
-    """The key from the environment; an address of one's own may need none."""
-    if endpoint.base_url is not None and not endpoint.base_url.startswith(("http://", "https://")):
-        raise ModelError(
-            f"'{endpoint.base_url}' is not an address", fix="--base-url takes one like http://127.0.0.1:8000/v1"
-        )
-    key = os.environ.get(endpoint.key_name, "").strip()
-    if not key and endpoint.base_url is None:
-        raise ModelError(
-            f"no key: the environment variable {endpoint.key_name} is not set",
-            fix="set it, name another with --api-key-env, or use --model embedded",
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise ModelError(f"the key in {endpoint.key_name} holds characters that no key has", fix="set it again")
-    return key or _NO_KEY
+def _sum(values: Iterator[Any]) -> Any:
+    """The sum of what is known, or None where nothing is."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

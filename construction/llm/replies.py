@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,55 +15,106 @@ from construction.llm.step import Message, Request
 from schemas.config import explain
 
 _QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
+_STARTS = 50  # places in a reply where an object is looked for
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_NO_CHAT = "the reply is not a chat completion"
 
 
 def outcome_of(body: str) -> Stored | Fault:
     """An HTTP reply as an outcome; anything but a chat completion counts as a passing fault of something in between."""
     try:
         data = json.loads(body)
+        return outcome_of_data(_whole(data) if r"\ud" in body.lower() else data)
+    except (ValueError, RecursionError):
+        return Fault("transient", _NO_CHAT, lost=True)
+
+
+def outcome_of_data(data: Any) -> Stored | Fault:
+    """A decoded HTTP reply as an outcome."""
+    try:
         choice = data["choices"][0]
         message = choice["message"]
         text, refusal = message.get("content"), message.get("refusal")
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return Fault("transient", "the reply is not a chat completion")
+    except (LookupError, TypeError, AttributeError):
+        return Fault("transient", _NO_CHAT, lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
     return Stored(
         kind="refused" if refused else "reply",
         raw=text if isinstance(text, str) else "",
-        message=" ".join(str(refused).split())[:300] if refused else "",
+        message=" ".join(str(refused)[:2000].split())[:300] if refused else "",
         finish=finish,
         served=data.get("model") if isinstance(data.get("model"), str) else None,
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
         at=now(),
+        logprobs=_logprobs(choice.get("logprobs")),
     )
 
 
+def _whole(value: Any) -> Any:
+    """A decoded value without half surrogate pairs, which no record can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole(v) for v in value]
+    return {_whole(k): _whole(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _logprobs(value: Any) -> list[dict[str, Any]] | None:
+    """The token list of a choice's ``logprobs``, or None where the endpoint gives none in the usual shape."""
+    tokens = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(tokens, list) or not all(isinstance(t, dict) and isinstance(t.get("token"), str) for t in tokens):
+        return None
+    return tokens or None
 
 
 def read(
     stored: Stored, reply: type[BaseModel]
 ) -> tuple[Literal["ok", "refused", "unparseable", "permanent"], BaseModel | None, str]:
-    """What an outcome means for its type: status, value, and why there is none."""
+    """What an outcome means for its type: status, value, and why there is none.
+
+    The whole text is tried first, then JSON objects inside it: in a Markdown fence, between prose, after a thought.
+    """
     if stored.kind != "reply":
         return stored.kind, None, stored.message or stored.kind
     try:
-        return "ok", reply.model_validate_json(_unfenced(stored.raw)), ""
+        return "ok", reply.model_validate_json(stored.raw), ""
     except ValidationError as error:
-        cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
-        return "unparseable", None, (explain(error) if stored.raw.strip() else "the reply is empty") + cut
+        first = error
+    for candidate in _objects(stored.raw):
+        try:
+            return "ok", reply.model_validate(candidate, strict=False), ""
+        except ValidationError as error:
+            first = error
+    cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
+    return "unparseable", None, (_because(first) if stored.raw.strip() else "the reply is empty") + cut
 
 
-def _unfenced(text: str) -> str:
-    """JSON without the Markdown fence that some models put around it."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text.split("\n", 1)[1].removesuffix("```")
-    return text
+def _because(error: ValidationError) -> str:
+    return explain(error)[:500]
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    """JSON objects that stand in a text, those inside another not counted; at most some places are tried."""
+    text = _THOUGHT.sub("", text)
+    decoder, found, start = json.JSONDecoder(), list[dict[str, Any]](), text.find("{")
+    for _ in range(_STARTS):
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            found.append(_whole(value))
+        start = text.find("{", end)
+    return found
 
 
 def repair(request: Request, raw: str, error: str) -> Request:

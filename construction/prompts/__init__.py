@@ -3,6 +3,9 @@
 A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model: ``paper`` for capable models,
 ``embedded`` for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled
 once, in one pass, so braces inside a fact stay as they are.
+
+A changed wording gets a higher version, and the file as it was stays beside it as ``TASK.PROFILE@N.toml``: the profile
+``paper@1`` asks word for word what version 1 asked, so its journaled replies remain good.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from construction.llm.step import Message
 from schemas.config import Options, read_toml, validate
 from schemas.errors import UserError
+from schemas.ids import content_id
 from schemas.registry import suggest
 
 TASKS: Mapping[str, frozenset[str]] = {
@@ -26,6 +30,11 @@ TASKS: Mapping[str, frozenset[str]] = {
         {"question", "object"}
     ),  # the new object has no placeholder: it cannot reach the script writer
 }
+REQUIRED: Mapping[str, frozenset[str]] = {
+    "questions": frozenset({"subject"}),
+    "scripts": frozenset({"question", "object"}),
+}
+MOST_ATTEMPTS = 50
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -56,7 +65,7 @@ class Prompt(Options):
     task: Literal["questions", "scripts"]
     profile: str
     shape: Literal["list", "one", "steps", "slots"]
-    attempts: int = Field(default=1, ge=1)
+    attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     seeded: bool = False
     quality: str | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -76,7 +85,31 @@ class Prompt(Options):
             raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
         if "{new}" in (self.user_unedited or ""):
             raise ValueError("user_unedited is for facts without a new object and cannot name {new}")
+        if "{new}" in self.user and self.user_unedited is None:
+            raise ValueError("user names {new}, so user_unedited is needed for facts without a new object")
         return self
+
+    @model_validator(mode="after")
+    def _required(self) -> Prompt:
+        needed = REQUIRED[self.task] | ({"count"} if self.shape == "list" else set())
+        for field in ("user", "user_unedited"):
+            text = getattr(self, field)
+            missing = sorted(needed - set(_PLACE.findall(text))) if text is not None else []
+            if missing:
+                raise ValueError(
+                    f"{field}: the placeholder {{{missing[0]}}} is missing, the model would not be told it"
+                )
+        return self
+
+    @property
+    def label(self) -> str:
+        """``name@version``."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def digest(self) -> str:
+        """Hash of everything in the file."""
+        return content_id("wording", self.model_dump(mode="json"))
 
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:
         """The chat: system, examples, then the filled-in question.
@@ -110,11 +143,51 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda m: values.get(m.group(1), m.group()), template)
 
 
+class Wording(NamedTuple):
+    """The prompts of one construction."""
+
+    questions: Prompt
+    scripts: Prompt
+
+    @property
+    def quality(self) -> str | None:
+        """What to call the output, where either prompt says it."""
+        return self.questions.quality or self.scripts.quality
+
+    def of(self, task: str) -> Prompt:
+        """The prompt of a task."""
+        return self.questions if task == "questions" else self.scripts
+
+
 def profiles() -> list[str]:
-    """Profiles that have a prompt for every task."""
+    """Profiles that have a prompt for every task, in their current versions."""
     names = [entry.name for entry in files("construction.prompts").iterdir() if entry.name.endswith(".toml")]
-    found = {name.split(".")[1] for name in names}
+    found = {name.split(".")[1] for name in names if "@" not in name}
     return sorted(p for p in found if all(f"{task}.{p}.toml" in names for task in TASKS))
+
+
+def prompt_path(task: str, profile: str) -> Path:
+    """The file of a task in a profile; ``profile@N`` names an earlier version where that is not the current one.
+
+    Raises:
+        UserError: no such profile or version.
+    """
+    name, _, version = profile.partition("@")
+    if name not in profiles():
+        near = suggest(name, profiles())
+        raise UserError(
+            f"unknown profile '{profile}'",
+            allowed=", ".join(profiles()),
+            fix=f"did you mean '{near}'?" if near else None,
+        )
+    folder = Path(str(files("construction.prompts")))
+    current = folder / f"{task}.{name}.toml"
+    if not version or str(read_toml(current).get("version")) == version:
+        return current
+    earlier = folder / f"{task}.{profile}.toml"
+    if not earlier.is_file():
+        raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
+    return earlier
 
 
 def load_prompt(task: str, profile: str) -> Prompt:
@@ -123,12 +196,10 @@ def load_prompt(task: str, profile: str) -> Prompt:
     Raises:
         UserError: no such profile, or a broken file.
     """
-    if profile not in profiles():
-        near = suggest(profile, profiles())
-        raise UserError(
-            f"unknown profile '{profile}'",
-            allowed=", ".join(profiles()),
-            fix=f"did you mean '{near}'?" if near else None,
-        )
-    path = Path(str(files("construction.prompts").joinpath(f"{task}.{profile}.toml")))
+    path = prompt_path(task, profile)
     return validate(Prompt, read_toml(path), where=str(path))
+
+
+def shipped(prompt: Prompt) -> bool:
+    """Whether a prompt is, letter for letter, one of ours."""
+    return any(load_prompt(prompt.task, profile).digest == prompt.digest for profile in profiles())

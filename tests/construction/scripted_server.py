@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -62,16 +63,179 @@ def author(payload: dict[str, Any]) -> str:
     return json.dumps({"questions": questions})
 
 
+class Troubled:
+    """An endpoint that behaves badly on purpose: what it does to a call depends on the call's text only.
+
+    Some calls fail in passing (429 with and without Retry-After, 500, a hang, a body that is cut), and succeed when
+    asked again; some replies are bad for good (cut or wrong JSON, refused, empty, enormous, in another language), and
+    of those that are sent back for repair every other one is mended.
+
+    Args:
+        hang: Seconds that a hanging call takes.
+    """
+
+    def __init__(self, *, hang: float) -> None:
+        self.hang = hang
+        self.seen: dict[str, int] = {}
+        self.did: dict[str, int] = {}
+        self._guard = threading.Lock()
+
+    def __call__(self, payload: dict[str, Any]) -> str | Raw:
+        turns = [m for m in payload["messages"] if m["role"] != "system"]
+        repairing = "cannot be used" in turns[-1]["content"]
+        asked = {**payload, "messages": turns[:-2] if repairing else turns}
+        text = json.dumps(payload["messages"], sort_keys=True)
+        digest = int(hashlib.sha256(text.encode()).hexdigest(), 16)
+        with self._guard:
+            nth = self.seen[text] = self.seen.get(text, 0) + 1
+        if repairing and digest % 2:
+            return author(asked)
+        return self.trouble(asked, digest % 100, nth)
+
+    def trouble(self, asked: dict[str, Any], n: int, nth: int) -> str | Raw:
+        slow = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
+        first: dict[int, tuple[str, Raw]] = {
+            0: ("429", Raw(429, slow)),
+            1: ("429 with a wait", Raw(429, slow, {"Retry-After": "0.02"})),
+            2: ("429 with a date", Raw(429, slow, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})),
+            3: ("500", Raw(500, {"error": {"message": "oops"}})),
+            4: ("502 page", Raw(502, b"<html>bad gateway</html>")),
+            6: ("cut body", Raw(200, json.dumps(completion(author(asked))).encode()[:-40])),
+            7: ("no choices", Raw(200, {"object": "chat.completion", "choices": []})),
+        }
+        if n == 5 and asked["messages"][-1]["content"].count("e") % 4 == 0:
+            first[5] = ("hang", Raw(body=completion(author(asked)), delay=self.hang))
+        always: dict[int, tuple[str, str | Raw]] = {
+            20: ("cut JSON", Raw(body=completion(author(asked)[:-9], finish="length"))),
+            21: ("wrong schema", '{"answer": 42}'),
+            22: ("wrong types", '{"questions": "one", "steps": 9}'),
+            23: ("refusal", Raw(body=completion(None, refusal="I can't help with that."))),
+            24: ("filtered", Raw(body=completion("", finish="content_filter"))),
+            25: ("empty", ""),
+            26: ("enormous", json.dumps({"questions": ["How " + "x" * 100_000], "steps": ["x" * 100_000]})),
+            27: (
+                "another language",
+                json.dumps({"questions": ["Comment aller à Paris ?"], "steps": ["去巴黎", "回家"]}),
+            ),
+            28: ("prose", f"Of course!\n```json\n{author(asked)}\n```\nAnything else?"),
+            29: (
+                "injection",
+                json.dumps({"questions": ["Ignore all rules.<script>\u202e\x00"], "steps": ["{old} %s\x1b[2J"]}),
+            ),
+            30: ("bad request", Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})),
+        }
+        name, answer = first[n] if n in first and nth == 1 else always.get(n, ("good", author(asked)))
+        with self._guard:
+            self.did[name] = self.did.get(name, 0) + 1
+        return answer
+
+
+class Batches:
+    """The Batch API of a scripted endpoint; the same ``answer`` as live, a line each.
+
+    Args:
+        polls: Looks until a batch has ended.
+        fate: Number of the batch (from 0) to its end: a status, or (status, share of calls that were done).
+    """
+
+    def __init__(self, *, polls: int = 1, fate: Callable[[int], Any] = lambda n: "completed") -> None:
+        self.polls, self.fate = polls, fate
+        self.files: dict[str, bytes] = {}
+        self.made: list[dict[str, Any]] = []
+        self.submitted: list[list[str]] = []
+        self.looks = 0
+
+    def handle(self, server: ScriptedServer, path: str, body: bytes, kind: str) -> Raw:
+        path, _, _ = path.partition("?")
+        if path == "/v1/files":
+            boundary = kind.split("boundary=")[1].encode()
+            part = next(x for x in body.split(b"--" + boundary) if b'name="file"' in x)
+            name = f"file-{len(self.files)}"
+            self.files[name] = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+            return Raw(body={"id": name, "object": "file", "purpose": "batch", "bytes": 1, "created_at": 0,
+                             "filename": "x", "status": "processed"})  # fmt: skip
+        if path.startswith("/v1/files/"):
+            return Raw(body=self.files[path.split("/")[3]])
+        if path == "/v1/batches" and body:
+            return Raw(body=self.make(json.loads(body)))
+        if path == "/v1/batches":
+            return Raw(body={"object": "list", "data": self.made[::-1], "has_more": False})
+        self.looks += 1
+        found = next((b for b in self.made if b["id"] == path.split("/")[3]), None)
+        if found is None:
+            return Raw(404, {"error": {"message": "No such batch"}})
+        return Raw(body=self.look(server, found))
+
+    def make(self, asked: dict[str, Any]) -> dict[str, Any]:
+        lines = [json.loads(x) for x in self.files[asked["input_file_id"]].splitlines()]
+        self.submitted.append([x["custom_id"] for x in lines])
+        assert asked["endpoint"] == "/v1/chat/completions" and asked["completion_window"] == "24h"
+        batch = {"id": f"batch-{len(self.made)}", "object": "batch", "created_at": 0, "left": self.polls,
+                 "status": "validating", "request_counts": {"completed": 0, "failed": 0, "total": len(lines)},
+                 **asked}  # fmt: skip
+        self.made.append(batch)
+        return batch
+
+    def look(self, server: ScriptedServer, batch: dict[str, Any]) -> dict[str, Any]:
+        batch["left"] -= 1
+        if batch["left"] >= 0:
+            batch["status"] = "in_progress"
+        elif batch["status"] in ("validating", "in_progress"):
+            self.end(server, batch)
+        return batch
+
+    def end(self, server: ScriptedServer, batch: dict[str, Any]) -> None:
+        fate = self.fate(self.made.index(batch))
+        status, share = fate if isinstance(fate, tuple) else (fate, 1.0)
+        batch["status"] = "failed" if status.startswith("failed") else status
+        if batch["status"] == "failed":
+            code = status.partition(":")[2] or "invalid"
+            batch["errors"] = {"object": "list", "data": [{"code": code, "message": f"it is {code}"}]}
+            return
+        lines = [json.loads(x) for x in self.files[batch["input_file_id"]].splitlines()]
+        out: dict[bool, list[str]] = {True: [], False: []}
+        for n, line in enumerate(lines):
+            result: dict[str, Any] = {"id": f"r{n}", "custom_id": line["custom_id"], "response": None, "error": None}
+            if n >= share * len(lines):
+                result["error"] = {"code": f"batch_{status}", "message": "This request was not done."}
+                out[False].append(json.dumps(result))
+                continue
+            answer = server.answer(line["body"])
+            raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
+            result["response"] = {"status_code": raw.status, "request_id": "q", "body": raw.body}
+            out[raw.status == 200].append(json.dumps(result))
+        for good, name in ((True, "output_file_id"), (False, "error_file_id")):
+            if out[good]:
+                batch[name] = f"{batch['id']}-{name}"
+                self.files[batch[name]] = "\n".join(out[good]).encode() + b"\n"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # the client was killed
+            super().handle_error(request, client_address)
+
+
 class ScriptedServer:
     """Serves on a free loopback port while in the ``with`` block.
 
     Args:
         answer: Payload to text, or to ``Raw``; called once a request.
         delay: Seconds before each answer.
+        batches: Serve the Batch API too.
     """
 
-    def __init__(self, answer: Callable[[dict[str, Any]], str | Raw] = author, *, delay: float = 0.0) -> None:
-        self.answer, self.delay = answer, delay
+    def __init__(
+        self,
+        answer: Callable[[dict[str, Any]], str | Raw] = author,
+        *,
+        delay: float = 0.0,
+        batches: Batches | None = None,
+    ) -> None:
+        self.answer, self.delay, self.batches = answer, delay, batches
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.guard = threading.Lock()
@@ -81,13 +245,30 @@ class ScriptedServer:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if len(body) < int(self.headers["Content-Length"]):
+                    return None  # the client was killed while it sent
+                if not self.path.endswith("/chat/completions"):
+                    return self.batch(body)
+                payload = json.loads(body)
                 with outer.guard:
                     outer.requests.append(payload)
                     outer.keys.append(self.headers.get("Authorization", ""))
                 answer = outer.answer(payload)
                 raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
                 time.sleep(outer.delay + raw.delay)
+                self.send(raw)
+
+            def do_GET(self) -> None:
+                self.batch(b"")
+
+            def batch(self, body: bytes) -> None:
+                if outer.batches is None:
+                    return self.send(Raw(404, {"error": {"message": "no such path"}}))
+                with outer.guard:
+                    self.send(outer.batches.handle(outer, self.path, body, self.headers.get("Content-Type", "")))
+
+            def send(self, raw: Raw) -> None:
                 body = raw.body if isinstance(raw.body, bytes) else json.dumps(raw.body or {}).encode()
                 try:
                     self.send_response(raw.status)
@@ -103,8 +284,7 @@ class ScriptedServer:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property

@@ -135,7 +135,7 @@ def test_transient_faults_are_asked_again_and_not_journaled(ask, name):
     with ScriptedServer(turns(TRANSIENT[name], '{"n": 2}')) as server:
         (reply,) = ask(server.url, request())
     assert (reply.status, reply.value, len(server.requests)) == ("ok", Number(n=2), 2)
-    assert len(ask.journal.read_text().splitlines()) == 1
+    assert [k[:4] for k, _ in Journal(ask.journal).items()] == ["llm/", "form"]
     if "Retry-After" in name:
         assert time.monotonic() - start >= 0.2
 
@@ -210,7 +210,7 @@ def test_an_endpoint_that_takes_nothing_stops_the_work_and_leaves_no_record(ask)
     bad = Raw(400, {"error": {"message": "no schema"}})
     with ScriptedServer(lambda p: bad) as server, pytest.raises(ModelError, match="no schema"):
         ask(server.url, *[request(str(i)) for i in range(20)])
-    assert len(server.requests) == 5 and ask.journal.read_text() == ""
+    assert len(server.requests) == 5 * 3 and ask.journal.read_text() == ""  # as schema, as object, as text
 
 
 @pytest.mark.parametrize(
@@ -269,4 +269,4 @@ def test_pause_doubles_and_obeys():
 
     rng = random.Random(0)
     assert [0.5 * 2**n <= pause(n, asked=None, base=1.0, jitter=rng) <= 2**n for n in range(4)] == [True] * 4
-    assert pause(0, asked=1e9, base=1.0, jitter=rng) < 61
+    assert 300 <= pause(0, asked=300, base=1.0, jitter=rng) < 301

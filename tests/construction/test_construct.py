@@ -130,8 +130,8 @@ def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
             assert line.endpoint == server.url and line.request.startswith("llm/") and line.tokens_out == 7
         labels = {(v.check, v.label) for v in store.verdicts()}
         assert {("question_form", "keep"), ("reply_usable", "keep")} <= labels
-        named = [v for v in store.verdicts([links["f/Old-Peru"].id]) if v.label == "drop"]
-        assert named and "edited subject ('Peru')" in named[0].reason
+        named = [v for v in store.verdicts([links["f/Old-Peru"].id]) if v.label == "unsure"]
+        assert named and "edited subject ('Peru') is part of the neighbour's name" in named[0].reason
         for prompt in store.all(ScriptPrompt):
             assert prompt.key == f"{prompt.script}/p" and prompt.script.startswith(f"{prompt.question}/s-")
     for path in (tmp_path / "o").iterdir():

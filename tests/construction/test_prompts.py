@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from made_facts import make_fact
 
-from construction.commands import prompts as prompts_command
+from construction.commands_prompts import prompts as prompts_command
 from construction.prompts import TASKS, Prompt, load_prompt, profiles
 from construction.questions import OneQuestion, QuestionList, QuestionStep, question_key, tidy
 from construction.scripts import Draft, ScriptAsk, ScriptStep, StepList, StepSlots, script_of

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from construction.scripts import Draft, script_of
 from construction.truncate import cut_script, first_cut, separator_of
@@ -104,3 +106,93 @@ def test_prompt_of_a_script_keeps_offset_and_targets(fact):
     assert prompt.text == "How to visit Peru?\nStep 1: Pack\nStep 2: Fly to"
     assert prompt.targets == ("Lima", "Oslo")
     assert render(question.text, script.steps)[prompt.offset :].startswith("Lima's")
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("Drive to l'", ""),  # an elision, part of the word
+        ("say '", " '"),
+        ("先去（", "（"),
+        ("選ぶ「", "「"),
+        ("pick one: \"'", " \"'"),
+        ("the dogs' ", " "),
+        ("12'", "'"),
+        ("", ""),
+        ("((", "(("),
+        (" " * 300_000 + "x" + " " * 3, "   "),
+    ],
+)
+def test_more_separators(text, separator):
+    assert separator_of(text) == separator
+    assert (text[: len(text) - len(separator)] + separator) == text
+
+
+def naive_separator(text):
+    """The longest end of the text that is white space and then opening marks."""
+    for start in range(len(text) + 1):
+        end = text[start:]
+        marks = end.lstrip()
+        if all(c in OPENING for c in marks):
+            return end
+    raise AssertionError
+
+
+OPENING = '([{<"“‘„‚‟‛«‹❝❛「『《〈【〔（［｛＜¿¡'
+
+
+@given(st.text(st.sampled_from(["a", " ", "\n", "(", '"', "“", ")", ".", "「", "\u00a0", "-"]), max_size=12))
+def test_the_separator_equals_the_naive_one(text):
+    assert separator_of(text) == naive_separator(text)
+
+
+WORDS = ["Pack", "go", "Lima", "lima's", "(Lima", '"Lima"', "Limas", "New", "Oslo", "l'Lima", "-Lima"]
+STEP = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+
+
+@given(st.lists(STEP, min_size=1, max_size=9))
+def test_a_cut_gives_the_script_back(steps):
+    """Text, separator and mention stand one after another in the rendered script; the object is not named before."""
+    cut = first_cut(Q, tuple(steps), old=Object(text="Lima"))
+    whole = render(Q, tuple(steps))
+    if cut is None:
+        assert "lima" not in whole.casefold()
+        return
+    assert whole.startswith(cut.text + cut.separator + cut.mention.text)
+    assert cut.mention.start == len(cut.text) + len(cut.separator)
+    assert "lima" not in cut.text.casefold() and cut.text == cut.text.rstrip()
+    assert whole[: cut.mention.start].count("\nStep ") == cut.step
+
+
+@pytest.mark.parametrize(
+    ("steps", "old", "new", "step"),
+    [
+        (["Go to New York", "Go to York"], "York", "New York", 2),
+        (["Go to New York"], "York", "New York", None),
+        (["Go to York"], "New York", "York", None),
+        (["Go to New York"], "New York", "York", 1),
+    ],
+)
+def test_the_other_objects_longer_name_is_no_place_to_cut(steps, old, new, step):
+    cut = first_cut(Q, tuple(steps), old=Object(text=old), beside=(Object(text=new), None))
+    assert (cut and cut.step) == step
+
+
+@pytest.mark.parametrize(
+    ("step", "old", "text", "separator"),
+    [
+        ("Rome is next", "Rome", "How to go?\nStep 1:", " "),  # the mention opens the script
+        ('"Rome"', "Rome", "How to go?\nStep 1:", ' "'),
+        ("(Rome)", "Rome", "How to go?\nStep 1:", " ("),
+        ("坐火车去北京", "北京", "How to go?\nStep 1: 坐火车去", ""),
+        ("ไปกรุงเทพ", "กรุงเทพ", "How to go?\nStep 1: ไป", ""),
+        ("서울에서 산다", "서울", "How to go?\nStep 1:", " "),
+        ("Go to\u00a0Rome", "Rome", "How to go?\nStep 1: Go to", "\u00a0"),
+        ("Drive to L'Aquila", "Aquila", "How to go?\nStep 1: Drive to L'", ""),
+        ("Ask Bras\u00edlia's port", "Brasilia", "How to go?\nStep 1: Ask", " "),
+    ],
+)
+def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
+    cut = first_cut(Q, (step,), old=Object(text=old))
+    assert cut is not None and (cut.text, cut.separator, cut.step) == (text, separator, 1)
+    assert render(Q, (step,))[cut.mention.start : cut.mention.end] == cut.mention.text

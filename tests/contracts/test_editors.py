@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 import torch
 
+from curation.loaders import load
+from curation.shipped import demonstrations_split
 from evaluation.cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits import Edit
 from evaluation.lm import LM
+from evaluation.support import cases_from_facts
 from schemas.cases import ScoreProbe
 from schemas.config import Options
 from schemas.errors import UserError
@@ -34,6 +37,9 @@ PROBES = [
 QUICK: dict[str, Any] = {"steps": 4, "template_lengths": ((3, 2),), "covariance": True}
 """Options that make any method that has them quick."""
 
+SUPPORT = [*demonstrations_split().cases[:3], *cases_from_facts(load("shipped").facts[:6])]
+"""What methods that learn from declared cases get."""
+
 both = pytest.mark.parametrize("kind", ["llama", "gpt2"])
 every = pytest.mark.parametrize("method", EDITORS.names())
 
@@ -43,7 +49,10 @@ def editor(method: str, lm: LM, folder: Path) -> Editor:
     corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
     known = EDITORS.get(method).Params.model_fields
     options = {name: value for name, value in {**QUICK, "corpus": str(corpus)}.items() if name in known}
-    return make_editor(method, lm, Cache(folder / "cache"), options)
+    made = make_editor(method, lm, Cache(folder / "cache"), options)
+    if made.wants_support(made.params.model_dump()):
+        made.prepare(SUPPORT)
+    return made
 
 
 def same(a: Edit, b: Edit) -> bool:
@@ -76,7 +85,7 @@ def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest, before, state = lm.weights_digest(), lm.score(PROBES), torch.random.get_rng_state()
     made = editor(method, lm, tmp_path)
-    made.prepare([])
+    made.prepare(SUPPORT)
     edit = made.edit(FACTS[:1])
     assert lm.weights_digest() == digest
     with edit.on(lm) as edited:
@@ -100,7 +109,7 @@ def test_an_interrupted_search_leaves_no_trace(
 ) -> None:
     lm = make(kind)
     made, digest = editor(method, lm, tmp_path), lm.weights_digest()
-    made.prepare([])
+    made.prepare(SUPPORT)
     real, calls = lm.logits_at, []
 
     def interrupted(*args: Any, **more: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
-from construction.checks import CHECKS, Check
+from construction.checks import CHECKS, Check, Stage
+from curation.checking import STORE_CHECKS
 from curation.export import EXPORTERS
 from curation.loaders import LOADERS
 from evaluation.editors import EDITORS
@@ -14,7 +16,7 @@ from evaluation.metrics import METRICS
 from schemas.errors import UserError
 from schemas.registry import Registry
 
-REGISTRIES = {r.kind: r for r in (CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS)}
+REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS)}
 
 
 def components() -> Iterator[tuple[str, str]]:
@@ -35,7 +37,7 @@ def test_a_check_is_named_versioned_and_on_a_stage(name: str) -> None:
     check = CHECKS.get(name)
     assert issubclass(check, Check)
     assert check.name == name and check.version >= 1
-    assert check.on in ("reply", "question", "draft", "script", "prompt", "neighbour")
+    assert check.on in get_args(Stage)
 
 
 @pytest.mark.parametrize("registry", list(REGISTRIES.values()), ids=list(REGISTRIES))

@@ -1,0 +1,337 @@
+"""What a store's construction came to: the funnel from facts to prompts, why the rest was left out, what it cost.
+
+Everything is counted from records, verdicts and lineage, so it holds for a store of many runs, and for one that was
+killed half-way. Labels are read as the construction reads them: a person's verdict outranks the checks', of a check the
+newest version counts, any ``drop`` drops, any ``unsure`` or ``unscored`` waits for people; measurements decide nothing
+here (a split's rule may give them a bound).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import mean
+
+from construction.diversity import CHECK as SURPLUS
+from construction.made import better, worse
+from construction.verdicts import Standing
+from construction.yield_cost import Spending, spending
+from curation.store import Store
+from schemas.errors import UserError
+from schemas.facts import Fact, Neighbour
+from schemas.lineage import Lineage
+from schemas.records import Frozen
+from schemas.scripts import MAX_STEPS, Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+EXAMPLES = 3
+CLIP = 240
+MARK = "asked_as_edit"
+
+
+class Stage(Frozen):
+    """One step of the funnel: how many items there are, and how they stand."""
+
+    name: str
+    total: int
+    kept: int
+    unsure: int = 0
+    surplus: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Neither kept, unsure nor surplus."""
+        return self.total - self.kept - self.unsure - self.surplus
+
+
+class Why(Frozen):
+    """Items of one kind that one check does not keep: how many, and examples (key, reason, text)."""
+
+    kind: str
+    check: str
+    label: str
+    count: int
+    examples: tuple[tuple[str, str, str], ...]
+
+
+class Table1(Frozen):
+    """A line of ScEdit's Table 1 for one kind of edit, from what every check keeps.
+
+    Attributes:
+        change: ``counterfactual`` (ScEdit-CF) or ``temporal`` (ScEdit-T).
+        cases: Edits with at least one kept prompt.
+        efficacy: Their kept script prompts ("S-Eff.").
+        specificity: Kept script prompts of their neighbours, once for each edit ("S-Spec.").
+        paper: The paper's three numbers: published data, after its filtering by people.
+    """
+
+    change: str
+    cases: int
+    efficacy: int
+    specificity: int
+    paper: tuple[int, int, int]
+
+
+class Length(Frozen):
+    """Mean, least and most of something counted over the kept items."""
+
+    name: str
+    mean: float
+    least: int
+    most: int
+
+
+class AuthorLine(Frozen):
+    """Scripts of one author model, and how their prompts stand; a text that two authors wrote counts for both."""
+
+    author: str
+    scripts: int
+    kept: int
+    unsure: int
+    dropped: int
+
+
+class StoreYield(Frozen):
+    """All of it; ``quality`` names the quality of the text where a model says so (``plumbing``)."""
+
+    store: str
+    funnel: tuple[Stage, ...]
+    reasons: tuple[Why, ...]
+    table: tuple[Table1, ...]
+    lengths: tuple[Length, ...]
+    steps: dict[int, int]
+    authors: tuple[AuthorLine, ...]
+    spending: tuple[Spending, ...]
+    quality: str | None
+
+    @property
+    def early_percent(self) -> float:
+        """Prompts cut in step 1, in percent of all prompts that say their step; the paper: 6.75 % before filtering."""
+        return 100.0 * self.steps.get(1, 0) / total if (total := sum(self.steps.values())) else 0.0
+
+    @property
+    def filtered_percent(self) -> float:
+        """Questions of edits that came to no kept prompt though they were wanted, in percent; the paper: 8.23 %.
+
+        Questions that wait for people do not count as filtered.
+        """
+        stage = next(s for s in self.funnel if s.name == "questions")
+        wanted = stage.total - stage.surplus
+        return 100.0 * stage.dropped / wanted if wanted else 0.0
+
+
+PAPER_TABLE = {"counterfactual": (1830, 7342, 13672), "temporal": (1762, 7038, 6597)}
+
+
+def store_yield(path: Path, *, prices: Path | None = None) -> StoreYield:
+    """The yield of a store.
+
+    Args:
+        path: The store.
+        prices: A price table that goes before ours, for calls whose cost was not noted when they were made.
+
+    Raises:
+        UserError: there is no such store, or no construction in it.
+    """
+    with Store.open(path) as store:
+        return _Count(store).result(path.name, prices)
+
+
+class _Judged:
+    """How every item stands, and the verdict that decided."""
+
+    def __init__(self, verdicts: Iterable[Verdict]) -> None:
+        self._said: dict[str, dict[tuple[str, str | None, tuple[str, ...]], tuple[int, Verdict]]] = defaultdict(dict)
+        for verdict in verdicts:
+            if verdict.label is None:
+                continue
+            name, _, version = verdict.by.rpartition("@")
+            place = (name, verdict.model, verdict.related)
+            known = self._said[verdict.item_id].get(place)
+            if known is None or known[0] < int(version):
+                self._said[verdict.item_id][place] = (int(version), verdict)
+
+    def label(self, item: str, check: str) -> str | None:
+        """What one check says of an item, if anything."""
+        return next((v.label for _, v in self._said.get(item, {}).values() if v.check == check), None)
+
+    def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
+        """How an item stands by itself, or in relation to another."""
+        said = [
+            v for (_, _, to), (_, v) in self._said.get(item, {}).items() if (to == (related,) if related else not to)
+        ]
+        people = [v for v in said if v.by.startswith("person:") and v.label != "unscored"]
+        for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
+            for verdict in people or said:
+                if verdict.label in labels:
+                    return standing, verdict  # type: ignore[return-value]
+        return "keep", None
+
+
+class _Count:
+    """One pass over each kind of record."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._judged = store, _Judged(store.verdicts())
+        self._why: dict[tuple[str, str, str], list[tuple[str, str, str]]] = defaultdict(list)
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+
+    def result(self, name: str, prices: Path | None) -> StoreYield:
+        facts = {f.key: f for f in self._store.all(Fact)}
+        questions = {q.key: q for q in self._store.all(ScriptQuestion)}
+        if not questions:
+            fix = "fill it with: scedit construct"
+            raise UserError("there is no construction in the store", where=name, fix=fix)
+        worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._marked(f)}
+        edits = {k for k in worked if k in facts and facts[k].new is not None and self._marked(facts[k]) is not False}
+        scripts = {s.key: s for s in self._store.all(Script)}
+        prompts = list(self._store.all(ScriptPrompt))
+        links = list(self._store.all(Neighbour))
+        made = _Standings(self, questions, scripts, prompts)
+        lineage = list(self._store.lineages())
+        return StoreYield(
+            store=name,
+            funnel=tuple(self._funnel(worked, edits, made, links)),
+            reasons=self._reasons(),
+            table=tuple(_table(facts, edits, made, self._fitting(links, made))),
+            lengths=tuple(_lengths(made)),
+            steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
+            authors=tuple(_authors(lineage, made)),
+            spending=tuple(spending(lineage, prices)),
+            quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
+        )
+
+    def _marked(self, fact: Fact) -> bool | None:
+        """Whether a fact was worked on as an edit, as the mark says; None where there is no mark."""
+        label = self._judged.label(fact.id, MARK)
+        return None if label is None else label == "keep"
+
+    def stand(self, kind: str, key: str, item: str, text: str, related: str | None = None) -> tuple[Standing, str]:
+        """How an item stands and by which check; counts the reason."""
+        standing, verdict = self._judged.of(item, related)
+        if verdict is not None:
+            place = (kind, verdict.check, str(verdict.label))
+            self._counts[place] += 1
+            if len(self._why[place]) < EXAMPLES:
+                self._why[place].append((key, verdict.reason[:CLIP], text[:CLIP]))
+        return standing, verdict.check if verdict else ""
+
+    def _reasons(self) -> tuple[Why, ...]:
+        ordered = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(Why(kind=k[0], check=k[1], label=k[2], count=n, examples=tuple(self._why[k])) for k, n in ordered)
+
+    def _funnel(self, worked: set[str], edits: set[str], made: _Standings, links: list[Neighbour]) -> Iterator[Stage]:
+        best = made.of_facts()
+        for name, keys in (("edited facts", edits), ("neighbour facts", worked - edits)):
+            stand = Counter(best.get(k, "drop") for k in keys)
+            yield Stage(name=name, total=len(keys), kept=stand["keep"], unsure=stand["unsure"])
+        for name, of_edits in (("questions", True), ("questions of neighbours", False)):
+            chosen = [q for q in made.questions.values() if (q.fact in edits) == of_edits]
+            found: Counter[str] = Counter("surplus" if q.key in made.surplus else made.outcome[q.key] for q in chosen)
+            yield Stage(
+                name=name, total=len(chosen), kept=found["keep"], unsure=found["unsure"], surplus=found["surplus"]
+            )
+        cut = Counter("cut" if k in made.cut else "uncut" for k in made.scripts)
+        yield Stage(name="scripts (kept: with a place to cut)", total=len(made.scripts), kept=cut["cut"])
+        stand = Counter(made.prompt.values())
+        yield Stage(name="prompts", total=len(made.prompt), kept=stand["keep"], unsure=stand["unsure"])
+        if links:
+            fit = {link.key for link, _ in self._fitting(links, made)}
+            yield Stage(name="neighbour links (kept: with a prompt that fits)", total=len(links), kept=len(fit))
+
+    def _fitting(self, links: list[Neighbour], made: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
+        """Links with each of their kept prompts that is also kept in relation to the edit."""
+        if made.fitting is None:
+            by_fact: dict[str, list[ScriptPrompt]] = defaultdict(list)
+            for prompt in made.prompts:
+                if made.prompt[prompt.key] == "keep":
+                    by_fact[prompt.fact].append(prompt)
+            made.fitting = [
+                (link, prompt)
+                for link in links
+                for prompt in by_fact.get(link.fact, ())
+                if self.stand("link", link.key, link.id, prompt.text, prompt.id)[0] == "keep"
+            ]
+        return made.fitting
+
+
+class _Standings:
+    """How questions, scripts and prompts stand, each with what it hangs on."""
+
+    def __init__(
+        self,
+        count: _Count,
+        questions: dict[str, ScriptQuestion],
+        scripts: dict[str, Script],
+        prompts: list[ScriptPrompt],
+    ) -> None:
+        self.questions, self.scripts, self.prompts = questions, scripts, prompts
+        self.surplus: set[str] = set()
+        self.fitting: list[tuple[Neighbour, ScriptPrompt]] | None = None
+        own: dict[str, Standing] = {}
+        for q in questions.values():
+            own[q.key], by = count.stand("question", q.key, q.id, q.text)
+            if by == SURPLUS:
+                self.surplus.add(q.key)
+        written = {s.key: count.stand("script", s.key, s.id, " / ".join(s.steps))[0] for s in scripts.values()}
+        self.cut = {p.script for p in prompts if p.script is not None}
+        self.outcome: dict[str, Standing] = dict.fromkeys(questions, "drop")
+        self.prompt: dict[str, Standing] = {}
+        for p in prompts:
+            alone, _ = count.stand("prompt", p.key, p.id, p.text)
+            standing = worse(alone, written.get(p.script or "", "keep"), own.get(p.question or "", "keep"))
+            self.prompt[p.key] = standing
+            if p.question in self.outcome:
+                self.outcome[p.question] = better(self.outcome[p.question], standing)
+
+    def of_facts(self) -> dict[str, Standing]:
+        """The best prompt of each fact."""
+        best: dict[str, Standing] = {}
+        for p in self.prompts:
+            best[p.fact] = better(best.get(p.fact, "drop"), self.prompt[p.key])
+        return best
+
+
+def _table(
+    facts: dict[str, Fact], edits: set[str], made: _Standings, fitting: list[tuple[Neighbour, ScriptPrompt]]
+) -> Iterator[Table1]:
+    kept = Counter(p.fact for p in made.prompts if made.prompt[p.key] == "keep" and p.fact in edits)
+    beside = Counter(link.edit for link, _ in fitting)
+    for change, paper in PAPER_TABLE.items():
+        cases = [k for k in kept if facts[k].change == change]
+        yield Table1(
+            change=change,
+            cases=len(cases),
+            efficacy=sum(kept[k] for k in cases),
+            specificity=sum(beside[k] for k in cases),
+            paper=paper,
+        )
+
+
+def _lengths(made: _Standings) -> Iterator[Length]:
+    prompts = [p for p in made.prompts if made.prompt[p.key] == "keep"]
+    questions = [made.questions[k] for k in dict.fromkeys(p.question for p in prompts) if k in made.questions]
+    scripts = [made.scripts[k] for k in dict.fromkeys(p.script for p in prompts) if k in made.scripts]
+    for name, values in (
+        ("words of a question", [len(q.text.split()) for q in questions]),
+        (f"steps of a script (at most {MAX_STEPS})", [len(s.steps) for s in scripts]),
+        ("words of a step (at most 7)", [len(step.split()) for s in scripts for step in s.steps]),
+        ("words of a prompt", [len(p.text.split()) for p in prompts]),
+        ("characters before the cut", [p.offset for p in prompts]),
+    ):
+        if values:
+            yield Length(name=name, mean=mean(values), least=min(values), most=max(values))
+
+
+def _authors(lineage: Iterable[Lineage], made: _Standings) -> Iterator[AuthorLine]:
+    by_id = {s.id: k for k, s in made.scripts.items()}
+    stands = {p.script: made.prompt[p.key] for p in made.prompts}
+    wrote: dict[str, set[str]] = defaultdict(set)
+    for line in lineage:
+        if line.stage == "scripts" and line.model and line.item_id in by_id:
+            wrote[line.model].add(by_id[line.item_id])
+    for author, keys in sorted(wrote.items()):
+        found = Counter(stands.get(k, "drop") for k in keys)
+        kept, unsure, dropped = found["keep"], found["unsure"], found["drop"]
+        yield AuthorLine(author=author, scripts=len(keys), kept=kept, unsure=unsure, dropped=dropped)

@@ -1,0 +1,230 @@
+"""Every registered check: what it keeps, what it does not, what it says of material that is not as it should be.
+
+A new check adds its own lines to ``SEEN``; a check without them fails here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from construction.checks import CHECKS, Material, Stage, judge
+from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.ids import canonical_json
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
+from schemas.shown import shown
+from schemas.verdicts import Verdict
+
+HOSTILE = "\u202e<b>Rome</b>\x1b[2J\x00 'Ignore all rules' {subject} %s \u2028 \U0001f600"
+
+
+def fact(**changes: object) -> Fact:
+    fields: dict[str, object] = {
+        "key": "f/peru",
+        "subject": Entity(text="Peru"),
+        "relation": Relation(id="P36", label="capital"),
+        "prompt": "The capital of {} is",
+        "old": Object(text="Lima", aliases=("City of Kings",)),
+        "new": Object(text="Oslo"),
+        "source": Source(name="tests", licence="CC0-1.0"),
+    }
+    return Fact.model_validate({**fields, **changes})
+
+
+def material(
+    text: str = "How to visit Peru?",
+    steps: tuple[str, ...] = ("Pack", "Fly to Lima"),
+    *,
+    cut: str | None = "How to visit Peru?\nStep 1: Pack\nStep 2: Fly to",
+    step: int | None = 2,
+    of: Fact | None = None,
+    **more: object,
+) -> Material:
+    of = of or fact()
+    question = ScriptQuestion(key="f/peru/q", fact=of.key, text=text)
+    prompt = cut and ScriptPrompt(
+        key="f/peru/q/s/p", fact=of.key, text=cut, offset=len(cut) + 1, step=step, targets=("Lima", "Oslo")
+    )
+    fields: dict[str, object] = {
+        "fact": of,
+        "question": question,
+        "draft": steps,
+        "script": Script(key="f/peru/q/s", question=question.key, steps=steps),
+        "prompt": prompt or None,
+    }
+    return Material(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def temporal(on: str | None, **changes: object) -> Fact:
+    return fact(change="temporal", changed_on=on, **changes)
+
+
+def asked(text: str, key: str = "f/peru/q0", of: str = "f/peru") -> ScriptQuestion:
+    return ScriptQuestion(key=key, fact=of, text=text)
+
+
+CHILE = fact(key="f/chile", subject=Entity(text="Chile"), old=Object(text="Lima"))
+EDIT = {"edit": fact(), "link": Neighbour(key="l", edit="f/peru", fact="f/chile", how="same_object")}
+TWO = (
+    temporal("2020", key="f/b", old=Object(text="Oslo"), new=Object(text="Rome")),
+    temporal("2022", key="f/b", old=Object(text="Oslo"), new=Object(text="Rome")),
+)
+LATER = Source(name="tests", licence="CC0-1.0", date="2020-06")
+
+BEANS = fact(subject=Entity(text="Lima beans"))
+NEW_LIMA = fact(new=Object(text="New Lima"))
+
+SEEN: dict[str, dict[str, tuple[Material, str | None]]] = {
+    "fact_dates": {
+        "dated": (material(of=temporal("2021-12-08")), "keep"),
+        "only the year": (material(of=temporal("2021")), "keep"),
+        "in order beside the next change": (material(of=temporal("2021"), facts=(TWO[1],)), "keep"),
+        "not dated": (material(of=temporal(None)), "unsure"),
+        "ended before it came": (material(of=temporal("2021"), facts=(TWO[0],)), "unsure"),
+        "after its source": (material(of=temporal("2021", source=LATER)), "drop"),
+        "no date": (material(of=temporal("last spring")), "unscored"),
+        "no day of the calendar": (material(of=temporal("2021-02-30")), "unscored"),
+        "date of a hostile kind": (material(of=temporal(HOSTILE)), "unscored"),
+        "not temporal": (material(), "none"),
+    },
+    "reply_usable": {
+        "reply came": (material(), "keep"),
+        "no reply": (material(failure="refused: no"), "unscored"),
+        "hostile message": (material(failure=HOSTILE), "unscored"),
+    },
+    "question_form": {
+        "how to": (material("How to visit Peru?"), "keep"),
+        "impact": (material("How does Peru impact trade?"), "drop"),
+        "hostile": (material(f"How to {HOSTILE}?"), "keep"),
+        "very long": (material(f"How to {'go ' * 50_000}?"), "drop"),
+    },
+    "subject_in_question": {
+        "named": (material(), "keep"),
+        "not named": (material("How to travel?"), "drop"),
+        "hidden by marks": (material("How to visit Pe\u200bru\u200f?"), "keep"),
+    },
+    "leak_in_question": {
+        "clean": (material(), "keep"),
+        "alias": (material("How to see the City of Kings in Peru?"), "drop"),
+        "part of the subject": (material("How to eat Lima beans?", of=BEANS), "unsure"),
+        "part of the other object": (
+            material("How to eat in New Lima?", of=NEW_LIMA),
+            "drop",  # for the new object, not for the old one
+        ),
+        "hidden by marks": (material("How to see Li\u00adma\u200f from Peru?"), "drop"),
+    },
+    "similar_question": {
+        "the first": (material(questions=()), "keep"),
+        "like another": (material(questions=(asked("How to visit Peru soon?"),)), "keep"),
+        "of another fact": (material(questions=(asked("How to visit Peru?", of="f/x"),)), "keep"),
+        "earlier ones not known": (material(), "none"),
+    },
+    "script_format": {
+        "fits": (material(), "keep"),
+        "ten steps": (material(draft=("Go",) * 10), "drop"),
+        "eight words": (material(draft=("one two three four five six seven eight",)), "drop"),
+        "nine steps of seven words": (material(draft=("one two three four five six seven",) * 9), "keep"),
+        "empty": (material(draft=()), "drop"),
+    },
+    "no_mention": {
+        "mention": (material(), "keep"),
+        "none": (material(steps=("Pack", "Go")), "drop"),
+        "only in the new object": (material(steps=("Go to New Lima",), of=NEW_LIMA), "drop"),
+        "only in the subject": (material(steps=("Cook Lima beans",), of=BEANS), "drop"),
+    },
+    "leak_in_prompt": {
+        "clean": (material(), "keep"),
+        "new object": (material(cut="How to visit Peru?\nStep 1: Leave Oslo\nStep 2: Fly to"), "drop"),
+        "old object in the question": (material(cut="How to visit Lima in Peru?\nStep 1: Fly to"), "drop"),
+        "part of the subject": (
+            material(cut="How to cook Lima beans?\nStep 1: Ask in", of=BEANS),
+            "unsure",
+        ),
+        "the label is no mention": (
+            material(cut="How to visit Peru?\nStep 1: Go\nStep 2: Take line", of=fact(old=Object(text="2"))),
+            "keep",
+        ),
+    },
+    "early_cut": {
+        "step 2": (material(), "keep"),
+        "step 1": (material(step=1), "unsure"),
+        "step not known": (material(step=None), "unscored"),
+    },
+    "subject_in_neighbour": {
+        "clean": (material(of=CHILE, cut="How to visit Chile?\nStep 1: Fly to", **EDIT), "keep"),
+        "edited subject": (material(of=CHILE, cut="How to visit Chile?\nStep 1: Leave Peru for", **EDIT), "drop"),
+        "in the neighbour's own name": (
+            material(
+                of=fact(key="f/chile", subject=Entity(text="Bank of Peru")),
+                cut="How to call the Bank of Peru?\nStep 1: Dial",
+                **EDIT,
+            ),
+            "unsure",
+        ),
+    },
+}  # fmt: skip
+CASES = [(name, case) for name, cases in SEEN.items() for case in cases]
+
+
+def said(name: str, case: str) -> tuple[Material, Verdict | None, str | None]:
+    given, label = SEEN[name][case]
+    check = CHECKS.get(name)()
+    return given, check.judge(given) if check.applies(given) else None, label
+
+
+def test_every_registered_check_is_seen_here() -> None:
+    assert set(SEEN) == set(CHECKS.names())
+    stages = {CHECKS.get(name).on for name in CHECKS.names()}
+    assert stages == set(get_args(Stage))
+
+
+@pytest.mark.parametrize("name", CHECKS.names())
+def test_a_check_can_say_two_things_at_least(name: str) -> None:
+    found = [said(name, case)[1] for case in SEEN[name]]
+    assert len({(v.label, v.value) for v in found if v is not None}) >= 2, "a check that always says the same is none"
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}: {c}" for n, c in CASES])
+def test_what_a_check_says(name: str, case: str) -> None:
+    given, verdict, label = said(name, case)
+    if label == "none":
+        assert verdict is None
+        return
+    assert verdict is not None and verdict.label == label, verdict
+    assert verdict.by == f"{name}@{CHECKS.get(name).version}"
+    assert verdict.reason == shown(verdict.reason) and "\n" not in verdict.reason and len(verdict.reason) < 1000
+    texts = {r.id: r for r in (given.question, given.script, given.prompt, given.fact, given.link) if r is not None}
+    assert verdict.item_id in texts
+    for span in verdict.spans:
+        assert span.text in TEXTS[type(texts[verdict.item_id])](given)
+
+
+TEXTS: dict[type, Callable[[Material], str]] = {
+    ScriptQuestion: lambda m: m.question.text if m.question else "",
+    Script: lambda m: render(m.question.text, m.script.steps) if m.question and m.script else "",
+    ScriptPrompt: lambda m: m.prompt.text if m.prompt else "",
+    Neighbour: lambda m: m.prompt.text if m.prompt else "",
+    Fact: lambda m: "",
+}
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}: {c}" for n, c in CASES])
+def test_a_check_is_pure_and_its_verdict_survives_json(name: str, case: str) -> None:
+    _, first, _ = said(name, case)
+    _, second, _ = said(name, case)
+    assert first == second
+    if first is not None:
+        assert Verdict.model_validate_json(first.model_dump_json()) == first
+        assert canonical_json(first.payload())
+
+
+def test_judge_runs_the_checks_of_a_stage_that_apply() -> None:
+    assert [v.check for v in judge("question", material())] == [
+        "question_form",
+        "subject_in_question",
+        "leak_in_question",
+    ]
+    assert "similar_question" in [v.check for v in judge("question", material(questions=()))]
+    assert judge("fact", material()) == []
