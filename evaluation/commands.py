@@ -95,6 +95,9 @@ def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
         return
     kinds = ", ".join(f"{n} {kind}" for kind, n in found.kinds.items())
     click.echo(f"Split {found.split}: {found.cases} of {found.of} cases ({kinds})")
+    if found.support:
+        left = f", {found.support_left_out} overlapping left out" if found.support_left_out else ""
+        click.echo(f"Support {found.support}: {found.support_cases} cases{left}")
     click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(config.metrics)} ({config.normalisation})")
     click.echo(
         f"For each method: {found.cases} edits, {found.probes} probes with {found.targets} targets, "
@@ -170,9 +173,11 @@ def editors(name: str | None, as_json: bool) -> None:
         settings = {k: {"type": _type(f.annotation), "default": _default(f)} for k, f in fields.items()}
         if as_json:
             data = {"name": known, "version": kind.version, "about": kind.about, "params": settings}
+            data |= {"takes": list(kind.takes), "needs": kind.needs, "costs": kind.costs}
             click.echo(json.dumps(data, ensure_ascii=False))
             continue
         click.echo(f"{known}  {kind.about} (version {kind.version})")
+        click.echo(f"    takes {', '.join(kind.takes)}; needs {kind.needs}; costs {kind.costs}")
         for setting, told in settings.items():
             click.echo(f"    {setting} = {told['default']}  [{told['type']}]")
     if not name and not as_json:

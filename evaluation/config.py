@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from evaluation.metrics import METRICS
+from evaluation.regime_choice import RegimeChoice
+from evaluation.support import SupportChoice
 from schemas.config import Options, override, read_toml, validate
 from schemas.errors import UserError
 
@@ -56,6 +58,7 @@ class RunConfig(Options):
 
     Attributes:
         split: Where the cases come from; a bare string names a shipped split or one in a store given beside.
+        support: Cases that methods may learn from, none of them evaluated; a bare string names shipped ones.
         model: ``embedded``, a folder or a hub name.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
         dtype: ``float32``, ``bfloat16`` or ``float16``.
@@ -64,6 +67,11 @@ class RunConfig(Options):
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of change to take.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
+        regime: How many edits stand in the model when it is asked: ``single``, or a table such as
+            ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
+        engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``.
+        address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
+        group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
         feed: A store that gets the results too; a store that the split came from gets them anyway.
         out: Folder of the run; finished cases found in it are not computed again.
@@ -71,6 +79,7 @@ class RunConfig(Options):
     """
 
     split: SplitChoice
+    support: SupportChoice | None = None
     model: str = "embedded"
     device: str = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -79,6 +88,11 @@ class RunConfig(Options):
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[Kind, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[Kind, Annotated[int, Field(ge=0)]] | None = None
+    regime: RegimeChoice = RegimeChoice()
+    engine: Literal["fast", "simple", "ray"] = "fast"
+    address: str | None = None
+    workers: Annotated[int, Field(ge=1)] | None = None
+    group: Annotated[int, Field(ge=1)] | None = None
     batch_tokens: Annotated[int, Field(ge=16)] = 4096
     feed: Path | None = None
     out: Path

@@ -94,26 +94,73 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
     Raises:
         UserError: a delta names no linear module's weight, or is of another shape.
     """
-    places = [(delta, _owner(model, delta)) for delta in deltas]
+    places = [(delta, owner(model, delta)) for delta in deltas]
     saved: dict[nn.Module, Tensor] = {}
     with ExitStack() as hooks:
         try:
             for delta, module in places:
-                weight = module.weight
-                assert isinstance(weight, Tensor)
-                if weight.dtype not in (torch.float32, torch.float64):
-                    hooks.enter_context(changing(module, _adding(on(delta, weight.device))))
-                    continue
-                if module not in saved:
-                    saved[module] = weight.detach().clone()
-                change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
-                with torch.no_grad():
-                    weight.add_(change.T if is_transposed(module) else change)
+                put_on(delta, module, saved=saved, hooks=hooks)
             yield
         finally:
-            with torch.no_grad():
-                for module, copy in saved.items():
-                    module.weight.copy_(copy)  # type: ignore[operator]
+            put_back(saved)
+
+
+class Accumulated:
+    """Deltas that come into force one after the other and stay, all undone at the block's end.
+
+    Every changed weight is copied once, however many deltas it gets.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
+        >>> before = model[0].weight.clone()
+        >>> with Accumulated(model) as weights:
+        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
+        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
+        ...     bool(torch.allclose(model[0].weight, before + 2))
+        True
+        >>> torch.equal(model[0].weight, before)
+        True
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model, self._saved, self._hooks = model, {}, ExitStack()  # type: ignore[var-annotated]
+
+    def __enter__(self) -> Accumulated:
+        return self
+
+    def add(self, deltas: Sequence[Delta]) -> None:
+        """Put further deltas on the model.
+
+        Raises:
+            UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
+        """
+        for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
+            put_on(delta, module, saved=self._saved, hooks=self._hooks)
+
+    def __exit__(self, *error: object) -> None:
+        self._hooks.close()
+        put_back(self._saved)
+
+
+def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
+    """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
+    weight = module.weight
+    assert isinstance(weight, Tensor)
+    if weight.dtype not in (torch.float32, torch.float64):
+        hooks.enter_context(changing(module, _adding(on(delta, weight.device))))
+        return
+    if module not in saved:
+        saved[module] = weight.detach().clone()
+    change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
+    with torch.no_grad():
+        weight.add_(change.T if is_transposed(module) else change)
+
+
+def put_back(saved: dict[nn.Module, Tensor]) -> None:
+    """Restore weights from their copies."""
+    with torch.no_grad():
+        for module, copy in saved.items():
+            module.weight.copy_(copy)  # type: ignore[operator]
 
 
 def _adding(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
@@ -132,8 +179,12 @@ def on(delta: Delta, device: torch.device) -> Delta:
     return DenseDelta(delta.weight, delta.value.to(device))
 
 
-def _owner(model: nn.Module, delta: Delta) -> nn.Module:
-    """The linear module whose weight a delta changes."""
+def owner(model: nn.Module, delta: Delta) -> nn.Module:
+    """The linear module whose weight a delta changes.
+
+    Raises:
+        UserError: there is none, or it is of another shape.
+    """
     name, _, last = delta.weight.rpartition(".")
     try:
         module = model.get_submodule(name)

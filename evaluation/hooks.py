@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,8 @@ class Seen:
 
     input: Tensor
     output: Tensor
+    tuples: bool
+    """Whether the module returned a tuple, of which ``output`` is the first member."""
 
 
 class _Stop(Exception):
@@ -30,10 +32,11 @@ def reading(module: nn.Module) -> Iterator[Seen]:
     """Keep the module's input and output of the last pass through it."""
     seen = Seen()
 
-    def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        seen.input, seen.output = first_tensor(args), first_tensor(output)
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        seen.input, seen.output = first_tensor(args) if args else kwargs["hidden_states"], first_tensor(output)
+        seen.tuples = isinstance(output, tuple)
 
-    handle = module.register_forward_hook(hook)
+    handle = module.register_forward_hook(hook, with_kwargs=True)
     try:
         yield seen
     finally:
@@ -69,3 +72,56 @@ def stopping_after(module: nn.Module) -> Iterator[None]:
         pass
     finally:
         handle.remove()
+
+
+@contextmanager
+def stopping_before(module: nn.Module) -> Iterator[Seen]:
+    """End the block's forward pass when ``module`` is about to run, keeping what it was to read as ``input``."""
+    seen = Seen()
+
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen.input = first_tensor(args) if args else kwargs["hidden_states"]
+        raise _Stop
+
+    handle = module.register_forward_pre_hook(hook, with_kwargs=True)
+    try:
+        yield seen
+    except _Stop:
+        pass
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *, tuples: bool) -> Iterator[None]:
+    """Forward passes do nothing in ``blocks``; the module after them, ``then``, reads ``hidden`` instead.
+
+    Args:
+        blocks: The decoder's blocks before ``then``.
+        then: The block to start at.
+        hidden: What it reads, [rows, positions, width]; the pass's own ids must be of that shape.
+        tuples: Whether the blocks return tuples, hidden state first (some classes still do).
+    """
+
+    def idle(*args: Any, **kwargs: Any) -> Any:
+        state = args[0] if args else kwargs["hidden_states"]
+        return (state, None) if tuples else state
+
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if args:
+            return (hidden, *args[1:]), kwargs
+        return args, {**kwargs, "hidden_states": hidden}
+
+    own = [(block, block.__dict__.get("forward")) for block in blocks]
+    handle = then.register_forward_pre_hook(hook, with_kwargs=True)
+    try:
+        for block in blocks:
+            block.forward = idle
+        yield
+    finally:
+        handle.remove()
+        for block, forward in own:
+            if forward is None:
+                block.__dict__.pop("forward", None)
+            else:
+                block.forward = forward

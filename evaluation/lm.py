@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from evaluation import loading, scoring
 from evaluation.hooks import stopping_after
+from evaluation.layout_cache import remembered
 from evaluation.layouts import Layout, discover
 from evaluation.prefix import Prefix
 from evaluation.tokens import Encoded, encode_target
@@ -26,6 +27,7 @@ class LM:
         tokenizer: Its fast tokenizer.
         name: The name it was asked for by.
         revision: What tells its weights and configuration from others; statistics are kept under it.
+        layout: Its layout, where that is known already.
 
     Attributes:
         layout: Where its parts stand.
@@ -35,23 +37,23 @@ class LM:
         ModelError: the model is no decoder, or its tokenizer cannot give character offsets.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, name: str, revision: str) -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, revision: str, layout: Layout | None = None) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(
                 "the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer"
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
         model.eval().requires_grad_(False)
-        self.layout: Layout = discover(model)
+        self.layout: Layout = layout or discover(model)
         self.limit = _limit(model, tokenizer)
 
     @classmethod
     def load(cls, name: str, *, device: str = "auto", dtype: str = "float32", trust_remote_code: bool = False) -> LM:
-        """Load ``embedded`` (SmolLM2-135M-Instruct, converted once from its GGUF), a folder or a hub name.
+        """Load ``embedded`` (SmolLM2-135M-Instruct, converted once from its GGUF), a folder, a GGUF file, a hub name.
 
         Args:
             name: Which model; weights are read from safetensors only.
-            device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
+            device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..., or ``map``: blocks spread over all devices.
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             trust_remote_code: Run code that the model brings along; off unless asked for.
 
@@ -60,14 +62,15 @@ class LM:
         """
         place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
         got = loading.load(name, device=place, dtype=kind, trust_remote_code=trust_remote_code)
-        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "")
+        layout = remembered(got.model)
+        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
         lm.revision = lm.revision or lm.weights_digest()[:20]
         return lm
 
     @property
     def device(self) -> torch.device:
-        """Device of the first parameter."""
-        device: torch.device = next(self.model.parameters()).device
+        """Device of the input embedding, where ids go; with a device map, other parts stand elsewhere."""
+        device: torch.device = self.model.get_input_embeddings().weight.device
         return device
 
     @property

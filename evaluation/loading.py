@@ -1,4 +1,4 @@
-"""Model files: the embedded model converted once, local folders and hub names; safetensors only."""
+"""Model files: local folders and hub names in safetensors; the embedded model and GGUF files, converted once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import shutil
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ import torch
 
 from curation.model_files import EMBEDDED, cache_dir, embedded_gguf
 from schemas.errors import ModelError, UserError
-from schemas.ids import digest
+from schemas.ids import digest, slug
 
 log = logging.getLogger(__name__)
 
 CONVERTER = 1  # raise it when a converted model would come out otherwise
+SPREAD = "map"
+"""The device that means: over all that this machine has, block by block."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -33,40 +36,97 @@ class Loaded(NamedTuple):
     revision: str | None
 
 
-def load(name: str, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False) -> Loaded:
-    """Load a decoder: ``embedded``, a folder, or the name of a model on the hub.
+def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> Loaded:
+    """Load a decoder: ``embedded``, a folder, a GGUF file, or the name of a model on the hub.
+
+    Args:
+        name: Which model; weights are read from safetensors only (GGUF files are converted to them once).
+        device: A device, or ``map``: blocks are spread over the devices at hand (accelerate).
+        dtype: Type of the weights.
+        trust_remote_code: Run code that the model brings along.
 
     Raises:
-        ModelError: there is no such model, it has no safetensors weights, it is no decoder.
+        ModelError: there is no such model, it has no safetensors weights, it is no decoder, it does not fit.
     """
-    source = str(_converted()) if name == EMBEDDED else name
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
+    source = source_of(name)
     kind: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
+    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     try:
         with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(source, **kind)
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, use_safetensors=True, **kind)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                source, dtype=dtype, use_safetensors=True, **kind, **spread
+            )
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise _explained(name, error) from None
-    model.to(device)
+    if device == SPREAD:
+        _refuse_offloaded(model, name)
+    else:
+        model.to(device)
     folder = Path(source)
     revision = _folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
     return Loaded(model, tokenizer, revision)
 
 
-def pick_device(device: str) -> torch.device:
-    """``auto``: CUDA where there is one, else the CPU; anything else must exist.
+def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
+    """A model's fast tokenizer, without its weights; names as for ``load``.
+
+    Raises:
+        ModelError: there is no such model, or its tokenizer gives no character offsets.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        with _quiet():
+            tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise _explained(name, error) from None
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError("the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer")
+    return tokenizer
+
+
+def source_of(name: str) -> str:
+    """What transformers is asked for: the folder of a converted model, else the name itself."""
+    if not name.strip():
+        raise ModelError("no model is named", allowed=f"'{EMBEDDED}', a folder, a GGUF file or a hub name")
+    if name == EMBEDDED:
+        return str(_converted(embedded_gguf(), "smollm2-135m-instruct"))
+    path = Path(name).expanduser()
+    if path.suffix.lower() == ".gguf":
+        if not path.is_file():
+            raise ModelError("there is no such GGUF file", where=name)
+        return str(_converted(path, slug(path.stem)))
+    return str(path) if path.exists() else name
+
+
+def _refuse_offloaded(model: Any, name: str) -> None:
+    """Weights that stay on the disk or are moved in for each pass cannot be edited."""
+    away = [n for n, p in model.named_parameters() if p.device.type == "meta"]
+    if away:
+        raise ModelError(
+            f"{len(away)} of the weights do not fit into the devices at hand ({away[0]} is the first)",
+            where=name,
+            fix="use dtype = 'bfloat16', more devices, or a smaller model",
+        )
+
+
+def pick_device(device: str) -> torch.device | str:
+    """``auto``: CUDA where there is one, else the CPU; ``map``: over all devices; anything else must exist.
 
     Raises:
         ModelError: the device is unknown or not on this machine.
     """
+    if device == SPREAD:
+        return SPREAD
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         picked = torch.device(device)
     except RuntimeError:
-        raise ModelError(f"unknown device '{device}'", allowed="auto, cpu, cuda, cuda:0 ...") from None
+        raise ModelError(f"unknown device '{device}'", allowed="auto, cpu, cuda, cuda:0 ..., map") from None
     if picked.type == "cuda" and not torch.cuda.is_available():
         raise ModelError("no CUDA device is at hand", where=device, fix="use device = 'cpu' or 'auto'")
     if picked.type == "cuda" and (picked.index or 0) >= torch.cuda.device_count():
@@ -118,13 +178,12 @@ def _quiet() -> Iterator[None]:
             hf.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def _converted() -> Path:
-    """Folder of the embedded model in float32 safetensors; converted from GGUF on first use (about 20 s)."""
-    gguf = embedded_gguf()
-    folder = cache_dir() / "models" / f"smollm2-135m-instruct-{file_digest(gguf)[:16]}-v{CONVERTER}"
+def _converted(gguf: Path, name: str) -> Path:
+    """Folder of a GGUF model in float32 safetensors; converted on first use (the embedded model: about 20 s)."""
+    folder = cache_dir() / "models" / f"{name}-{file_digest(gguf)[:16]}-v{CONVERTER}"
     if folder.is_dir():
         return folder
-    log.info("converting the embedded model to %s (once, about 20 s)", folder)
+    log.info("converting %s to %s (once; about 20 s for 135 million parameters)", gguf.name, folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
     try:
@@ -148,6 +207,12 @@ def _convert(gguf: Path, target: Path) -> None:
     except ImportError as error:
         raise ModelError(
             f"reading GGUF needs another package: {error}", fix="run: pip install 'scedit[local]'"
+        ) from None
+    except (ValueError, LookupError, OSError, RuntimeError, TypeError, AttributeError, struct.error) as error:
+        raise ModelError(
+            f"the GGUF file cannot be read: {' '.join(str(error).split())[:200]}",
+            where=str(gguf),
+            fix="use the model's safetensors folder or hub name",
         ) from None
     config = quantised.config
     if hasattr(config, "quantization_config"):

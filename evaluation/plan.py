@@ -17,7 +17,7 @@ from schemas.ids import content_id, seed
 from schemas.runs import RunManifest
 
 BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
-REGIME = "single"  # each edit alone, then undone
+REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
 
 
@@ -42,6 +42,11 @@ class EditLike(Protocol):
         """What the method says of this edit."""
         ...
 
+    @property
+    def deltas(self) -> Any:
+        """Its weight changes as data, or None."""
+        ...
+
     def on(self, lm: Any) -> AbstractContextManager[Any]:
         """The model with the edit, undone on exit."""
         ...
@@ -64,6 +69,14 @@ class EditorLike(Protocol):
 
     def edit(self, requests: Sequence[Fact]) -> EditLike:
         """One edit."""
+        ...
+
+    def edit_each(self, requests: Sequence[Fact]) -> Sequence[EditLike]:
+        """Independent edits."""
+        ...
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> EditLike:
+        """One edit on a model that carries earlier ones."""
         ...
 
 
@@ -105,10 +118,17 @@ def load_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
     return tuple(METRICS.get(name)() for name in names)
 
 
-def make_manifest(editor: EditorLike, *, lm: Scorer, dtype: str, split: Split) -> RunManifest:
-    """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it."""
+def make_manifest(
+    editor: EditorLike, *, lm: Scorer, dtype: str, split: Split, support: str = "", regime: str = REGIME
+) -> RunManifest:
+    """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it.
+
+    ``support`` is the digest of the run's support; it counts only for methods that depend on it.
+    """
     params = editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
     own = {str(k): str(v) for k, v in getattr(editor, "components", {}).items()}
+    if support and getattr(editor, "wants_support", lambda options: False)(params):
+        own["support"] = support
     data: dict[str, Any] = {
         "editor": str(editor.name),
         "editor_version": int(editor.version),
@@ -116,7 +136,7 @@ def make_manifest(editor: EditorLike, *, lm: Scorer, dtype: str, split: Split) -
         "model_revision": lm.revision,
         "dtype": dtype,
         "split_digest": split.digest,
-        "regime": REGIME,
+        "regime": regime,
         "components": {**COMPONENTS, **own},
     }
     return RunManifest(key=content_id("run", data), model=lm.name, split=f"{split.name}@{split.version}", **data)

@@ -37,6 +37,14 @@ class Prefix(NamedTuple):
         whole = torch.cat([self.mask, mask], dim=1)
         return {"attention_mask": whole, "position_ids": places, "past_key_values": past, "use_cache": True}
 
+    def select(self, rows: Tensor) -> Prefix:
+        """The prefix of some of the rows, as indices; a row may come more than once."""
+        past = copy.copy(self.past)
+        past.layers = [copy.copy(layer) for layer in self.past.layers]
+        for layer in past.layers:
+            layer.keys, layer.values = layer.keys[rows], layer.values[rows]
+        return Prefix(past, self.mask[rows], self.lengths[rows])
+
 
 def can_share(lm: LM, longest: int) -> bool:
     """Whether rows of up to so many tokens can continue from a padded cache.
@@ -44,7 +52,7 @@ def can_share(lm: LM, longest: int) -> bool:
     The model must take positions; a sliding window drops what padding pushes out of it, so near its length nothing is
     shared.
     """
-    window = getattr(lm.model.config.get_text_config(), "sliding_window", None)
+    window = lm.layout.window
     return lm.layout.positions and (not window or 2 * longest <= window)
 
 

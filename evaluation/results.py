@@ -125,7 +125,16 @@ class EditorFolder(NamedTuple):
         return validate(RunManifest, read_json(path), where=str(path))
 
     def results(self) -> dict[str, CaseResult]:
-        """Finished cases so far; readable while the run goes on."""
+        """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model."""
+        found: dict[str, CaseResult] = {}
+        for result in self.units().values():
+            before = found.get(result.case)
+            if before is None or (result.after or 0) >= (before.after or 0):
+                found[result.case] = result
+        return found
+
+    def units(self) -> dict[str, CaseResult]:
+        """Finished units of work so far; readable while the run goes on."""
         if not self.journal.exists():
             return {}
         with Journal(self.journal) as journal:

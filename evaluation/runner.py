@@ -1,27 +1,28 @@
 """The runner: every editor on every case, asked once, journaled, resumable; the unedited model first.
 
-One unit is one case under one editor. Its answers are journaled by probe before the next unit starts, so a run that was
-killed goes on where it was, and a metric added later asks only what was never asked.
+One unit is one case under one editor (in regimes of many edits: at one number of edits). Its answers are journaled by
+probe as soon as an engine hands them over, so a run that was killed goes on where it was, and a metric added later asks
+only what was never asked.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from curation.journal import Journal
 from curation.splits import Split
+from evaluation.answered import Answered
 from evaluation.config import RunConfig
-from evaluation.memory import PeakMemory
+from evaluation.engine import Done, Engine, Job, SimpleEngine
 from evaluation.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choose, load_metrics, make_manifest
+from evaluation.regime_choice import RegimeChoice
+from evaluation.regimes import Given, Regime, Unit, make_regime
 from evaluation.results import EditorFolder, now, write_run
-from schemas.cases import Case, ScoreProbe
+from evaluation.support import Support
+from schemas.cases import Answer, ScoreProbe
 from schemas.runs import CaseResult, RunManifest
-
-log = logging.getLogger(__name__)
 
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 
@@ -63,6 +64,9 @@ class Runner:
         make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
         tell: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
+        support: Cases that methods may learn from.
+        engine: How edits are made and scored; one at a time where it is not given.
+        answered: Answers of the unedited model from earlier runs.
     """
 
     def __init__(
@@ -74,13 +78,18 @@ class Runner:
         make: Callable[[str, dict[str, Any]], EditorLike],
         tell: Callable[[Event], None] | None = None,
         retry_failed: bool = False,
+        support: Support = Support(),  # noqa: B008 - a value
+        engine: Engine | None = None,
+        answered: Answered | None = None,
     ) -> None:
-        self.config, self.split, self.lm = config, split, lm
+        self.config, self.split, self.lm, self.support = config, split, lm, support
         self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
         metrics = load_metrics(config.metrics)
         self._asked = {c.key: ask(c, metrics) for c in self.cases}
         self._device = str(getattr(lm, "device", config.device))
+        self._engine = engine or SimpleEngine(lm, batch_tokens=config.batch_tokens, device=self._device)
+        self._answered = answered
 
     def run(self) -> list[EditorOutcome]:
         """Every editor in turn, the baseline first. One that fails too often is stopped; the others go on."""
@@ -88,9 +97,17 @@ class Runner:
         names = {BASELINE: BASELINE} | {k: v.name for k, v in self.config.editors.items()}
         editors = {label: self._make(names[label], labels[label]) for label in labels}
         plans = {
-            label: make_manifest(e, lm=self.lm, dtype=self.config.dtype, split=self.split)
+            label: make_manifest(
+                e,
+                lm=self.lm,
+                dtype=self.config.dtype,
+                split=self.split,
+                support=self.support.digest,
+                regime=REGIME if label == BASELINE else self.config.regime.text,
+            )
             for label, e in editors.items()
         }
+        self._engine.expect(editors.values())
         started = now()
         self._write(plans, started=started, finished=None)
         outcomes = [self._one(label, editors[label], plans[label]) for label in editors]
@@ -112,7 +129,7 @@ class Runner:
             "order": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
             "metrics": list(self.config.metrics),
             "normalisation": self.config.normalisation,
-            "regime": REGIME,
+            "regime": self.config.regime.text,
             "started": started,
             "finished": finished,
             "runs": [
@@ -124,86 +141,78 @@ class Runner:
 
     def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
-        stopped = None
+        regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
+        units, stopped = regime.units(self.cases), None
         with Journal(folder.journal, write=True) as journal:
-            known = {c.key: CaseResult.model_validate(journal[c.key]) for c in self.cases if c.key in journal}
-            todo = [c for c in self.cases if self._missing(c, known.get(c.key))]
-            found, failed, computed = len(self.cases) - len(todo), 0, 0
-            failed = sum(known[c.key].error is not None for c in self.cases if c.key in known and c not in todo)
-            begun = time.perf_counter()
-            if not todo:
-                self._tell(Event(label, found, len(self.cases), found, failed, 0.0))
-            if todo:
+            known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
+            todo = [u for u in units if self._missing(u, known)]
+            left = {u.key for u in todo}
+            found, computed = len(units) - len(todo), 0
+            failed = sum(result.error is not None for key, result in known.items() if key not in left)
+            stopped = self._too_many(failed, found) if todo else None
+            self._tell(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
+            if todo and not stopped:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
-            for number, case in enumerate(todo):
-                if stopped := self._too_many(failed, found + computed):
-                    break
-                if number == 0:
-                    self._tell(Event(label, found, len(self.cases), found, failed, 0.0, "preparing"))
-                    editor.prepare(())
-                    begun = time.perf_counter()
-                result = self._case(case, editor, manifest.key, known.get(case.key))
-                journal.append(case.key, result.model_dump(mode="json"))
+                editor.prepare(self.support.cases)
+            begun = time.perf_counter()
+            for unit, done in () if stopped else self._work(label, regime, todo, known, editor):
+                result = self._result(unit, done, manifest.key, known.get(unit.key))
+                journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)
                 spent = time.perf_counter() - begun
-                self._tell(Event(label, found + computed, len(self.cases), found, failed, spent))
+                self._tell(Event(label, found + computed, len(units), found, failed, spent))
+                if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
+                    break
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
+
+    def _work(
+        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], editor: EditorLike
+    ) -> Iterator[tuple[Unit, Done]]:
+        """The units as they are finished; of the unedited model first those that earlier runs have answered."""
+
+        def missing(unit: Unit) -> tuple[ScoreProbe, ...]:
+            return self._missing(unit, known)
+
+        if label == BASELINE and self._answered is not None:
+            for unit in list(todo):
+                if answers := self._answered.find(missing(unit)):
+                    todo.remove(unit)
+                    yield unit, Done(Job(unit.key, unit.case, missing(unit)), answers)
+        fresh: list[Answer] = []
+        for unit, done in regime.run(todo, missing, Given(self.cases, editor, self._engine, self.lm)):
+            fresh += done.answers
+            yield unit, done
+        if label == BASELINE and self._answered is not None:
+            self._answered.keep(fresh)
 
     def _too_many(self, failed: int, done: int) -> str | None:
         if done < ENOUGH_TO_JUDGE or failed <= self.config.max_failures * done:
             return None
         return f"{failed} of {done} cases failed"
 
-    def _missing(self, case: Case, known: CaseResult | None) -> tuple[ScoreProbe, ...]:
-        """Probes to ask of a case; none where the case is finished."""
-        asked = self._asked[case.key]
-        if known is None:
+    def _missing(self, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[ScoreProbe, ...]:
+        """Probes to ask of a unit; none where it is finished."""
+        asked, before = self._asked[unit.case.key], known.get(unit.key)
+        if before is None:
             return asked
-        if known.error is not None and not self._retry:
+        if before.error is not None and not self._retry:
             return ()
-        have = {a.probe for a in known.answers if not (self._retry and a.error is not None)}
+        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
         return tuple(p for p in asked if p.id not in have)
 
-    def _case(self, case: Case, editor: EditorLike, run: str, known: CaseResult | None) -> CaseResult:
-        """One unit: edit, apply, ask, undo. An exception becomes the result's error."""
-        probes = self._missing(case, known)
-        kept = () if known is None else tuple(a for a in known.answers if a.probe not in {p.id for p in probes})
-        before = 0.0 if known is None else known.seconds_score
-        peak = PeakMemory(self._device)
-        start = time.perf_counter()
-        scored = 0.0
-        try:
-            edit = editor.edit([case.fact])
-            with edit.on(self.lm):
-                begun = time.perf_counter()
-                new = self.lm.score(probes, rewrite=edit.rewrite, batch_tokens=self.config.batch_tokens)
-                scored = time.perf_counter() - begun
-            notes, error = _plain(edit.notes), None
-        except Exception as problem:  # one case's fault is that case's result; the others go on
-            log.warning("case %s failed: %s", case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
-            new, notes, error = [], {}, f"{type(problem).__name__}: {problem}"
-        peak_bytes = peak.read()
-        edited = time.perf_counter() - start - scored
+    def _result(self, unit: Unit, done: Done, run: str, known: CaseResult | None) -> CaseResult:
+        """What is journaled of a unit: new answers beside those that it had."""
+        asked = {p.id for p in done.job.probes}
+        kept = () if known is None else tuple(a for a in known.answers if a.probe not in asked)
         return CaseResult(
             run=run,
-            case=case.key,
-            answers=(*kept, *new),
-            seconds_edit=edited,
-            seconds_score=before + scored,
-            peak_bytes=peak_bytes,
-            notes=notes,
-            error=error,
+            case=unit.case.key,
+            answers=(*kept, *done.answers),
+            seconds_edit=done.seconds_edit,
+            seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
+            peak_bytes=done.peak_bytes,
+            notes=dict(done.notes),
+            error=done.error,
+            after=unit.after,
+            position=unit.position,
         )
-
-
-def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """Notes as JSON values; what JSON does not know becomes a number where it can, else text."""
-
-    def other(value: Any) -> Any:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return str(value)
-
-    plain: dict[str, Any] = json.loads(json.dumps(dict(notes), default=other))
-    return plain

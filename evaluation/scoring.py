@@ -8,7 +8,7 @@ Models that take no ``position_ids``, and rows longer than a sliding attention w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -39,7 +39,7 @@ class _Row(NamedTuple):
     targets: tuple[_Target, ...]
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``."""
 
     row: int
@@ -48,7 +48,7 @@ class _Read(NamedTuple):
     slot: tuple[int, int]
 
 
-class _Unscored(ValueError):
+class Unscored(ValueError):
     """Why a probe cannot be scored; becomes the answer's ``error``."""
 
 
@@ -65,8 +65,8 @@ def score(
     straddled = 0
     for i, key in enumerate(order):
         try:
-            targets, truncated = _encode(lm, asked[key], rewrite)
-        except _Unscored as error:
+            targets, truncated = encode_probe(lm, asked[key], rewrite)
+        except Unscored as error:
             failed[i] = str(error)
             continue
         straddled += sum(t.straddles for t in targets)
@@ -83,7 +83,7 @@ def score(
             sums[slot] += value
     found = {}
     for i, key in enumerate(order):
-        found[key] = _answer(asked[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
+        found[key] = make_answer(asked[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
     return [found[probe.id] for probe in probes]
 
 
@@ -92,21 +92,22 @@ def straddling(lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None 
     total = 0
     for probe in probes:
         try:
-            total += sum(t.straddles for t in _encode(lm, probe, rewrite)[0])
-        except _Unscored:
+            total += sum(t.straddles for t in encode_probe(lm, probe, rewrite)[0])
+        except Unscored:
             continue
     return total
 
 
-def _answer(
+def make_answer(
     probe: ScoreProbe,
     i: int,
     *,
-    sums: dict[tuple[int, int], float],
-    counts: dict[tuple[int, int], int],
+    sums: Mapping[tuple[int, int], float],
+    counts: Mapping[tuple[int, int], int],
     error: str | None,
     truncated: bool,
 ) -> Answer:
+    """The answer to probe number ``i``, from sums of log-probabilities and token counts by (probe, target)."""
     if error:
         return Answer(probe=probe.id, error=error, truncated=truncated)
     values = [sums[i, j] for j in range(len(probe.targets))]
@@ -118,22 +119,22 @@ def _answer(
     return Answer(probe=probe.id, targets=scores, truncated=truncated)
 
 
-def _encode(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[Encoded], bool]:
+def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[Encoded], bool]:
     """A probe's targets as tokens, cut at the front where the model cannot read them whole."""
     prompt = rewrite(probe.prompt) if rewrite else probe.prompt
     try:
         targets = [encode_target(lm.tokenizer, prompt, target, separator=probe.separator) for target in probe.targets]
     except ValueError as error:
-        raise _Unscored(str(error)) from None
+        raise Unscored(str(error)) from None
     if any(t.first == 0 for t in targets):
-        raise _Unscored("no token stands before the target")
+        raise Unscored("no token stands before the target")
     longest = max(len(t.ids) for t in targets)
     surplus = longest - lm.limit if lm.limit else 0
     if surplus <= 0:
         return targets, False
     front = targets[0].specials
     if any(t.first - surplus <= front for t in targets):
-        raise _Unscored(f"the target alone is longer than the {lm.limit} tokens that the model reads")
+        raise Unscored(f"the target alone is longer than the {lm.limit} tokens that the model reads")
     return [
         Encoded(t.ids[:front] + t.ids[front + surplus :], t.first - surplus, t.specials, t.straddles) for t in targets
     ], True
@@ -168,7 +169,7 @@ def _batches(rows: list[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
 def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
     ids, mask = lm.pad([row.prefix for row in batch])
     reads = [
-        _Read(r, i - 1, t.ids[i], t.slot)
+        Read(r, i - 1, t.ids[i], t.slot)
         for r, row in enumerate(batch)
         for t in row.targets
         for i in range(t.first, len(t.ids))
@@ -176,7 +177,7 @@ def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
     ]
     longer = [(r, t) for r, row in enumerate(batch) for t in row.targets if len(t.ids) - 1 > len(row.prefix)]
     past, hidden = _forward(lm, ids, mask, cache=bool(longer))
-    yield from _gather(lm, hidden, reads)
+    yield from gather(lm, hidden, reads)
     if not longer:
         return
     del hidden
@@ -185,7 +186,7 @@ def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
     starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
     tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
     reads = [
-        _Read(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
+        Read(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
         for n, (r, t) in enumerate(longer)
         for i in range(max(t.first, len(batch[r].prefix) + 1), len(t.ids))
     ]
@@ -193,7 +194,7 @@ def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
     if lm.limit:  # padding may stand beyond the last position that the model knows
         places = places.clamp(max=lm.limit - 1)
     _, hidden = _forward(lm, tails, torch.cat([mask[origin], tail_mask], dim=1), past=past, places=places)
-    yield from _gather(lm, hidden, reads)
+    yield from gather(lm, hidden, reads)
 
 
 def _forward(
@@ -210,8 +211,8 @@ def _forward(
     return (out.past_key_values if cache else None), (out.last_hidden_state if lm.layout.plain_head else out.logits)
 
 
-def _gather(lm: LM, hidden: Tensor, reads: list[_Read]) -> Iterator[tuple[tuple[int, int], float]]:
-    """Log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
+def gather(lm: LM, hidden: Tensor, reads: list[Read]) -> Iterator[tuple[tuple[int, int], float]]:
+    """Slots with log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
     places = sorted({(r.row, r.position) for r in reads})
     index = {place: n for n, place in enumerate(places)}
     for start in range(0, len(places), 512):  # bounds the [positions, vocabulary] block in memory

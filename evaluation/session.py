@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.splits import Split, load_split
+from evaluation.answered import Answered
 from evaluation.config import RunConfig, SplitChoice
 from evaluation.editors import EDITORS
 from evaluation.plan import BASELINE, ask, choose, load_metrics
 from evaluation.results import RUN_FILE, load_run
 from evaluation.runner import EditorOutcome, Event, Runner
+from evaluation.support import Support, check_editors, open_support
 from schemas.errors import UserError
 
 if TYPE_CHECKING:
+    from evaluation.engine import Engine
     from evaluation.lm import LM
 
 CHARS_PER_TOKEN = 4.0  # of English text under common tokenizers; for the size of a dry run only
@@ -57,8 +61,8 @@ def execute(
         UserError: anything that the person can mend; finished cases are kept.
     """
     split = open_split(config.split)
-    for editor in config.editors.values():
-        EDITORS.get(editor.name)  # an unknown name is refused before a model is loaded
+    support = open_support(config.support, split)
+    check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
     from curation.model_files import cache_dir
     from evaluation.cache import Cache
     from evaluation.editors.presets import make_editor
@@ -70,10 +74,47 @@ def execute(
     def make(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
-    outcomes = Runner(config, split, lm=model, make=make, tell=tell, retry_failed=retry_failed).run()
+    with make_engine(config, model, support=support) as engine:
+        outcomes = Runner(
+            config,
+            split,
+            lm=model,
+            make=make,
+            tell=tell,
+            retry_failed=retry_failed,
+            support=support,
+            engine=engine,
+            answered=Answered(cache_dir() / "answers", revision=model.revision, dtype=config.dtype),
+        ).run()
     if target := config.feed or config.split.store:
         feed(target, split, outcomes)
     return outcomes
+
+
+@contextmanager
+def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engine]:
+    """The engine that a configuration names; workers that it starts end with the block.
+
+    Raises:
+        UserError: ``ray`` in a regime where edits build on each other, or without the package.
+    """
+    from evaluation.engine import FastEngine, SimpleEngine
+
+    if config.engine == "simple":
+        yield SimpleEngine(lm, batch_tokens=config.batch_tokens, device=str(lm.device))
+        return
+    if config.engine == "ray":
+        from evaluation.distributed import RayEngine
+
+        with RayEngine(config, support=support, lm=lm) as engine:
+            yield engine
+        return
+    from evaluation.batching import Budget, default_budget
+    from evaluation.score_edits import EditScorer
+
+    told = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
+    budget = Budget(config.batch_tokens) if told else default_budget(lm)
+    yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.group)
 
 
 def feed(path: Path, split: Split, outcomes: Sequence[EditorOutcome]) -> None:
@@ -109,6 +150,9 @@ class Size(NamedTuple):
     editors: tuple[str, ...]
     finished: dict[str, int]
     seconds: float | None
+    support: str = ""
+    support_cases: int = 0
+    support_left_out: int = 0
 
 
 def size(config: RunConfig) -> Size:
@@ -118,8 +162,8 @@ def size(config: RunConfig) -> Size:
     run folder has finished, carried over to the others.
     """
     split = open_split(config.split)
-    for editor in config.editors.values():
-        EDITORS.get(editor.name)
+    support = open_support(config.support, split)
+    check_editors(config.editors, split=split, support=support, model=config.model)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
     metrics = load_metrics(config.metrics)
     probes = [p for c in cases for p in ask(c, metrics)]
@@ -139,6 +183,9 @@ def size(config: RunConfig) -> Size:
         editors=labels,
         finished=finished,
         seconds=seconds,
+        support=f"{support.name} {support.digest[:12]}".strip(),
+        support_cases=len(support.cases),
+        support_left_out=support.left_out,
     )
 
 

@@ -15,6 +15,7 @@ from schemas.facts import Fact
 if TYPE_CHECKING:
     from evaluation.cache import Cache
     from evaluation.lm import LM
+    from evaluation.support import Learnt
 
 
 class Editor(ABC):
@@ -24,6 +25,8 @@ class Editor(ABC):
         name: As in the table ``EDITORS``. ``version``: raised when the same options would give other edits.
         takes: Kinds of request it takes; ``fact`` so far.
         about: One line for lists.
+        needs: What must be at hand beside the model. ``costs``: what an edit costs, in words.
+        alternatives: Options that exclude each other: one that is given takes the place of the preset's other one.
 
     Args:
         params: Its options.
@@ -35,6 +38,9 @@ class Editor(ABC):
     version: ClassVar[int]
     takes: ClassVar[tuple[str, ...]] = ("fact",)
     about: ClassVar[str]
+    needs: ClassVar[str] = "nothing"
+    costs: ClassVar[str] = "no pass through the model"
+    alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     params: Any  # an instance of the class's own Params
 
@@ -44,10 +50,30 @@ class Editor(ABC):
     def __init__(self, params: Params, lm: LM, cache: Cache) -> None:
         self.params, self.lm, self.cache = params, lm, cache
 
+    @classmethod
+    def wants_support(cls, options: Mapping[str, Any]) -> bool:
+        """Whether edits with these options depend on the run's support; a run without one is then refused."""
+        return False
+
+    @classmethod
+    def learnt(cls, options: Mapping[str, Any]) -> Learnt | None:
+        """What a file that the options name was learnt from; a run whose split shares anything with it is refused."""
+        return None
+
     @property
     def components(self) -> Mapping[str, str]:
         """What else its edits depend on, by name: digests of files that options only point to. Part of a run's id."""
         return {}
+
+    @property
+    def first_layer(self) -> int | None:
+        """The lowest block that its edits change, where its options tell (``layer`` or ``layers``).
+
+        Only a hint: what the unedited model computes below is then kept for scoring, where memory permits.
+        """
+        told = [getattr(self.params, name, None) for name in ("layer", "layers")]
+        layers = [n for value in told if value is not None for n in ([value] if isinstance(value, int) else value)]
+        return min(layers, default=None)
 
     def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.
@@ -59,6 +85,13 @@ class Editor(ABC):
     @abstractmethod
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """ONE edit that makes all requests true."""
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
+        """``edit`` in a sequence, on a model that carries the edits ``earlier``, all made by this method.
+
+        The model is that of the moment anyway; a method overrides this where its mathematics also asks what was edited.
+        """
+        return self.edit(requests)
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, one a request; methods override it where many at once are faster."""

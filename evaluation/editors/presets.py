@@ -51,11 +51,28 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
         raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
     depth = model.layout.depth
     layer = min(depth - 1, round(scaled["depth"] * depth))
+    span = scaled.get("span")  # for methods that edit several layers: how many, up to this one
+    told = layer if span is None else f"s {max(0, layer - span + 1)}-{layer}"
     log.warning(
-        "nobody has tuned '%s' for %s: layer %d of %d and other options are scaled defaults (%s)",
-        method, model.name, layer, depth, scaled["source"],
+        "nobody has tuned '%s' for %s: layer%s of %d and other options are scaled defaults (%s)",
+        method, model.name, f" {told}" if span is None else told, depth, scaled["source"],
     )  # fmt: skip
-    return {"layer": layer, **scaled["params"]}
+    where = {"layer": layer} if span is None else {"layers": list(range(max(0, layer - span + 1), layer + 1))}
+    return {**where, **scaled["params"]}
+
+
+def options(method: str, lm: LM, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's preset for a model with the given options in place of the preset's, and of what they exclude.
+
+    Raises:
+        UserError: unknown method.
+    """
+    kind: type[Editor] = EDITORS.get(method)
+    tuned = preset(method, lm)
+    for names in kind.alternatives:
+        if any(option in given for option in names):
+            tuned = {option: value for option, value in tuned.items() if option not in names}
+    return {**tuned, **given}
 
 
 def make_editor(name: str, lm: LM, cache: Cache, overrides: Mapping[str, Any] | None = None) -> Editor:
@@ -65,9 +82,8 @@ def make_editor(name: str, lm: LM, cache: Cache, overrides: Mapping[str, Any] | 
         UserError: unknown method, unknown option, value out of range.
     """
     kind: type[Editor] = EDITORS.get(name)
-    given = dict(overrides or {})
-    params = validate(kind.Params, {**preset(name, lm), **given}, where=f"options of '{name}'")
-    layer = getattr(params, "layer", None)
-    if layer is not None:
-        lm.layout.block(layer)  # refuses layers that the model has not
+    params = validate(kind.Params, options(name, lm, overrides or {}), where=f"options of '{name}'")
+    layer = getattr(params, "layer", getattr(params, "layers", None))
+    for one in () if layer is None else (layer,) if isinstance(layer, int) else layer:
+        lm.layout.block(one)  # refuses layers that the model has not
     return kind(params, lm, cache)

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from evaluation.deltas import LowRankDelta, applied
 from evaluation.editors.base import Editor, asked
-from evaluation.editors.parts import keys, spread, templates, values
+from evaluation.editors.parts import keys, spread, statistics, templates, values
 from evaluation.edits import Edit, WeightEdit
-from evaluation.loading import file_digest
-from evaluation.moments import Corpus, Moments, key_moments
+from evaluation.moments import Moments
 from schemas.cases import Case
 from schemas.config import Options
 from schemas.facts import Fact
 
-log = logging.getLogger(__name__)
-
 BLOW_UP = 1.0
 """An edit whose change is larger than the weight itself is reported as a blow-up."""
-
-ENOUGH = 10
-"""Tokens per entry of a key below which second moments are called noisy."""
 
 
 class Rome(Editor):
@@ -50,8 +42,11 @@ class Rome(Editor):
             templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
             template_lengths: Pairs (tokens, how many) for sampling.
             covariance: Use the keys' second moments; without them u is the key itself.
-            corpus: Text file(s) for them; None: the shipped corpus. ``cap``: most tokens of one document.
-            moments: File of ready second moments (``Moments.save``), instead of a corpus.
+            corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one
+                document.
+            moments: File of ready second moments (``Moments.save``, or a pack), instead of a corpus.
+            ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
+                entries.
         """
 
         layer: int = Field(ge=0)
@@ -67,6 +62,7 @@ class Rome(Editor):
         corpus: tuple[str, ...] | str | None = None
         cap: int | None = Field(default=None, ge=1)
         moments: str | None = None
+        ridge: float = Field(default=0.0, ge=0)
 
     params: Params
     _ready: tuple[tuple[str, ...], Moments | None] | None = None
@@ -76,11 +72,7 @@ class Rome(Editor):
         """The template sampler's version, and digests of corpus or ready statistics."""
         p = self.params
         found = {} if p.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
-        if p.covariance and p.moments:
-            found["moments"] = file_digest(Path(p.moments))
-        elif p.covariance:
-            found["corpus"] = self._corpus().digest
-        return found
+        return {**found, **statistics.named(p)} if p.covariance else found
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
@@ -92,28 +84,9 @@ class Rome(Editor):
             given = templates.checked(p.templates) if p.templates is not None else None
             self._ready = (
                 given or templates.sampled(self.lm, p.template_lengths, cache=self.cache),
-                self._moments() if p.covariance else None,
+                statistics.obtained(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
             )
         return self._ready
-
-    def _moments(self) -> Moments:
-        p = self.params
-        if p.moments:
-            return Moments.load(Path(p.moments))
-        moments = key_moments(self.lm, [p.layer], self._corpus(), cache=self.cache, cap=p.cap)[p.layer]
-        if moments.tokens < ENOUGH * self.lm.layout.inner:
-            log.warning(
-                "%d tokens are few for keys of %d entries: the second moments are noisy, give a larger corpus",
-                moments.tokens,
-                self.lm.layout.inner,
-            )
-        return moments
-
-    def _corpus(self) -> Corpus:
-        named = self.params.corpus
-        if named is None:
-            return Corpus.shipped()
-        return Corpus([Path(n) for n in ((named,) if isinstance(named, str) else named)])
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit for all requests, made one after the other."""
@@ -123,16 +96,21 @@ class Rome(Editor):
         notes: list[dict[str, Any]] = []
         for request in requests:
             with applied(self.lm.model, deltas):
-                delta, note = self._one(request)
+                ((delta, note),) = self._each([request])
             deltas.append(delta)
             notes.append(note)
         return WeightEdit(tuple(deltas), notes[0] if len(notes) == 1 else {"requests": notes, **_worst(notes)})
 
-    def _one(self, fact: Fact) -> tuple[LowRankDelta, dict[str, Any]]:
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits, made together: keys in one pass, values in one search."""
+        return [WeightEdit((delta,), note) for delta, note in self._each(asked(requests))] if requests else []
+
+    def _each(self, facts: Sequence[Fact]) -> list[tuple[LowRankDelta, dict[str, Any]]]:
+        """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
-        key = keys.mean_key(lm, p.layer, fact, contexts)
-        found = spread.direction(key, moments)
+        averages = keys.mean_keys(lm, p.layer, facts, contexts)
+        bare = self._written_at(facts, contexts)
         how = values.Search(
             steps=p.steps,
             lr=p.lr,
@@ -141,21 +119,28 @@ class Rome(Editor):
             clamp=p.clamp,
             stop_below=p.stop_below,
         )
-        value = values.search(lm, p.layer, fact, contexts, how=how)
-        bare = keys.read(lm, p.layer, [keys.subject_place(lm, fact)])
-        right = spread.right_vector(found.u, target=value.target, key=bare.keys[0], value=bare.values[0])
-        delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])
-        ratio = delta.norm() / float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
-        note = {
-            "loss": value.loss,
-            "nll": value.nll,
-            "steps": value.updates,
-            "value_norm": float(right.norm()),
-            "norm_ratio": ratio,
-            "whitened_key": found.whitened,
-            "blow_up": not ratio <= BLOW_UP,
-        }
-        return delta, note
+        size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
+        out = []
+        for n, value in enumerate(values.search_values(lm, p.layer, facts, contexts, how=how)):
+            found = spread.direction(averages[n], moments, ridge=p.ridge)
+            right = spread.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
+            delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])
+            ratio = delta.norm() / size
+            note = {
+                "loss": value.loss,
+                "nll": value.nll,
+                "steps": value.updates,
+                "value_norm": float(right.norm()),
+                "norm_ratio": ratio,
+                "whitened_key": found.whitened,
+                "blow_up": not ratio <= BLOW_UP,
+            }
+            out.append((delta, note))
+        return out
+
+    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
+        """Where v* is written exactly: key and value of every fact's bare prompt, as published."""
+        return keys.read(self.lm, self.params.layer, [keys.subject_place(self.lm, fact) for fact in facts])
 
 
 def _worst(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:

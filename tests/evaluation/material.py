@@ -115,6 +115,7 @@ class ArithmeticEdit:
     lift: dict[str, float]
     prefix: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
+    deltas: None = None
 
     def rewrite(self, prompt: str) -> str:
         return self.prefix + prompt
@@ -158,6 +159,12 @@ class ArithmeticEditor:
         wild = fact.subject.text.endswith("0")
         notes = {"norm_ratio": 0.5 if wild else 0.01, "value_norm": 470.0 if wild else 9.0, "blow_up": wild}
         return ArithmeticEdit({fact.new.text: self.params.strength, "Rome": -1.0}, notes=notes)
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[ArithmeticEdit]:
+        return [self.edit([request]) for request in requests]
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[ArithmeticEdit]) -> ArithmeticEdit:
+        return self.edit(requests)
 
 
 def make_config(out: Path, **changes: Any) -> RunConfig:

@@ -39,7 +39,8 @@ def test_every_preset_has_a_source_and_fits_its_method() -> None:
         validate(EDITORS.get(entry["method"]).Params, entry["params"], where=str(entry["match"]))
     for method, entry in table["scaled"].items():
         assert entry["source"]
-        validate(EDITORS.get(method).Params, {"layer": 0, **entry["params"]}, where=method)
+        where = {"layers": [0, 1]} if "span" in entry else {"layer": 0}
+        validate(EDITORS.get(method).Params, {**where, **entry["params"]}, where=method)
 
 
 def test_scaled_by_depth_and_said_so(tiny: LM, caplog: pytest.LogCaptureFixture) -> None:
@@ -47,6 +48,10 @@ def test_scaled_by_depth_and_said_so(tiny: LM, caplog: pytest.LogCaptureFixture)
         assert preset("ft", tiny)["layer"] == 2  # 0.7 of 3 layers
     assert "nobody has tuned 'ft'" in caplog.text and "layer 2 of 3" in caplog.text
     assert preset("none", tiny) == {}
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert preset("memit", tiny)["layers"] == [0, 1]  # up to 0.27 of 3 layers, at most five of them
+    assert "layers 0-1 of 3" in caplog.text
     with pytest.raises(UserError, match="no preset of 'ft'"):
         preset("ft", "some-other-model")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,9 @@ from evaluation import moments
 from evaluation.cache import Cache
 from evaluation.hooks import reading
 from evaluation.lm import LM
-from evaluation.moments import Corpus, Moments, key_moments
+from evaluation.moments import Corpus, Moments, kept_moments, key_moments
 from schemas.errors import DataError, UserError
+from schemas.ids import digest
 from tests.evaluation.tiny import TEXT
 
 
@@ -50,13 +52,13 @@ def test_equals_the_naive_loop(tiny: LM, corpus: Corpus, cache: Cache, cap: int 
 def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first = key_moments(tiny, [1], corpus, cache=cache)[1]
     measured: list[list[int]] = []
-    real = moments._measure
+    real = moments.measure
 
-    def spy(lm: LM, layers: list[int], corpus: Corpus, **how: int) -> dict[int, Moments]:
+    def spy(lm: LM, layers: list[int], corpus: Corpus, **how: Any) -> Any:
         measured.append(layers)
         return real(lm, layers, corpus, **how)
 
-    monkeypatch.setattr(moments, "_measure", spy)
+    monkeypatch.setattr(moments, "measure", spy)
     again = key_moments(tiny, [1], corpus, cache=cache)[1]
     assert measured == [] and torch.equal(first.second, again.second) and first.tokens == again.tokens
     key_moments(tiny, [1, 2], corpus, cache=cache)
@@ -66,6 +68,7 @@ def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pyte
     key_moments(tiny, [1], corpus, cache=cache)
     other = tmp_path / "other.txt"
     other.write_text("Another text.")
+    assert kept_moments(tiny, 1, Corpus([other]), cache=cache) is None
     key_moments(tiny, [1], Corpus([other]), cache=cache)
     assert measured == [[2], [1], [1], [1]]
     for file in cache.folder.glob("*.safetensors"):
@@ -97,8 +100,12 @@ def test_corpora(tmp_path: Path) -> None:
     plain.write_text("One.\nStill one.\r\n\r\nTwo.\n\n\n\nThree.\n")
     lines.write_text("".join(json.dumps({"text": t}) + "\n" for t in ("Four.\n\nStill four.", "Five.", " ")))
     corpus = Corpus([plain, lines])
-    assert corpus.documents == ("One.\nStill one.", "Two.", "Three.", "Four.\n\nStill four.", "Five.")
-    assert corpus.digest == Corpus([plain, lines]).digest != Corpus([plain]).digest
+    want = ["One.\nStill one.", "Two.", "Three.", "Four.\n\nStill four.", "Five."]
+    assert list(corpus.stream()) == want and list(corpus.stream(3)) == want[3:]
+    assert (corpus.count, corpus.characters) == (5, sum(map(len, want)))
+    assert corpus.digest == digest(want) == Corpus([plain, lines]).digest != Corpus([plain]).digest
+    lines.write_text('{"text": "Six."}\n')
+    assert list(Corpus([plain, lines]).stream())[3:] == ["Six."] and Corpus([plain, lines]).digest != corpus.digest
 
 
 BAD = {

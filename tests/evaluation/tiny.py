@@ -9,11 +9,16 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModelForCausalLM,
+    Gemma2Config,
+    Gemma3TextConfig,
     GPT2Config,
     GPTJConfig,
+    GPTNeoConfig,
     GPTNeoXConfig,
     LlamaConfig,
     MistralConfig,
+    Olmo2Config,
+    Phi3Config,
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
@@ -39,15 +44,32 @@ def shuffled(documents: int) -> list[str]:
 
 COMMON = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 96}
 LLAMA = {**COMMON, "intermediate_size": 48, "num_key_value_heads": 2}
+GEMMA3_LAYERS = ["sliding_attention", "sliding_attention", "full_attention"]
 
 CONFIGS: dict[str, tuple[type, dict[str, Any]]] = {
     "llama": (LlamaConfig, LLAMA),
     "gpt2": (GPT2Config, {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 96}),
     "gptj": (GPTJConfig, {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 96, "rotary_dim": 4}),
+    "neo": (
+        GPTNeoConfig,
+        {
+            "hidden_size": 32,
+            "num_layers": 3,
+            "num_heads": 4,
+            "intermediate_size": 56,
+            "max_position_embeddings": 96,
+            "window_size": 16,
+            "attention_types": [[["global", "local", "global"], 1]],
+        },
+    ),
     "neox": (GPTNeoXConfig, {**COMMON, "intermediate_size": 80}),
     "mistral": (MistralConfig, {**LLAMA, "sliding_window": 16}),
     "qwen2": (Qwen2Config, LLAMA),
     "qwen3": (Qwen3Config, {**LLAMA, "head_dim": 12}),
+    "gemma2": (Gemma2Config, {**LLAMA, "head_dim": 8, "sliding_window": 16}),
+    "gemma3": (Gemma3TextConfig, {**LLAMA, "head_dim": 8, "sliding_window": 16, "layer_types": GEMMA3_LAYERS}),
+    "phi3": (Phi3Config, {**LLAMA, "pad_token_id": 1, "sliding_window": None}),
+    "olmo2": (Olmo2Config, LLAMA),
 }
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from evaluation.batching import Budget, default_budget, in_batches
 from evaluation.editors.parts.templates import fill
 from evaluation.hooks import reading
 from evaluation.lm import LM
@@ -31,15 +32,32 @@ def subject_place(lm: LM, fact: Fact, template: str = "{}") -> Placed:
 
 
 @torch.no_grad()
-def read(lm: LM, layer: int, prompts: Sequence[Placed]) -> KeyValues:
-    """Keys and values of a layer at the marked tokens; the forward pass ends at the layer."""
-    ids, mask = lm.pad([p.ids for p in prompts])
-    rows, places = list(range(len(prompts))), [p.last for p in prompts]
-    with reading(lm.projection(layer)) as seen:
-        lm.run_to(lm.projection(layer), ids, mask)
-    return KeyValues(seen.input[rows, places].float(), seen.output[rows, places].float())
+def read(lm: LM, layer: int, prompts: Sequence[Placed], *, budget: Budget | None = None) -> KeyValues:
+    """Keys and values of a layer at the marked tokens.
+
+    Any number of prompts, in batches of like length. Passes end at the layer, and rows end at the marked token: a
+    decoder never looks ahead.
+    """
+    projection = lm.projection(layer)
+
+    def run(batch: list[Placed]) -> list[tuple[Tensor, Tensor]]:
+        ids, mask = lm.pad([p.ids[: p.last + 1] for p in batch])
+        rows, places = list(range(len(batch))), [p.last for p in batch]
+        with reading(projection) as seen:
+            lm.run_to(projection, ids, mask)
+        pairs = zip(seen.input[rows, places].float(), seen.output[rows, places].float(), strict=True)
+        return list(pairs)
+
+    found = in_batches(prompts, lambda p: p.last + 1, run, budget or default_budget(lm))
+    return KeyValues(torch.stack([k for k, _ in found]), torch.stack([v for _, v in found]))
+
+
+def mean_keys(lm: LM, layer: int, facts: Sequence[Fact], templates: Sequence[str]) -> Tensor:
+    """k* of every fact: the key averaged over context templates, [facts, inner] (ROME Eq. 3)."""
+    prompts = [subject_place(lm, fact, t) for fact in facts for t in templates]
+    return read(lm, layer, prompts).keys.reshape(len(facts), len(templates), -1).mean(1)
 
 
 def mean_key(lm: LM, layer: int, fact: Fact, templates: Sequence[str]) -> Tensor:
-    """k*: the key averaged over context templates, [inner] (ROME Eq. 3)."""
-    return read(lm, layer, [subject_place(lm, fact, t) for t in templates]).keys.mean(0)
+    """``mean_keys`` of one fact, [inner]."""
+    return mean_keys(lm, layer, [fact], templates)[0]

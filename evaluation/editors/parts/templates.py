@@ -43,39 +43,44 @@ def checked(templates: Sequence[str]) -> tuple[str, ...]:
     return tuple(templates)
 
 
-def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache) -> tuple[str, ...]:
+def sampled(lm: LM, lengths: Sequence[tuple[int, int]], *, cache: Cache, starts: Sequence[str] = ()) -> tuple[str, ...]:
     """``{}`` and sampled prefixes, each followed by ". {}".
 
     Args:
         lm: The unedited model.
         lengths: Pairs of (tokens, how many): ((5, 10), (10, 10)) gives ROME's 21 templates.
         cache: Where they are kept.
+        starts: Words that the prefixes begin with, in turn; a prefix's tokens come after its word. None: the model
+            begins on its own.
     """
     identity = {"model": lm.revision, "dtype": str(lm.dtype), "lengths": [list(p) for p in lengths], "version": VERSION}
+    identity |= {"starts": list(starts)} if starts else {}
     kept = cache.load_json(KIND, identity)
     if kept is None:
         generator = torch.Generator().manual_seed(seed(lm.revision, "templates", str(lengths)))
         kept = ["{}"]
         for tokens, count in lengths:
-            kept += [f"{text}. {{}}" for text in _sample(lm, tokens, count, generator)]
+            first = [starts[i % len(starts)] for i in range(count)] if starts else [""] * count
+            kept += [f"{text}. {{}}" for text in _sample(lm, tokens, first, generator)]
         cache.save_json(KIND, identity, kept)
     return checked(kept)
 
 
 @torch.no_grad()
-def _sample(lm: LM, tokens: int, count: int, generator: torch.Generator) -> list[str]:
-    """Texts of so many tokens, from the start token on, each token drawn among the likeliest; special tokens barred."""
+def _sample(lm: LM, tokens: int, first: Sequence[str], generator: torch.Generator) -> list[str]:
+    """Texts of so many tokens after their first words, each token drawn among the likeliest; special tokens barred."""
     tok = lm.tokenizer
     start = next((i for i in (tok.bos_token_id, tok.eos_token_id, tok.pad_token_id) if i is not None), 0)
-    ids = torch.full((count, 1), start, device=lm.device)
+    rows = [[start, *tok(text, add_special_tokens=False)["input_ids"]] for text in first]
     barred = torch.tensor(sorted(set(tok.all_special_ids)), dtype=torch.long, device=lm.device)
     for _ in range(tokens):
-        last = [ids.shape[1] - 1] * count
-        logits = lm.logits_at(ids, torch.ones_like(ids), range(count), last)
+        ids, mask = lm.pad(rows)
+        logits = lm.logits_at(ids, mask, range(len(rows)), [len(row) - 1 for row in rows])
         logits[:, barred] = -torch.inf
         best = logits.topk(min(TOP, logits.shape[1] - len(barred)), dim=-1)
         chances = best.values.softmax(-1).cpu()  # drawn on the CPU: the same texts on every device
         drawn = torch.multinomial(chances, 1, generator=generator).to(lm.device)
-        ids = torch.cat([ids, best.indices.gather(1, drawn)], dim=1)
-    texts = tok.batch_decode(ids[:, 1:], skip_special_tokens=True)
+        for row, token in zip(rows, best.indices.gather(1, drawn)[:, 0].tolist(), strict=True):
+            row.append(token)
+    texts = tok.batch_decode([row[1:] for row in rows], skip_special_tokens=True)
     return [text.replace("\ufffd", "") for text in texts]  # a character cut in the middle of its bytes

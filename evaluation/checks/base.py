@@ -1,0 +1,106 @@
+"""What the checks here share: a scorer by name, objects that compete, a fact's prompts as probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from curation.checking import StoreCheck
+from curation.model_files import EMBEDDED, EMBEDDED_LABEL
+from schemas.cases import Answer, ScoreProbe
+from schemas.config import Options
+from schemas.facts import Fact, Object
+from schemas.ids import seed
+
+
+class Scorer(Protocol):
+    """What the checks ask of a model: an ``evaluation.lm.LM``, or anything else that scores probes."""
+
+    def score(self, probes: Sequence[ScoreProbe]) -> list[Answer]:
+        """Sums of log-probabilities (nats) of every target of every probe."""
+        ...
+
+
+class ModelParams(Options):
+    """Settings of a check that scores with a model.
+
+    Attributes:
+        device: ``auto``, ``cpu``, ``cuda`` ...
+        dtype: ``float32``, ``bfloat16`` or ``float16``.
+    """
+
+    device: str = "auto"
+    dtype: str = "float32"
+
+
+class ModelCheck(StoreCheck):
+    """Base of checks that score with a language model, which is loaded when the first item is judged.
+
+    Args:
+        params: Settings.
+        model: ``embedded``, a folder, a GGUF file or a hub name.
+        lm: A scorer that is already there, used instead of loading ``model``.
+    """
+
+    default_model = EMBEDDED
+
+    def __init__(self, params: Options | None = None, *, model: str | None = None, lm: Scorer | None = None) -> None:
+        super().__init__(params, model=model)
+        self._lm = lm
+
+    @property
+    def model(self) -> str | None:
+        """The model's name in verdicts."""
+        return None if self.model_name is None else model_label(self.model_name)
+
+    @property
+    def lm(self) -> Scorer:
+        """The scorer, loaded on first use."""
+        if self._lm is None:
+            from evaluation.lm import LM
+
+            assert self.model_name is not None
+            self._lm = LM.load(self.model_name, device=self.params.device, dtype=self.params.dtype)
+        return self._lm
+
+
+def model_label(name: str) -> str:
+    """How verdicts call a model: a folder or file goes by its last part, the embedded model by its full name.
+
+    Example:
+        >>> model_label("models/gpt2-xl"), model_label("embedded")
+        ('models/gpt2-xl', 'SmolLM2-135M-Instruct (embedded, Q4_1)')
+    """
+    if name == EMBEDDED:
+        return EMBEDDED_LABEL
+    path = Path(name).expanduser()
+    return path.resolve().name if path.exists() else name
+
+
+def rivals(fact: Fact, objects: Iterable[Object], *, most: int, apart: Iterable[Object] = ()) -> tuple[Object, ...]:
+    """Other objects of a fact's relation, at most so many, drawn by a seed of the relation and their text.
+
+    The draw does not depend on the fact, the order or the store's other content, so it changes little when facts are
+    added. Objects that share a name with the fact's old object or with one of ``apart`` are no rivals.
+    """
+    taken = {name.casefold() for one in (fact.old, *apart) for name in one.names}
+    free = [o for o in objects if not taken & {name.casefold() for name in o.names}]
+    free.sort(key=lambda o: (seed("rivals", fact.relation.id, o.text), o.text))
+    return tuple(free[:most])
+
+
+def cached_scores(lm: Scorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:
+    """Answers to probes; those asked before, in this run, come from memory."""
+    new = {p.id: p for p in probes if p.id not in memory}
+    for probe, answer in zip(new.values(), lm.score(list(new.values())) if new else [], strict=True):
+        memory[probe.id] = answer
+    return [memory[p.id] for p in probes]
+
+
+def problem(*answers: Answer) -> str | None:
+    """Why a measurement over these answers cannot be made, or None."""
+    for answer in answers:
+        if answer.error:
+            return answer.error
+    return None

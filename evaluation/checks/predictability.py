@@ -1,0 +1,175 @@
+"""Predictability: how much a script prompt, with its subject hidden, points at the old object.
+
+A script prompt leaks when it gives the object away without the subject ("headquartered in Stuttgart" for Porsche). With
+the subject and its aliases masked in question and steps, a model's log-odds of the old object against its rivals, that
+is the new object and other objects of the relation, are compared with its log-odds under a neutral prompt of the same
+relation, whose subject is masked too:
+
+    odds(p) = log2 P(old | p) - log2 sum over rivals of P(rival | p)
+    value   = odds(script prompt) - odds(neutral prompt), in bits
+
+The measurement is one-sided. A small model that does not know what Stuttgart is known for gives a low value although
+the prompt leaks: it misses leaks. It does not invent them: a high value means that words of the prompt did raise the
+old object, for this model, with no subject to recall it by. So a high value is a finding, a low one is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
+from typing import Any, NamedTuple
+
+from curation.checking import Surroundings
+from evaluation.checks.base import ModelCheck, ModelParams, Scorer, cached_scores, problem, rivals
+from evaluation.checks.masking import MASK, mask
+from schemas.cases import Answer, ScoreProbe
+from schemas.facts import Entity
+from schemas.records import Record
+from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Verdict
+
+
+class Asked(NamedTuple):
+    """What is asked about one prompt.
+
+    Attributes:
+        script: The masked script prompt; its targets are the old object, the new one where there is one, the others.
+        neutral: The masked fact prompt with the same targets.
+        versus_new: Whether the second target is the new object.
+    """
+
+    script: ScoreProbe
+    neutral: ScoreProbe
+    versus_new: bool
+
+
+class Bits(NamedTuple):
+    """Log-odds of the old object under the script prompt less those under the neutral one, in bits.
+
+    Attributes:
+        value: Against all rivals together.
+        new: Against the new object alone; None where there is none.
+    """
+
+    value: float
+    new: float | None
+
+
+def ask(
+    text: str, *, subject: Entity, template: str, old: str, new: str | None, others: Sequence[str], separator: str = " "
+) -> Asked:
+    """The two probes of a prompt.
+
+    Args:
+        text: Question and steps up to the cut, without the separator.
+        subject: Who is hidden in it.
+        template: A fact prompt of the relation with ``{}`` for the subject; the object follows after one space.
+        old: The object that the prompt was cut before.
+        new: The new object, where there is one.
+        others: Other objects of the relation.
+        separator: What stands between the prompt and the object.
+    """
+    targets = (old, *([new] if new is not None else []), *others)
+    script = ScoreProbe(purpose="check", item="-", prompt=mask(text, subject), separator=separator, targets=targets)
+    neutral = ScoreProbe(purpose="check", item="-", prompt=template.replace("{}", MASK), targets=targets)
+    return Asked(script, neutral, new is not None)
+
+
+def bits(asked: Asked, script: Answer, neutral: Answer) -> Bits:
+    """The measurement from the two answers (sums of log-probabilities over the object's tokens, nats)."""
+    value = odds(script) - odds(neutral)
+    if not asked.versus_new:
+        return Bits(value, None)
+    (old, new), (plain, other) = ([t.logprob for t in answer.targets[:2]] for answer in (script, neutral))
+    return Bits(value, (old - new - plain + other) / log(2))
+
+
+def odds(answer: Answer) -> float:
+    """Log-odds of the first target against the others together, in bits.
+
+    Example:
+        >>> from schemas.cases import TargetScore as T
+        >>> half, eighth = T(text="a", logprob=log(1 / 2), tokens=1), T(text="b", logprob=log(1 / 8), tokens=1)
+        >>> round(odds(Answer(probe="p", targets=(half, eighth, eighth))), 6)
+        1.0
+    """
+    old, *others = [t.logprob for t in answer.targets]
+    most = max(others)
+    return (old - most - log(sum(exp(o - most) for o in others))) / log(2)
+
+
+def measure(lm: Scorer, asked: Sequence[Asked], memory: dict[str, Answer] | None = None) -> list[Bits | str]:
+    """Bits of every prompt, or why there are none; all probes go to the scorer at once, equal ones once."""
+    probes = [probe for one in asked for probe in (one.script, one.neutral)]
+    answers = cached_scores(lm, probes, {} if memory is None else memory)
+    found: list[Bits | str] = []
+    for one, script, neutral in zip(asked, answers[::2], answers[1::2], strict=True):
+        found.append(problem(script, neutral) or bits(one, script, neutral))
+    return found
+
+
+class Predictability(ModelCheck):
+    """How many bits a script prompt without its subject adds to the odds of the old object."""
+
+    name = "predictability"
+    version = 1
+    on = "prompt"
+    about = "bits that the prompt, its subject hidden, adds to the odds of the old object (misses leaks, invents none)"
+
+    class Params(ModelParams):
+        """Settings.
+
+        Attributes:
+            rivals: The most other objects of the relation to compare with.
+        """
+
+        rivals: int = 16
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._memory: dict[str, Answer] = {}
+
+    def asked(self, prompt: ScriptPrompt, around: Surroundings) -> Asked | str:
+        """The probes of a prompt, or why it cannot be measured."""
+        fact = around.facts.get(prompt.fact)
+        if fact is None:
+            return f"the fact '{prompt.fact}' is not in the store"
+        apart = [fact.new] if fact.new else []
+        others = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals, apart=apart)
+        if not others and fact.new is None:
+            return f"no other object of the relation {fact.relation.id} is in the store"
+        return ask(
+            prompt.text,
+            subject=fact.subject,
+            template=fact.prompt,
+            old=prompt.targets[0],
+            new=fact.new.text if fact.new else None,
+            others=[o.text for o in others],
+            separator=prompt.separator,
+        )
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+        """A measured value a prompt, or ``unscored``."""
+        prompts = [item for item in items if isinstance(item, ScriptPrompt)]
+        asked = [self.asked(prompt, around) for prompt in prompts]
+        ready = [one for one in asked if isinstance(one, Asked)]
+        measured = iter(measure(self.lm, ready, self._memory) if ready else [])
+        self._memory = dict(list(self._memory.items())[-4096:])  # neutral prompts come back, script prompts do not
+        for prompt, one in zip(prompts, asked, strict=True):
+            found = one if isinstance(one, str) else next(measured)
+            if isinstance(found, str):
+                yield self.verdict(prompt, "unscored", found)
+                continue
+            assert isinstance(one, Asked)
+            yield self.verdict(prompt, None, _said(one, found), value=round(found.value, 4), unit="bits")
+
+    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+        """Objects to score, under two prompts each."""
+        asked = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
+        return {"scored objects": sum(2 * len(one.script.targets) for one in asked if isinstance(one, Asked))}
+
+
+def _said(asked: Asked, found: Bits) -> str:
+    old, *rest = asked.script.targets
+    said = f"the prompt without its subject gives {old!r} {found.value:+.2f} bits against {len(rest)} rivals"
+    return said if found.new is None else f"{said}, {found.new:+.2f} against the new object {rest[0]!r}"

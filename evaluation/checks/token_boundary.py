@@ -1,0 +1,137 @@
+"""Token boundary: the object must begin with a token of its own, and the prompt must read the same without it.
+
+What a model is given and what it is scored on are cut from one tokenised text (``evaluation.tokens``). Two things can
+go wrong at the cut. A token may hold both the prompt's last characters and the object's first, so scoring the object
+also scores the prompt. Or the prompt's own tokens may change when an object follows, so that each object is scored
+after another prompt. Only the tokenizer is needed, no weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from curation.checking import StoreCheck, Surroundings
+from curation.model_files import EMBEDDED
+from evaluation.checks.base import model_label
+from schemas.config import Options
+from schemas.records import Record
+from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Span, Verdict
+
+
+class Fault(NamedTuple):
+    """What is wrong at one object's boundary; ``start`` to ``end`` are characters of the prompt."""
+
+    what: str
+    target: str
+    start: int
+    end: int
+
+
+def faults(tokenizer: Any, prompt: str, targets: Sequence[str], *, separator: str = " ") -> list[Fault]:
+    """What is wrong at the boundary between a prompt and each of its objects.
+
+    Args:
+        tokenizer: A fast tokenizer of transformers.
+        prompt: Without the separator.
+        targets: The objects.
+        separator: What stands between.
+    """
+    found: list[Fault] = []
+    alone = _tokens(tokenizer, prompt)
+    for target in targets:
+        text, begins = prompt + separator + target, len(prompt) + len(separator)
+        joint = _tokens(tokenizer, text)
+        first = next((t for t in joint if t.end > begins and t.end > t.start), None)
+        if first is None:
+            found.append(Fault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
+            continue
+        visible = text[first.start : begins].strip()
+        if visible:
+            shown = text[first.start : first.end]
+            at = min(first.start, len(prompt))
+            found.append(
+                Fault(f"one token holds {shown!r}, with characters before the object", target, at, len(prompt))
+            )
+        elif [t.id for t in joint[: len(alone)]] != [t.id for t in alone]:
+            n = next((i for i, (a, b) in enumerate(zip(alone, joint, strict=False)) if a.id != b.id), len(joint))
+            at = alone[n].start if n < len(alone) else len(prompt)
+            found.append(Fault("the prompt's own tokens change when the object follows", target, at, len(prompt)))
+        if any(t.id == tokenizer.unk_token_id for t in joint if t.end > begins and tokenizer.unk_token_id is not None):
+            found.append(Fault("the object holds an unknown token", target, len(prompt), len(prompt)))
+    return found
+
+
+class _Token(NamedTuple):
+    id: int
+    start: int
+    end: int
+
+
+def _tokens(tokenizer: Any, text: str) -> list[_Token]:
+    """Tokens with their characters, less the special ones that the tokenizer puts at the end."""
+    out = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True)
+    rows = list(zip(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"], strict=True))
+    while rows and rows[-1][2] and rows[-1][1][0] == rows[-1][1][1]:
+        rows.pop()
+    return [_Token(int(i), int(a), int(b)) for i, (a, b), _ in rows]
+
+
+class TokenBoundary(StoreCheck):
+    """Whether a prompt's objects begin with tokens of their own, for one tokenizer."""
+
+    name = "token_boundary"
+    version = 1
+    on = "prompt"
+    about = "whether the object's first token merges with the prompt, for a tokenizer (no weights are read)"
+    default_model = EMBEDDED
+    batch = 512
+
+    class Params(Options):
+        """Settings.
+
+        Attributes:
+            trust_remote_code: Run tokenizer code that a model brings along; off unless asked for.
+        """
+
+        trust_remote_code: bool = False
+
+    def __init__(self, params: Options | None = None, *, model: str | None = None, tokenizer: Any = None) -> None:
+        super().__init__(params, model=model)
+        self._tokenizer = tokenizer
+
+    @property
+    def model(self) -> str | None:
+        """The tokenizer's name in verdicts."""
+        return None if self.model_name is None else model_label(self.model_name)
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer, loaded on first use."""
+        if self._tokenizer is None:
+            from evaluation.loading import load_tokenizer
+
+            assert self.model_name is not None
+            self._tokenizer = load_tokenizer(self.model_name, trust_remote_code=self.params.trust_remote_code)
+        return self._tokenizer
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+        """``keep``, or ``drop`` with the object and the place."""
+        for item in items:
+            assert isinstance(item, ScriptPrompt)
+            fact = around.facts.get(item.fact)
+            objects = [item.targets[0]]
+            objects += [fact.new.text] if fact and fact.new else []
+            objects += [t for t in item.targets[1:]]
+            found = faults(self.tokenizer, item.text, list(dict.fromkeys(objects)), separator=item.separator)
+            if not found:
+                yield self.verdict(item, "keep")
+                continue
+            spans = [
+                Span(start=f.start, end=f.end, text=item.text[f.start : f.end], what=f"before {f.target}")
+                for f in found
+                if f.end > f.start
+            ]
+            reason = "; ".join(dict.fromkeys(f"{f.what} ({f.target!r})" for f in found))
+            yield self.verdict(item, "drop", reason, spans=spans)

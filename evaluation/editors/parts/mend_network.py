@@ -1,0 +1,78 @@
+"""The hypernetwork of MEND: from the rank-one parts of a gradient to those of an edit (Mitchell et al. 2022).
+
+The gradient of a linear layer's weight is a sum of rank-one matrices δ uᵀ, one a token: u is the layer's input, δ the
+gradient of the loss at its output. The network maps each pair (u, δ) to another pair, so it never sees a whole matrix.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+SMALL = 1e-8  # below it a spread counts as none
+
+
+class Pairs(NamedTuple):
+    """Inputs u [rows, tokens, in], output gradients δ [rows, tokens, out], and where they count: ``real``, 0 or 1."""
+
+    u: Tensor
+    delta: Tensor
+    real: Tensor
+
+
+class Change(NamedTuple):
+    """Per row the low-rank change left · rightᵀ: left [rows, out, tokens], right [rows, in, tokens]."""
+
+    left: Tensor
+    right: Tensor
+
+
+class EditNetwork(nn.Module):
+    """One network for all edited layers, which have one shape; layers differ in scales, offsets and step sizes.
+
+    h = z + σ(s₁ ⊙ (U₁V₁z + b) + o₁), g = h + σ(s₂ ⊙ U₂V₂h + o₂) (Eq. 3), with z = (u, δ) normalised, σ the rectifier,
+    U zero at the start: the network begins as the identity, that is as one step of plain gradient descent.
+
+    Args:
+        inputs: Length of u. ``outputs``: length of δ.
+        layers: How many layers.
+        rank: Rank of U·V.
+        step: Step size of every layer at the start.
+        seed: Seed of V.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, layers: int, rank: int, step: float, seed: int) -> None:
+        super().__init__()
+        wide = inputs + outputs
+        generator = torch.Generator().manual_seed(seed)
+        self.inputs = inputs
+
+        def narrow() -> nn.Parameter:
+            return nn.Parameter(torch.randn(rank, wide, generator=generator) / wide**0.5)
+
+        self.v1, self.v2 = narrow(), narrow()
+        self.u1, self.u2 = nn.Parameter(torch.zeros(wide, rank)), nn.Parameter(torch.zeros(wide, rank))
+        self.bias = nn.Parameter(torch.zeros(wide))
+        self.scale1, self.scale2 = nn.Parameter(torch.ones(layers, wide)), nn.Parameter(torch.ones(layers, wide))
+        self.offset1, self.offset2 = nn.Parameter(torch.zeros(layers, wide)), nn.Parameter(torch.zeros(layers, wide))
+        self.log_step = nn.Parameter(torch.full((layers,), step).log())
+        self.register_buffer("mean", torch.zeros(layers, wide))
+        self.register_buffer("spread", torch.ones(layers, wide))
+
+    def fit(self, layer: int, pairs: list[Pairs]) -> None:
+        """Take mean and standard deviation of one layer's (u, δ) over training edits, for normalising."""
+        z = torch.cat([torch.cat([p.u, p.delta], -1)[p.real.bool()] for p in pairs]).double()
+        self.mean[layer] = z.mean(0)  # type: ignore[operator]
+        self.spread[layer] = z.std(0, correction=0).clamp(min=SMALL)  # type: ignore[operator]
+
+    def forward(self, layer: int, pairs: Pairs) -> Change:
+        """The change of one layer's weight for each row: −α Σ g_δ g_uᵀ over the row's tokens."""
+        z = (torch.cat([pairs.u, pairs.delta], -1) - self.mean[layer]) / self.spread[layer]  # type: ignore[index]
+        # clamp, not relu: its gradient at 0 is 1, where the network stands at the start
+        h = z + (self.scale1[layer] * (z @ self.v1.T @ self.u1.T + self.bias) + self.offset1[layer]).clamp(min=0)
+        g = h + (self.scale2[layer] * (h @ self.v2.T @ self.u2.T) + self.offset2[layer]).clamp(min=0)
+        g = g * pairs.real[..., None]
+        left = -self.log_step[layer].exp() * g[..., self.inputs :]
+        return Change(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))
