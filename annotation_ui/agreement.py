@@ -31,7 +31,11 @@ PUBLISHED_JUDGE = {"alpha": 0.43, "spearman": 0.72}
 
 
 class Pair(NamedTuple):
-    """Two raters, or people and a judge, on the items that both rated."""
+    """Two raters, or people and a judge, on the items that both rated.
+
+    ``alpha`` and ``difference`` are given for a judge, whose ratings stand against the people's mean: alpha with that
+    mean rounded to the scale, the difference with the mean itself.
+    """
 
     first: str
     second: str
@@ -39,6 +43,7 @@ class Pair(NamedTuple):
     kendall: Estimate
     exact: Estimate
     difference: Estimate | None = None
+    alpha: Estimate | None = None
 
 
 class AspectReport(NamedTuple):
@@ -190,7 +195,10 @@ def _judges(found: RatingTable, judges: Sequence[Mark], task: Task, aspect: str,
         both = rating_table(rows, cases={i: cases[i] for i in items}, scale=tuple(range(1, 8)))
         same = exact_agreement(both, resampling=how)
         pair = _correlated(name, "mean of people", x, y, of, same, how)
-        out.append(pair._replace(difference=difference(x, y, of, resampling=how)) if len(x) >= 3 else pair)
+        if len(x) >= 3:
+            both_alpha = alpha(both, level="ordinal", resampling=how)
+            pair = pair._replace(difference=difference(x, y, of, resampling=how), alpha=both_alpha)
+        out.append(pair)
     return tuple(out)
 
 

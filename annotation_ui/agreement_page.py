@@ -150,7 +150,9 @@ def _aspect(a: AspectReport, marks: Sequence[Mark], task: Task) -> str:
         out.append(_table(head, [[_e(p), *(_e(values[p].text(2)) for _, values in each)] for p in people]))
     for p in a.judges:
         gap = "" if p.difference is None else f"; mean difference {_e(p.difference.text(2))}"
-        out.append(f"<p>{_e(p.first)} against the mean of people: Spearman {_e(p.spearman.text())}{gap}</p>")
+        same = "" if p.alpha is None else f"; {_e(p.alpha.name)} {_e(p.alpha.text())}"
+        told = f"Spearman {_e(p.spearman.text())}, Kendall {_e(p.kendall.text())}{same}{gap}"
+        out.append(f"<p>{_e(p.first)} against the mean of people: {told}</p>")
     if a.judges:
         out.append(
             f'<p class="note">The paper prints alpha {PUBLISHED_JUDGE["alpha"]} and Spearman '

@@ -81,6 +81,15 @@ def stored_marks(store: Store, task: Task) -> list[Mark]:
     return _one_case(out)
 
 
+def judge_marks(store: Store, task: Task, people: Sequence[Mark]) -> list[Mark]:
+    """What judges said, by the store, of the items that people answered; with the people's case."""
+    cases = {m.item: m.case for m in people}
+    if task.level != "ordinal":
+        return []
+    found = (m for m in stored_marks(store, task) if m.person.startswith("judge:") and m.item in cases)
+    return [m._replace(case=cases[m.item]) for m in found]
+
+
 def _one_case(marks: Sequence[Mark]) -> list[Mark]:
     """Marks of an item share the case that any of them knows (a judge's rating has no lineage of ours)."""
     known = {m.item: m.case for m in marks if m.case != m.item}

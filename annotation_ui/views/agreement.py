@@ -26,6 +26,12 @@ def show(desk: Desk) -> None:
     if not marks:
         st.info("Nobody has answered yet.")
         return
+    if desk.store is not None:
+        from annotation_ui.marks import judge_marks
+        from curation.store import Store
+
+        with Store.open(desk.store) as store:
+            marks += judge_marks(store, task, marks)
     with st.spinner("Resampling cases ..."):
         found = report(marks, task)
     if found.synthetic:

@@ -128,3 +128,33 @@ def test_label_studio_needs_a_server(files: tuple[Path, Path], monkeypatch: pyte
     with pytest.raises(UserError, match="make label-studio"):
         call("label-studio", "up", "--folder", tmp_path / "ls")
     assert "No server of" in call("label-studio", "down", "--folder", tmp_path / "ls").output
+
+
+def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) -> None:
+    from schemas.ratings import Rating
+
+    db, store = files
+    call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 2)
+    call("invite", "ann", "bob", "-r", db)
+    call("share", "p", "-r", db)
+    judged = []
+    with RatingsDB(db) as opened:
+        for person in ("ann", "bob"):
+            for n, a in enumerate(sorted(opened.assignments("p", person), key=lambda a: a.item)):
+                value = n % 5 + 2
+                opened.save("p", person, a.item, {"executability": value}, form="rate_executability@1")
+                rating = Rating(
+                    key=f"rating/judge/{a.item}", item_id=a.item, aspect="executability", value=value - 1,
+                    rater="judge:m", form="judge_executability@1",
+                )  # fmt: skip
+                judged.append(rating)
+    with Store.open(store, write=True) as opened:
+        opened.put({r.key: r for r in judged}.values())
+    assert "judge:m" not in call("agreement", "p", "-r", db, "--resamples", 20).output
+    said = call("agreement", "p", "-r", db, "-s", store, "--resamples", 20).output
+    assert "judge:m against the mean of people: Spearman 1.000" in said
+    assert "alpha 0.43 and Spearman 0.72" in said
+    (aspect,) = json.loads(call("agreement", "p", "-r", db, "-s", store, "--resamples", 20, "--json").output)["aspects"]
+    (pair,) = aspect["judges"]
+    assert pair["difference"]["value"] == -1
+    assert 0 < pair["alpha"]["value"] < 1
