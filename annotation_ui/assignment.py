@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from annotation_ui.ratings_db import Assigned, Placed
+from annotation_ui.ratings_records import Assigned, Placed
 from annotation_ui.tasks.base import Item
 from curation.quality import allocate
 from schemas.errors import UserError

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from annotation_ui.assignment import Settings, assign, sample
 from annotation_ui.people import people
-from annotation_ui.ratings_db import Assigned, Campaign, Placed, RatingsDB, now
+from annotation_ui.ratings_db import RatingsDB, now
+from annotation_ui.ratings_records import Assigned, Campaign, Placed
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import Item, Task
 from schemas.config import Options, explain

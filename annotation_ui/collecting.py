@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_ui.campaigns import make_task
 from annotation_ui.people import SYNTHETIC
-from annotation_ui.ratings_db import RatingsDB, Revision
+from annotation_ui.ratings_db import RatingsDB
+from annotation_ui.ratings_records import Revision
 from annotation_ui.tasks.base import Item, Task
 from schemas.errors import DataError
 from schemas.lineage import Lineage

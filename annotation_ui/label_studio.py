@@ -19,7 +19,8 @@ from annotation_ui.campaigns import make_task
 from annotation_ui.gate import Annotated, Pulled, admit
 from annotation_ui.label_config import label_config, result_of, task_data
 from annotation_ui.people import people, person_named
-from annotation_ui.ratings_db import Campaign, RatingsDB
+from annotation_ui.ratings_db import RatingsDB
+from annotation_ui.ratings_records import Campaign
 from annotation_ui.tasks.base import Task
 from schemas.errors import UserError
 from schemas.verdicts import Verdict

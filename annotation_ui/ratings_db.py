@@ -13,92 +13,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from annotation_ui.forms import Answers
+from annotation_ui.ratings_records import SCHEMA, Assigned, Campaign, Decision, Placed, Revision
 from annotation_ui.tasks.base import Item
 from schemas.errors import StoreError, UserError
 
 VERSION = 1
 BUSY = 30.0  # seconds that a save waits for another writer
-
-_SCHEMA = """
-CREATE TABLE campaigns (name TEXT PRIMARY KEY, task TEXT NOT NULL, form TEXT NOT NULL, settings TEXT NOT NULL,
-    made_at TEXT NOT NULL);
-CREATE TABLE people (name TEXT PRIMARY KEY, role TEXT NOT NULL, secret TEXT NOT NULL, synthetic INTEGER NOT NULL,
-    consented_at TEXT, made_at TEXT NOT NULL);
-CREATE TABLE sessions (token TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name) ON DELETE CASCADE,
-    expires_at TEXT NOT NULL);
-CREATE TABLE items (campaign TEXT NOT NULL REFERENCES campaigns(name), id TEXT NOT NULL, body TEXT NOT NULL,
-    purpose TEXT NOT NULL, expected TEXT, probability REAL, PRIMARY KEY (campaign, id));
-CREATE TABLE assignments (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, batch INTEGER NOT NULL,
-    position INTEGER NOT NULL, PRIMARY KEY (campaign, person, item),
-    FOREIGN KEY (campaign, item) REFERENCES items(campaign, id));
-CREATE TABLE revisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, person TEXT NOT NULL,
-    item TEXT NOT NULL, form TEXT NOT NULL, answers TEXT, seconds REAL, saved_at TEXT NOT NULL, token TEXT UNIQUE);
-CREATE TABLE decisions (id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, item TEXT NOT NULL,
-    lead TEXT NOT NULL, answers TEXT NOT NULL, saved_at TEXT NOT NULL);
-CREATE TABLE links (site TEXT NOT NULL, kind TEXT NOT NULL, local TEXT NOT NULL, remote TEXT NOT NULL,
-    PRIMARY KEY (site, kind, local));
-CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
-"""
-
-
-class Revision(NamedTuple):
-    """One save. ``answers`` None withdraws the earlier ones (undo); ``seconds`` is the time the person took."""
-
-    id: int
-    campaign: str
-    person: str
-    item: str
-    form: str
-    answers: dict[str, Any] | None
-    seconds: float | None
-    saved_at: str
-
-
-class Campaign(NamedTuple):
-    """A round of work: a task, the form it began with, and its settings as they were given."""
-
-    name: str
-    task: str
-    form: str
-    settings: dict[str, Any]
-    made_at: str
-
-
-class Placed(NamedTuple):
-    """An item in a campaign.
-
-    Attributes:
-        item: What is judged.
-        purpose: ``real``, ``training`` (the right answer is told afterwards) or ``attention`` (it never is).
-        expected: The right answers of training and attention items.
-        probability: With which a real item came into the campaign; None where nothing was sampled.
-    """
-
-    item: Item
-    purpose: str = "real"
-    expected: dict[str, Any] | None = None
-    probability: float | None = None
-
-
-class Assigned(NamedTuple):
-    """That a person is to judge an item, in a batch, at a position of their own order."""
-
-    person: str
-    item: str
-    batch: int
-    position: int
-
-
-class Decision(NamedTuple):
-    """What a lead decided about an item, beside what people said."""
-
-    item: str
-    lead: str
-    answers: dict[str, Any]
-    saved_at: str
 
 
 def now() -> str:
@@ -154,7 +77,7 @@ class RatingsDB:
         with self._transaction():
             if self._db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
                 return
-            for statement in _SCHEMA.split(";"):
+            for statement in SCHEMA.split(";"):
                 if statement.strip():
                     self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {VERSION}")

@@ -11,7 +11,7 @@ import streamlit as st
 from annotation_ui import people
 from annotation_ui.campaigns import make_task, next_item, wrong
 from annotation_ui.forms import Form
-from annotation_ui.ratings_db import Assigned, Campaign, Placed
+from annotation_ui.ratings_records import Assigned, Campaign, Placed
 from annotation_ui.tasks.base import Task
 from annotation_ui.views import parts
 from annotation_ui.views.desk import Desk

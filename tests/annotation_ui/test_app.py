@@ -168,7 +168,7 @@ def _rate_all(path: Path, person: str) -> None:
 @pytest.mark.slow
 def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store) -> None:
     served.need_browser()
-    from annotation_ui.ratings_db import Assigned, Campaign, Placed
+    from annotation_ui.ratings_records import Assigned, Campaign, Placed
     from annotation_ui.tasks.base import Item
 
     lead = people.invite(db, "lea", role="lead")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation_ui.assignment import Settings, assign, sample
-from annotation_ui.ratings_db import Assigned, Placed
+from annotation_ui.ratings_records import Assigned, Placed
 from annotation_ui.tasks.base import Item
 from schemas.errors import UserError
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from annotation_ui import people
-from annotation_ui.ratings_db import Assigned, Campaign, Placed, RatingsDB
+from annotation_ui.ratings_db import RatingsDB
+from annotation_ui.ratings_records import Assigned, Campaign, Placed
 from annotation_ui.tasks.base import Item
 from schemas.errors import StoreError, UserError
 
