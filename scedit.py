@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("evaluation.commands:run", "Edit a model and score it on a split."),
     "train": ("evaluation.commands_train:train", "Train a method that must learn first, on cases never evaluated."),
     "report": ("evaluation.commands:report", "Tables and report.html from finished runs."),
+    "judge": ("evaluation.commands_judge:judge", "Have a language model rate generated scripts."),
     "moments": ("evaluation.commands_moments:moments", "Measure and hand on the statistics that editing methods need."),
     "tune": ("evaluation.commands_tune:tune", "Search a method's settings on a development split, at a stated budget."),
     "annotate": ("annotation_ui.commands:annotate", "Have people filter and rate: campaigns, answers, agreement."),

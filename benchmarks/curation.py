@@ -1,11 +1,13 @@
-"""Near-duplicates among made questions: time, memory, recall and precision as the number grows.
+"""Near-duplicates among made questions as their number grows, and the import of all CounterFact edits.
 
     python -m benchmarks.curation --n 1000000      (from the repository root)
 
-Every size runs in a process of its own, so that its peak memory is its own. The questions are made from a seed: a fifth
-of them are an earlier question with one to three words changed, the rest come from templates and made names. Recall and
-precision are measured against an exact comparison of a sample of questions with all others. Results go to
-benchmarks/results/curation.json, one entry a size, with the machine and the versions.
+Every size runs in a process of its own, so that its peak memory is its own. A question is made from its number alone,
+so none has to be held: a fifth of them are an earlier question with one to three words changed, the rest come from
+templates and made names. Recall and precision are measured against a plain comparison of sampled questions with all
+earlier ones: of at least 300 questions, and until there are enough true pairs. The CounterFact files lie in
+../shared/data/counterfact (or SCEDIT_SHARED). Results go to benchmarks/results/curation.json, with the machine and the
+versions.
 """
 
 from __future__ import annotations
@@ -19,12 +21,21 @@ import random
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parent / "results" / "curation.json"
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "benchmarks" / "results" / "curation.json"
+PLAN = [  # (number, method, threshold)
+    *((n, m, t) for t in (0.4, 0.7, 0.8) for n, m in [(10_000, "minhash"), (10_000, "rouge1"), (100_000, "minhash")]),
+    (100_000, "rouge1", 0.8),
+    (1_000_000, "minhash", 0.8),
+]
+LEAST = 300
 VERBS = ["reach", "visit", "explore", "paint", "photograph", "restore", "study", "describe", "cross", "protect"]
 VERBS += ["film", "rent", "sell", "measure", "repair"]
 THINGS = ["harbour", "library", "temple", "museum", "bridge", "garden", "castle", "market", "tower", "station"]
@@ -66,19 +77,20 @@ def fresh(rng: random.Random) -> str:
     return f"{opening} {rng.choice(VERBS)} the {rng.choice(THINGS)} of {made_name(rng)} {trail}?"
 
 
-def questions(n: int, *, seed: int = 0) -> list[str]:
-    """n questions; about a fifth are near-duplicates of an earlier one."""
-    rng = random.Random(seed)
-    out: list[str] = []
-    for _ in range(n):
-        if out and rng.random() < 0.2:
-            words = rng.choice(out).rstrip("?").split()
-            for _ in range(rng.randint(1, 3)):
-                words[rng.randrange(len(words))] = rng.choice([made_name(rng), rng.choice(THINGS), rng.choice(VERBS)])
-            out.append(" ".join(words) + "?")
-        else:
-            out.append(fresh(rng))
-    return out
+def question(number: int) -> str:
+    """The question of a number; in one of five cases an earlier number's with one to three words changed."""
+    rng = random.Random(-number - 1)  # the templates of a number are drawn from Random(number)
+    if not number or rng.random() >= 0.2:
+        return fresh(random.Random(2 * number))
+    words = fresh(random.Random(2 * rng.randrange(number))).rstrip("?").split()
+    for _ in range(rng.randint(1, 3)):
+        words[rng.randrange(len(words))] = rng.choice([made_name(rng), rng.choice(THINGS), rng.choice(VERBS)])
+    return " ".join(words) + "?"
+
+
+def questions(n: int) -> Iterator[str]:
+    """The first n questions, one at a time."""
+    return map(question, range(n))
 
 
 def peak_mib() -> float:
@@ -89,109 +101,176 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 
 
-def measure(n: int, *, method: str, threshold: float, sample: int) -> dict[str, Any]:
-    """One size: find, then compare with the truth of a sample."""
+def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> dict[str, Any]:
+    """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
     from curation.dedup import Item, near_duplicates
+    from curation.similarity import require
 
+    require()
     start = time.perf_counter()
-    items = [Item(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n))]
-    made, memory = time.perf_counter() - start, peak_mib()
+    for _ in questions(n):
+        pass
+    made, before = time.perf_counter() - start, peak_mib()
     start = time.perf_counter()
+    items = (Item(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n)))
     found = near_duplicates(items, method=method, threshold=threshold)  # type: ignore[arg-type]
-    seconds = time.perf_counter() - start
-    peak = peak_mib()
-    clusters = sum(1 for _ in found.clusters())
-    result = {"n": n, "method": method, "threshold": threshold, "seconds": round(seconds, 2)}
-    result |= {"seconds_to_make": round(made, 2), "questions_mib": round(memory), "peak_mib": round(peak)}
-    result |= {"duplicates": found.duplicates, "clusters": clusters}
-    if sample:
-        result |= against_truth(items, found, threshold=threshold, sample=sample)
-    return result
+    seconds = time.perf_counter() - start - made
+    result = {"n": n, "method": method, "threshold": threshold, "seconds": round(seconds, 1)}
+    result |= {"seconds_to_make": round(made, 1), "start_mib": round(before), "peak_mib": round(peak_mib())}
+    result |= {"duplicates": found.duplicates, "clusters": found.clustered}
+    return result | against_truth(found, pairs=pairs, most=most)
 
 
-def against_truth(items: list[Any], found: Any, *, threshold: float, sample: int) -> dict[str, Any]:
-    """Item recall and precision, and pair recall of the candidates, for a sample against all earlier questions."""
+def against_truth(found: Any, *, pairs: int, most: int) -> dict[str, Any]:
+    """Recall and precision per item, and pair recall of the candidates, for a sample against all earlier questions.
+
+    The truth is plain: for every sampled question the words shared with each other question are counted.
+    """
     import numpy as np
 
-    from curation.minhash import candidate_pairs, plan
     from curation.similarity import EPSILON, encode, rouge1_f
 
-    rows = encode(i.text for i in items)
-    chosen = sorted(random.Random(1).sample(range(len(items)), min(sample, len(items))))
-    transposed, true_pairs, best = rows.matrix.T.tocsr(), set(), {}
-    for j in chosen:
-        shared = np.asarray((rows.matrix[j] @ transposed).todense()).ravel()
-        value = 2 * shared / (rows.size + rows.size[j])
-        alike = np.flatnonzero(value[:j] >= threshold - EPSILON)
-        true_pairs |= {(int(i), j) for i in alike}
+    rows = encode(i.text for i in found.items)
+    postings, n = rows.matrix.tocsc(), len(found.items)
+    chosen, best, true_pairs, first = [], {}, 0, list[tuple[int, int]]()
+    keys = []
+    for j in random.Random(1).sample(range(n), min(most, n)):
+        if true_pairs >= pairs and len(chosen) >= LEAST:
+            break
+        shared = np.zeros(n, dtype=np.int16)
+        for column in rows.matrix.indices[rows.matrix.indptr[j] : rows.matrix.indptr[j + 1]]:
+            shared[postings.indices[postings.indptr[column] : postings.indptr[column + 1]]] += 1
+        value = 2 * shared[:j] / np.maximum(rows.size[:j] + rows.size[j], 1)
+        alike = np.flatnonzero((value >= found.threshold - EPSILON) & (shared[:j] > 0))
+        chosen.append(j)
+        true_pairs += len(alike)
         best[j] = float(value[alike].max()) if len(alike) else 0.0
-    checked = sorted(true_pairs)[:200]
-    assert all(rouge1_f(items[i].text, items[j].text) >= threshold - EPSILON for i, j in checked)
-    truth = {j for j in chosen if best[j]}
-    said = {j for j in chosen if found.partner[j] >= 0}
-    out: dict[str, Any] = {"sample": len(chosen), "sample_true_pairs": len(true_pairs)}
+        keys.append(alike * n + j)
+        first += [(int(i), j) for i in alike[:5]][: max(0, 200 - len(first))]
+    for i, j in first:  # the definition itself, on some of the pairs
+        assert rouge1_f(found.items[i].text, found.items[j].text) >= found.threshold - EPSILON
+    truth, said = {j for j in chosen if best[j]}, {j for j in chosen if found.partner[j] >= 0}
+    out: dict[str, Any] = {"sample": len(chosen), "sample_true_pairs": true_pairs, "sample_true_items": len(truth)}
     out["item_recall"] = round(len(truth & said) / len(truth), 4) if truth else None
     out["item_precision"] = round(len(truth & said) / len(said), 4) if said else None
     out["best_value_equal"] = (
         round(sum(abs(found.best[j] - best[j]) < 1e-9 for j in truth) / len(truth), 4) if truth else None
     )
-    if found.method == "minhash" and true_pairs and len(items) <= 100_000:  # a second pass over the candidates
-        keys = np.asarray(sorted(i * len(items) + j for i, j in true_pairs))
-        hit, candidates = np.zeros(len(keys), dtype=bool), 0
-        for first, second in candidate_pairs(rows, how=plan(threshold)):
-            candidates += len(first)
-            hit |= np.isin(keys, first * len(items) + second)
-        out |= {"plan": plan(threshold)._asdict(), "candidates": candidates, "pair_recall": round(float(hit.mean()), 4)}
-        out["expected_recall_at_threshold"] = round(plan(threshold).recall(threshold), 4)
+    if found.method == "minhash" and true_pairs and n <= 100_000:  # a second pass over the candidates
+        out |= _pair_recall(rows, np.unique(np.concatenate(keys)), threshold=found.threshold)
     return out
+
+
+def _pair_recall(rows: Any, keys: Any, *, threshold: float) -> dict[str, Any]:
+    import numpy as np
+
+    from curation.minhash import candidate_pairs, plan
+
+    how, n = plan(threshold), len(rows.size)
+    hit, candidates = np.zeros(len(keys), dtype=bool), 0
+    for first, second in candidate_pairs(rows, how=how):
+        candidates += len(first)
+        pairs = first * n + second
+        place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+        hit[place[keys[place] == pairs]] = True
+    expected = round(how.recall(threshold), 4)
+    return {"plan": how._asdict(), "candidates": candidates, "pair_recall": round(float(hit.mean()), 4)} | {
+        "expected_recall_at_threshold": expected
+    }
+
+
+def counterfact() -> dict[str, Any] | None:
+    """Time and peak memory of the import of all CounterFact edits into one store; None where the files are not here."""
+    named = os.environ.get("SCEDIT_SHARED")
+    folder = (Path(named) if named else ROOT.parent / "shared") / "data" / "counterfact"
+    files = [folder / f"counterfact-{part}.json" for part in ("edit", "train", "val")]
+    if not all(f.is_file() for f in files):
+        return None
+    out: dict[str, Any] = {"facts": 0, "seconds": 0.0, "peak_mib": 0, "files": []}
+    with tempfile.TemporaryDirectory() as place:
+        store = Path(place) / "s.duckdb"
+        for file in files:
+            start = time.perf_counter()
+            command = [
+                sys.executable,
+                "-m",
+                "scedit",
+                "import",
+                str(file),
+                "--store",
+                str(store),
+                "--json",
+            ]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+                assert process.stdout
+                told = json.loads(process.stdout.readline())
+                process.stdout.read()
+                _, status, usage = os.wait4(process.pid, 0)
+            if status:
+                raise SystemExit(f"the import of {file.name} ended with {status}")
+            one = {"file": file.name, "facts": told["facts"], "seconds": round(time.perf_counter() - start, 2)}
+            out["files"].append(one | {"peak_mib": usage.ru_maxrss // 1024})
+        out["store_mib"] = round(store.stat().st_size / 2**20)
+    out["facts"] = sum(f["facts"] for f in out["files"])
+    out["seconds"] = round(sum(f["seconds"] for f in out["files"]), 2)
+    out["peak_mib"] = max(f["peak_mib"] for f in out["files"])
+    return out
+
+
+def about() -> dict[str, Any]:
+    """What the timings were taken on."""
+    names = ("scedit", "numpy", "scipy", "pydantic", "duckdb")
+    return {
+        "what": "near-duplicates of made questions (ROUGE-1 F); import of all CounterFact edits",
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "python": platform.python_version(),
+        "load_at_end": os.getloadavg()[0],
+        "versions": {name: importlib.metadata.version(name) for name in names},
+    }
 
 
 def main() -> None:
     """Run the sizes up to --n and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=1_000_000)
-    parser.add_argument("--sample", type=int, default=500, help="questions compared with all others for the truth")
-    parser.add_argument("--threshold", type=float, default=0.8)
-    parser.add_argument("--exact-up-to", type=int, default=100_000, help="also time the exact join up to this size")
+    parser.add_argument("--n", type=int, default=1_000_000, help="leave out the larger sizes")
+    parser.add_argument("--pairs", type=int, default=1000, help="true pairs that a sample has at the least")
+    parser.add_argument("--most", type=int, default=5000, help="questions of a sample at the most")
+    parser.add_argument(
+        "--only", action="append", default=[], help="METHOD:NUMBER:THRESHOLD, or counterfact; merged in"
+    )
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if not __package__:  # as a file it would hide the package of its name
         parser.error("run it from the repository root: python -m benchmarks.curation")
     if args.one:
-        method, n = args.one.split(":")
-        print(json.dumps(measure(int(n), method=method, threshold=args.threshold, sample=args.sample)))
+        method, n, threshold = args.one.split(":")
+        print(json.dumps(measure(int(n), method=method, threshold=float(threshold), pairs=args.pairs, most=args.most)))
         return
-    sizes = sorted({n for n in (10_000, 100_000, 1_000_000) if n < args.n} | {args.n})
-    results = []
-    for n in sizes:
-        for method in ["minhash"] + (["rouge1"] if n <= args.exact_up_to else []):
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.curation",
-                "--one",
-                f"{method}:{n}",
-                "--sample",
-                str(args.sample),
-            ]
-            command += ["--threshold", str(args.threshold)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=OUT.parents[2])
-            results.append(json.loads(done.stdout))
-            print(json.dumps(results[-1]), flush=True)
-    names = ("scedit", "numpy", "scipy", "pydantic")
-    about = {
-        "what": "near-duplicates of made questions (ROUGE-1 F)",
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        "load_at_end": os.getloadavg()[0],
-        "versions": {name: importlib.metadata.version(name) for name in names},
-        "results": results,
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {args.out}")
+    names = args.only or [*(f"{m}:{n}:{t}" for n, m, t in PLAN if n <= args.n), "counterfact"]
+    known = json.loads(args.out.read_text(encoding="utf-8")) if args.only and args.out.exists() else {}
+    results = {f"{r['method']}:{r['n']}:{r['threshold']}": r for r in known.get("results", [])}
+    imported = known.get("counterfact_import")
+    for name in names:
+        if name == "counterfact":
+            imported = counterfact() or imported
+            print(json.dumps(imported), flush=True)
+            continue
+        command = [sys.executable, "-m", "benchmarks.curation", "--one", name]
+        command += ["--pairs", str(args.pairs), "--most", str(args.most)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+        results[name] = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 2)}
+        print(json.dumps(results[name]), flush=True)
+        _write(args.out, results, imported)
+    _write(args.out, results, imported)
+
+
+def _write(path: Path, results: dict[str, dict[str, Any]], imported: dict[str, Any] | None) -> None:
+    ordered = sorted(results.values(), key=lambda r: (r["n"], r["threshold"], r["method"]))
+    text = json.dumps({**about(), "results": ordered, "counterfact_import": imported}, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

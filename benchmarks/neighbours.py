@@ -1,5 +1,7 @@
 """Neighbours for every CounterFact edit: the seeded draw, and the nearest subjects, beside the naive search.
 
+Run: python benchmarks/run.py neighbours
+
 The data are the three flat files of ../shared/data/counterfact (or SCEDIT_SHARED), where a template is the relation.
 Seconds are of the processor: one thread works, and other work on the machine does not count.
 """
@@ -64,6 +66,9 @@ def neighbours() -> dict[str, Any]:
         "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "notes": f"processor seconds, loading aside; the naive scan was timed on {len(some)} edits and multiplied",
     }
+
+
+main = neighbours
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -28,15 +28,20 @@ def machine() -> dict[str, object]:
     }
 
 
+def write(name: str, result: object, *, around: dict[str, object] | None = None) -> None:
+    """Keep a result with the machine that it was taken on."""
+    path = HERE / "results" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps({"machine": around or machine(), "result": result}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+    print(f"{path.relative_to(HERE.parent)}: {json.dumps(result)}")
+
+
 def main(names: list[str]) -> None:
     sys.path.insert(0, str(HERE.parent))
-    (HERE / "results").mkdir(exist_ok=True)
     for name in names or NAMES:
         around = machine()
-        result = importlib.import_module(f"benchmarks.{name}").main()
-        path = HERE / "results" / f"{name}.json"
-        path.write_text(json.dumps({"machine": around, "result": result}, indent=1) + "\n", encoding="utf-8")
-        print(f"{path.relative_to(HERE.parent)}: {json.dumps(result)}")
+        write(name, importlib.import_module(f"benchmarks.{name}").main(), around=around)
 
 
 if __name__ == "__main__":

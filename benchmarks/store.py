@@ -1,6 +1,7 @@
-"""A store of N items (facts, questions, prompts, verdicts): time and peak memory of import, freeze and export.
+"""A store of N items (facts, questions, prompts, verdicts): time and peak memory of each command on it.
 
-Each command runs in a process of its own. Run: python -m benchmarks.store 10000 100000 1000000
+Each command runs in a process of its own. Run: python -m benchmarks.store 10000 100000 1000000 (results are merged into
+benchmarks/results/store.json)
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.curation import question as made_question
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.records import Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -33,7 +35,8 @@ def items(n: int) -> Iterator[Record]:
         )  # fmt: skip
         yield fact
         for k in range(4):
-            question = ScriptQuestion(key=f"{fact.key}/q{k}", fact=fact.key, text=f"How to do {k} for Subject {i}?")
+            text = made_question(4 * i + k)
+            question = ScriptQuestion(key=f"{fact.key}/q{k}", fact=fact.key, text=text)
             text = f"{question.text}\nStep 1: Pack a bag\nStep 2: Travel to"
             yield question
             yield ScriptPrompt(
@@ -55,31 +58,46 @@ def measured(*args: object) -> dict[str, float]:
     if status:
         raise SystemExit(f"{args} ended with {status}")
     found = {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
-    print(args[0], found, file=sys.stderr, flush=True)
+    print(*args[:2], found, file=sys.stderr, flush=True)
     return found
 
 
-def one(n: int) -> dict[str, Any]:
+def one(n: int, folder: Path) -> dict[str, Any]:
     """All commands on a store of n items."""
-    with tempfile.TemporaryDirectory() as folder:
-        file, store = Path(folder) / "items.jsonl", Path(folder) / "s.duckdb"
-        with open(file, "w", encoding="utf-8") as out:
-            for item in items(n):
-                out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
-        result: dict[str, Any] = {"items": n, "import": measured("import", file, "--store", store)}
-        result["freeze"] = measured("split", "freeze", "all", "--store", store)
-        result["stats"] = measured("stats", "--store", store)
-        result["dump"] = measured("dump", Path(folder) / "d.jsonl", "--store", store)
-        result["export"] = measured("split", "export", "all", Path(folder) / "e.jsonl", "--store", store)
-        result["store_mib"] = round(store.stat().st_size / 2**20)
+    file, store, again = folder / "items.jsonl", folder / "s.duckdb", folder / "again.duckdb"
+    with open(file, "w", encoding="utf-8") as out:
+        for item in items(n):
+            out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
+    of = ("--store", store)
+    result: dict[str, Any] = {"items": n, "import": measured("import", file, *of)}
+    result["dedup"] = measured("dedup", *of, "--method", "minhash", "--threshold", 0.8)
+    rule = folder / "rule.toml"
+    rule.write_text('[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n', "utf-8")
+    result["freeze"] = measured("split", "freeze", "all", *of, "--rule", rule)
+    result["stats"] = measured("stats", *of)
+    result["dump"] = measured("dump", folder / "d.jsonl", *of)
+    result["rebuild"] = measured("rebuild", folder / "d.jsonl", "--store", again)
+    result["export"] = measured("split", "export", "all", folder / "e.jsonl", *of)
+    for name in ("parquet", "counterfact"):
+        result[f"export {name}"] = measured("split", "export", "all", folder / name, "--format", name, *of)
+    result["overlap"] = measured("overlap", "mini", store)
+    result["store_mib"] = round(store.stat().st_size / 2**20)
     return result
 
 
 def main(sizes: tuple[int, ...] = (10_000, 100_000)) -> dict[str, Any]:
-    """Growth over sizes."""
-    return {"what": "store of made items", "results": [one(n) for n in sizes]}
+    """Growth over sizes; what was measured of others before stays."""
+    path = Path(__file__).parent / "results" / "store.json"
+    known = json.loads(path.read_text(encoding="utf-8"))["result"]["results"] if path.exists() else []
+    results = {r["items"]: r for r in known if "dedup" in r}
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            results[n] = one(n, Path(folder)) | {"load": round(os.getloadavg()[0], 2)}
+    what = "store of made items (of ten: one fact, four questions, four prompts, one verdict)"
+    return {"what": what, "results": [results[n] for n in sorted(results)]}
 
 
 if __name__ == "__main__":
-    for size in map(int, sys.argv[1:]):
-        print(json.dumps(one(size)), flush=True)
+    from benchmarks.run import write
+
+    write("store", main(tuple(map(int, sys.argv[1:]))))

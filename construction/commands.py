@@ -181,11 +181,13 @@ def _table(y: Yield, store: Path) -> str:
         lines.insert(
             -1, f"  surplus     {y.surplus:6d}  {100 * y.surplus / y.asked:5.1f} %  good, but enough were chosen"
         )
+    if y.links:
+        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits")
+    for h in y.held:
+        lines.append(f"  facts       {h.count:6d}  {h.label} by {h.check}: {h.reason} ({h.example})")
     if len(y.authors) > 1:
         lines += ["", "Scripts by author:   asked   kept  unsure  rejected"]
         lines += [f"  {a.author[:18]:18s} {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}" for a in y.authors]
-    if y.links:
-        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits")
     if y.reasons:
         lines += ["", "Why, with one example each:"]
         for r in y.reasons:
@@ -196,7 +198,7 @@ def _table(y: Yield, store: Path) -> str:
             "",
             f"This text is of {y.quality} quality: a small model shows that the road works, no more.",
         ]
-    lines += ["", f"Stored in {store}. Next: scedit stats --store {store}"]
+    lines += ["", f"Stored in {store}. Next: scedit yield --store {store}"]
     return "\n".join(lines)
 
 

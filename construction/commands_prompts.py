@@ -48,7 +48,7 @@ def prompts(
         return
     if fact_path is None:
         for row in listing(profile, folder):
-            line = "{label:24} {task:10} {profile:10} {shape:6} {path}"
+            line = "{label:26} {task:14} {profile:9} {shape:6} {path}"
             click.echo(json.dumps(row, ensure_ascii=False) if as_json else line.format(**row))
         return
     from curation.loaders import load

@@ -48,7 +48,7 @@ def surplus_verdict(question: ScriptQuestion, chosen: Sequence[ScriptQuestion]) 
         item_id=question.id,
         by=BY,
         label="drop",
-        reason=f"more candidates than wanted: {len(chosen)} others were chosen, the nearest is '{nearest.text}'",
+        reason=f"more candidates than wanted; of the {len(chosen)} chosen the nearest is '{nearest.text}'",
         value=round(rouge1_f(question.text, nearest.text), 6),
         unit=UNIT,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from construction.checks import CHECKS
 from construction.made import Made, QuestionMade, Slot
 from schemas.records import Frozen
 from schemas.verdicts import Verdict
@@ -56,6 +57,7 @@ class Yield(Frozen):
         links: Neighbour links; ``links_kept`` of them have a prompt that is fit for the edit.
         calls: Calls made over the network in this run.
         authors: Scripts by author.
+        held: What is said against edited facts themselves, whatever became of their questions (undated).
     """
 
     facts: int
@@ -77,6 +79,7 @@ class Yield(Frozen):
     reasons: tuple[Reason, ...]
     surplus: int = 0
     authors: tuple[AuthorYield, ...] = ()
+    held: tuple[Reason, ...] = ()
 
     @property
     def kept_percent(self) -> float:
@@ -106,6 +109,7 @@ class Tally:
         self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._examples: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._authors: dict[str, Counter[str]] = {}
+        self._held: dict[tuple[str, str], Reason] = {}
 
     def add(self, made: Made, *, edited: bool) -> None:
         """Count one fact."""
@@ -114,6 +118,8 @@ class Tally:
         if made.unfinished:
             self._n["unfinished"] += 1
             return
+        if edited:
+            self._hold(made)
         outcomes = [self._slot(made, slot) for slot in made.slots]
         self._n["facts_kept"] += "keep" in outcomes
         for q in made.questions():
@@ -123,6 +129,16 @@ class Tally:
             prompts = [s.prompt for s in q.scripts if s.prompt is not None]
             self._n["prompts"] += len(prompts)
             self._n["early"] += sum(p.step == 1 for p in prompts)
+
+    def _hold(self, made: Made) -> None:
+        """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
+        for v in made.verdicts:
+            if v.label in ("drop", "unsure", "unscored") and CHECKS.get(v.check).on == "fact":
+                known = self._held.get((v.check, v.label))
+                first = known or Reason(
+                    stage="fact", check=v.check, label=v.label, count=0, reason=v.reason, example=made.fact.key
+                )
+                self._held[v.check, v.label] = first.model_copy(update={"count": first.count + 1})
 
     def _by_author(self, made: QuestionMade) -> None:
         for written in made.written:
@@ -191,7 +207,8 @@ class Tally:
             AuthorYield(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
             for name, n in sorted(self._authors.items())
         )
-        return Yield(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors)
+        held = tuple(self._held[k] for k in sorted(self._held))
+        return Yield(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
 
 
 def _cause(made: QuestionMade, outcome: str) -> tuple[Verdict | None, str, str]:

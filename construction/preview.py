@@ -9,12 +9,17 @@ from construction.prompts import TASKS, Prompt, load_prompt, profiles, prompt_pa
 from construction.prompts.own import own_prompts
 from construction.questions import QuestionStep
 from construction.scripts import ScriptAsk, ScriptStep
+from construction.verifier import STEPS, VerifyAsk
+from construction.verify_text import load_verify
 from schemas.facts import Fact
-from schemas.scripts import ScriptQuestion
+from schemas.scripts import ScriptPrompt, ScriptQuestion
 
 
 def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
-    """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder."""
+    """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder.
+
+    The verifier's stand at the end; a folder of one's own holds none of them.
+    """
     for prompt, path in _chosen(profile, folder):
         yield {
             "label": prompt.label,
@@ -23,10 +28,14 @@ def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[
             "shape": prompt.shape,
             "path": path,
         }
+    for task, name in _verifying(profile, folder):
+        wording, file = load_verify(task, name), f"verify_{task}.{name}"
+        row = {"label": f"{wording.name}@{wording.version}", "task": f"verify_{task}", "profile": name}
+        yield {**row, "shape": wording.shape, "path": f"construction/prompts/{file}.toml"}
 
 
 def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
-    """Every message of the first question call for a fact, and of a script call for an invented question."""
+    """Every message of the first question call for a fact; of the other calls for an invented question and script."""
     question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
     for prompt, _ in _chosen(profile, folder):
         if prompt.task == "questions":
@@ -36,6 +45,19 @@ def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None)
             messages = ScriptStep(prompt).prompt(ScriptAsk(question=question, old=fact.old))
         for message in messages:
             yield {"label": prompt.label, "role": message.role, "content": message.content}
+    text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"
+    cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
+    for task, name in _verifying(profile, folder):
+        step = STEPS[task].load(name, model="example")
+        for message in step.prompt(VerifyAsk(fact=fact, question=question, prompt=cut)):
+            yield {"label": step.label, "role": message.role, "content": message.content}
+
+
+def _verifying(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
+    """Task and profile of the verifier's prompts; it knows current versions only."""
+    if folder is None:
+        for name in [profile.partition("@")[0]] if profile else profiles():
+            yield from ((task, name) for task in STEPS)
 
 
 def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[Prompt, str]]:

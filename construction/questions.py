@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator
 
 from construction.llm.step import Message
+from construction.llm.texts import tidy
 from construction.prompts import Prompt
 from construction.worded import WordedStep
 from schemas.facts import Fact
@@ -33,19 +33,6 @@ class QuestionAsk:
     count: int = 4
     index: int = 0
     edited: bool = True
-
-
-def tidy(text: str) -> str:
-    r"""One line of printable text: control characters are gone, white space is single.
-
-    Example:
-        >>> tidy(" How to\n go?\x00 ")
-        'How to go?'
-    """
-    kept = "".join(
-        " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs")
-    )
-    return " ".join(kept.split())
 
 
 class QuestionList(BaseModel):

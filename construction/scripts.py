@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from construction.llm.step import Message
+from construction.llm.texts import tidy
 from construction.prompts import Prompt
-from construction.questions import tidy
 from construction.worded import WordedStep
 from schemas.facts import Object
 from schemas.ids import content_id

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from construction.checks.leak_in_prompt import unlabelled
 from construction.llm.step import Message, PromptStep, Request
-from construction.prompts import fill
-from construction.questions import tidy
+from construction.llm.texts import fill, tidy
 from construction.verify_text import LONGEST, VerifyWording, fenced, load_verify, quoted
 from schemas.facts import Fact
 from schemas.ids import seed
@@ -260,6 +259,7 @@ def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> L
         request=reply.request,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
+        cost=reply.cost,
         detail=quality,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from construction.funnel import PAPER_EARLY
+from construction.yield_records import StoreYield, Table1
 from construction.yield_text import (
     AUTHORS_HEAD,
     CHANGES,
@@ -18,7 +19,6 @@ from construction.yield_text import (
     per_case,
     plumbing_sentence,
 )
-from construction.yields import StoreYield, Table1
 
 _STYLE = """
 :root { --bg:#fff; --fg:#1b1f24; --soft:#59616b; --line:#d5dae0; --panel:#f4f6f8;
@@ -39,7 +39,8 @@ p { max-width:72ch; margin:.4rem 0 .8rem; }
 svg { display:block; width:100%; height:18px; background:var(--panel); border-radius:3px; }
 .keep { fill:var(--keep); } .unsure { fill:var(--unsure); }
 .drop { fill:var(--drop); } .surplus { fill:var(--surplus); }
-.key { display:inline-block; width:.8em; height:.8em; border-radius:2px; margin:0 .3em 0 .9em; }
+.key { display:inline-block; width:.8em; height:.8em; border-radius:2px; margin:0 .3em 0 0; }
+.named { white-space:nowrap; margin-right:.9em; }
 .key.keep { background:var(--keep); } .key.unsure { background:var(--unsure); }
 .key.drop { background:var(--drop); } .key.surplus { background:var(--surplus); }
 .scroll { overflow-x:auto; }
@@ -89,13 +90,14 @@ def page(found: StoreYield) -> str:
 
 def _legend(found: StoreYield) -> str:
     kinds = ["keep", "unsure", *(["surplus"] if any(s.surplus for s in found.funnel) else []), "drop"]
-    return "<p>" + "".join(f'<span class="key {k}"></span>{_NAMES[k]}' for k in kinds) + "</p>"
+    parts = (f'<span class="named"><span class="key {k}"></span>{_NAMES[k]}</span>' for k in kinds)
+    return f"<p>{' '.join(parts)}</p>"
 
 
 def _funnel(found: StoreYield) -> Iterator[str]:
     for stage in found.funnel:
         parts = [("keep", stage.kept), ("unsure", stage.unsure), ("surplus", stage.surplus), ("drop", stage.dropped)]
-        said = [f"{stage.kept:,} kept"]
+        said = [f"{stage.kept:,} kept ({100 * stage.kept / stage.total:.0f} %)" if stage.total else "none"]
         said += [f"{n:,} {_NAMES[k]}" for k, n in parts[1:] if n]
         yield _bar(f"{stage.name}: {stage.total:,}", ", ".join(said), parts, stage.total)
 
@@ -154,10 +156,11 @@ def _reasons(found: StoreYield) -> Iterator[str]:
             f"<blockquote>{escape(text)}<br><span class='soft'>{escape(key)}: {escape(reason)}</span></blockquote>"
             for key, reason, text in why.examples
         )
+        about = f' <span class="soft">{escape(why.about)}</span>' if why.about else ""
         yield (
             f"<details{' open' if number < OPEN else ''}><summary><b>{why.count:,}</b> "
             f"{escape(why.kind)}{'s' if why.count != 1 else ''}: {escape(why.check)} says {escape(why.label)}"
-            f"</summary>{quoted}</details>"
+            f"{about}</summary>{quoted}</details>"
         )
 
 

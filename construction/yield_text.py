@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from construction.funnel import PAPER_EARLY, PAPER_FILTERED
-from construction.yields import StoreYield
+from construction.yield_records import StoreYield
 
 AUTHORS_HEAD = ("author", "scripts", "kept", "unsure", "left out", "kept %")
 COSTS_HEAD = ("stage", "model", "calls", "failed", "tokens in", "tokens out", "US dollars")

@@ -16,112 +16,19 @@ from statistics import mean
 from construction.diversity import CHECK as SURPLUS
 from construction.made import better, worse
 from construction.verdicts import Standing
-from construction.yield_cost import Spending, spending
+from construction.yield_cost import spending
+from construction.yield_records import PAPER_TABLE, AuthorLine, Length, Stage, StoreYield, Table1, Why
+from curation.checking import STORE_CHECKS
 from curation.store import Store
 from schemas.errors import UserError
 from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
-from schemas.records import Frozen
 from schemas.scripts import MAX_STEPS, Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 EXAMPLES = 3
 CLIP = 240
 MARK = "asked_as_edit"
-
-
-class Stage(Frozen):
-    """One step of the funnel: how many items there are, and how they stand."""
-
-    name: str
-    total: int
-    kept: int
-    unsure: int = 0
-    surplus: int = 0
-
-    @property
-    def dropped(self) -> int:
-        """Neither kept, unsure nor surplus."""
-        return self.total - self.kept - self.unsure - self.surplus
-
-
-class Why(Frozen):
-    """Items of one kind that one check does not keep: how many, and examples (key, reason, text)."""
-
-    kind: str
-    check: str
-    label: str
-    count: int
-    examples: tuple[tuple[str, str, str], ...]
-
-
-class Table1(Frozen):
-    """A line of ScEdit's Table 1 for one kind of edit, from what every check keeps.
-
-    Attributes:
-        change: ``counterfactual`` (ScEdit-CF) or ``temporal`` (ScEdit-T).
-        cases: Edits with at least one kept prompt.
-        efficacy: Their kept script prompts ("S-Eff.").
-        specificity: Kept script prompts of their neighbours, once for each edit ("S-Spec.").
-        paper: The paper's three numbers: published data, after its filtering by people.
-    """
-
-    change: str
-    cases: int
-    efficacy: int
-    specificity: int
-    paper: tuple[int, int, int]
-
-
-class Length(Frozen):
-    """Mean, least and most of something counted over the kept items."""
-
-    name: str
-    mean: float
-    least: int
-    most: int
-
-
-class AuthorLine(Frozen):
-    """Scripts of one author model, and how their prompts stand; a text that two authors wrote counts for both."""
-
-    author: str
-    scripts: int
-    kept: int
-    unsure: int
-    dropped: int
-
-
-class StoreYield(Frozen):
-    """All of it; ``quality`` names the quality of the text where a model says so (``plumbing``)."""
-
-    store: str
-    funnel: tuple[Stage, ...]
-    reasons: tuple[Why, ...]
-    table: tuple[Table1, ...]
-    lengths: tuple[Length, ...]
-    steps: dict[int, int]
-    authors: tuple[AuthorLine, ...]
-    spending: tuple[Spending, ...]
-    quality: str | None
-
-    @property
-    def early_percent(self) -> float:
-        """Prompts cut in step 1, in percent of all prompts that say their step; the paper: 6.75 % before filtering."""
-        return 100.0 * self.steps.get(1, 0) / total if (total := sum(self.steps.values())) else 0.0
-
-    @property
-    def filtered_percent(self) -> float:
-        """Questions of edits that came to no kept prompt though they were wanted, in percent; the paper: 8.23 %.
-
-        Questions that wait for people do not count as filtered.
-        """
-        stage = next(s for s in self.funnel if s.name == "questions")
-        wanted = stage.total - stage.surplus
-        return 100.0 * stage.dropped / wanted if wanted else 0.0
-
-
-PAPER_TABLE = {"counterfactual": (1830, 7342, 13672), "temporal": (1762, 7038, 6597)}
 
 
 def store_yield(path: Path, *, prices: Path | None = None) -> StoreYield:
@@ -147,7 +54,7 @@ class _Judged:
             if verdict.label is None:
                 continue
             name, _, version = verdict.by.rpartition("@")
-            place = (name, verdict.model, verdict.related)
+            place = (name, verdict.model, _relative(verdict))
             known = self._said[verdict.item_id].get(place)
             if known is None or known[0] < int(version):
                 self._said[verdict.item_id][place] = (int(version), verdict)
@@ -157,9 +64,11 @@ class _Judged:
         return next((v.label for _, v in self._said.get(item, {}).values() if v.check == check), None)
 
     def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
-        """How an item stands by itself, or in relation to another."""
+        """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
         said = [
-            v for (_, _, to), (_, v) in self._said.get(item, {}).items() if (to == (related,) if related else not to)
+            v
+            for (name, _, to), (_, v) in self._said.get(item, {}).items()
+            if name != MARK and (to == (related,) if related else not to)
         ]
         people = [v for v in said if v.by.startswith("person:") and v.label != "unscored"]
         for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
@@ -167,6 +76,16 @@ class _Judged:
                 if verdict.label in labels:
                     return standing, verdict  # type: ignore[return-value]
         return "keep", None
+
+
+def _about(check: str) -> str:
+    """What a check asks, in a line; empty for one that does not run over stores."""
+    return STORE_CHECKS.get(check).about if check in STORE_CHECKS.names() else ""
+
+
+def _relative(verdict: Verdict) -> tuple[str, ...]:
+    """The items in relation to which a verdict holds; others are only named in it."""
+    return verdict.related if all(f"~{item}" in verdict.key for item in verdict.related) else ()
 
 
 class _Count:
@@ -188,7 +107,8 @@ class _Count:
         scripts = {s.key: s for s in self._store.all(Script)}
         prompts = list(self._store.all(ScriptPrompt))
         links = list(self._store.all(Neighbour))
-        made = _Standings(self, questions, scripts, prompts)
+        own = {k: self.stand("fact", k, facts[k].id, facts[k].fact_prompt)[0] for k in sorted(worked & facts.keys())}
+        made = _Standings(self, own, questions, scripts, prompts)
         lineage = list(self._store.lineages())
         return StoreYield(
             store=name,
@@ -218,8 +138,12 @@ class _Count:
         return standing, verdict.check if verdict else ""
 
     def _reasons(self) -> tuple[Why, ...]:
-        ordered = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        return tuple(Why(kind=k[0], check=k[1], label=k[2], count=n, examples=tuple(self._why[k])) for k, n in ordered)
+        # what was good but not needed comes last: nothing is wrong with it
+        ordered = sorted(self._counts.items(), key=lambda item: (item[0][1] == SURPLUS, -item[1], item[0]))
+        return tuple(
+            Why(kind=k[0], check=k[1], label=k[2], about=_about(k[1]), count=n, examples=tuple(self._why[k]))
+            for k, n in ordered
+        )
 
     def _funnel(self, worked: set[str], edits: set[str], made: _Standings, links: list[Neighbour]) -> Iterator[Stage]:
         best = made.of_facts()
@@ -257,16 +181,17 @@ class _Count:
 
 
 class _Standings:
-    """How questions, scripts and prompts stand, each with what it hangs on."""
+    """How questions, scripts and prompts stand, each with what it hangs on; a fact's own standing is apart."""
 
     def __init__(
         self,
         count: _Count,
+        facts: dict[str, Standing],
         questions: dict[str, ScriptQuestion],
         scripts: dict[str, Script],
         prompts: list[ScriptPrompt],
     ) -> None:
-        self.questions, self.scripts, self.prompts = questions, scripts, prompts
+        self.facts, self.questions, self.scripts, self.prompts = facts, questions, scripts, prompts
         self.surplus: set[str] = set()
         self.fitting: list[tuple[Neighbour, ScriptPrompt]] | None = None
         own: dict[str, Standing] = {}
@@ -286,17 +211,19 @@ class _Standings:
                 self.outcome[p.question] = better(self.outcome[p.question], standing)
 
     def of_facts(self) -> dict[str, Standing]:
-        """The best prompt of each fact."""
+        """The best prompt of each fact, and no better than what is said of the fact itself."""
         best: dict[str, Standing] = {}
         for p in self.prompts:
             best[p.fact] = better(best.get(p.fact, "drop"), self.prompt[p.key])
-        return best
+        return {k: worse(standing, self.facts.get(k, "keep")) for k, standing in best.items()}
 
 
 def _table(
     facts: dict[str, Fact], edits: set[str], made: _Standings, fitting: list[tuple[Neighbour, ScriptPrompt]]
 ) -> Iterator[Table1]:
+    stand = made.of_facts()
     kept = Counter(p.fact for p in made.prompts if made.prompt[p.key] == "keep" and p.fact in edits)
+    kept = Counter({fact: n for fact, n in kept.items() if stand[fact] == "keep"})
     beside = Counter(link.edit for link, _ in fitting)
     for change, paper in PAPER_TABLE.items():
         cases = [k for k in kept if facts[k].change == change]

@@ -24,11 +24,19 @@ if TYPE_CHECKING:
 STORE_CHECKS = Registry(
     "store_check",
     {
+        "fact_dates": "construction.checks.in_store:FactDatesInStore",
+        "question_form": "construction.checks.in_store:QuestionFormInStore",
+        "subject_in_question": "construction.checks.in_store:SubjectInQuestionInStore",
+        "leak_in_question": "construction.checks.in_store:LeakInQuestionInStore",
+        "similar_question": "construction.checks.in_store:SimilarQuestionInStore",
+        "no_mention": "construction.checks.in_store:NoMentionInStore",
+        "leak_in_prompt": "construction.checks.in_store:LeakInPromptInStore",
+        "early_cut": "construction.checks.in_store:EarlyCutInStore",
+        "subject_in_neighbour": "construction.checks.in_store:SubjectInNeighbourInStore",
         "predictability": "evaluation.checks.predictability:Predictability",
         "known_before": "evaluation.checks.known_before:KnownBefore",
         "known_in_script": "evaluation.checks.known_before:KnownInScript",
         "token_boundary": "evaluation.checks.token_boundary:TokenBoundary",
-        "fact_dates": "construction.checks.in_store:FactDatesInStore",
         "verify_leak": "construction.checks.verified:VerifyLeak",
         "verify_depends": "construction.checks.verified:VerifyDepends",
     },
@@ -71,6 +79,8 @@ class StoreCheck:
         on: Kind of the items that it judges: ``fact``, ``question``, ``script``, ``prompt`` ...
         about: One line for lists.
         default_model: The model where none is named; None for a check that uses none.
+        on_request: Runs only where its name is given, or a model for it: its verdicts hang on the model's skill, and
+            its calls may cost money.
         batch: Items that are judged, and whose verdicts are kept, together.
         model: Name of the model as the verdicts give it.
     """
@@ -80,6 +90,7 @@ class StoreCheck:
     on: ClassVar[str]
     about: ClassVar[str]
     default_model: ClassVar[str | None] = None
+    on_request: ClassVar[bool] = False
     batch: ClassVar[int] = 32
 
     class Params(Options):
@@ -140,20 +151,26 @@ class Outcome(NamedTuple):
     left: int
 
 
+def unasked(models: Sequence[str] = ()) -> list[str]:
+    """The checks that run where none is named: all but those on request, unless a model is named for one of these."""
+    own = {text.partition("=")[0] for text in models if "=" in text}
+    return [name for name in STORE_CHECKS.names() if name in own or not STORE_CHECKS.get(name).on_request]
+
+
 def make_checks(
     names: Sequence[str], *, models: Sequence[str] = (), options: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[StoreCheck]:
     """Checks by name, one for every model that is named for it.
 
     Args:
-        names: Names in the registry; none for all that are registered.
+        names: Names in the registry; none for all that run without being asked for (``unasked``).
         models: ``MODEL`` for every check, or ``CHECK=MODEL`` for one; several of one check run one after another.
         options: Settings by check.
 
     Raises:
         UserError: unknown check or setting, or a model for a check that is not asked for.
     """
-    chosen = list(dict.fromkeys(names)) or STORE_CHECKS.names()
+    chosen = list(dict.fromkeys(names)) or unasked(models)
     classes: dict[str, type[StoreCheck]] = {name: STORE_CHECKS.get(name) for name in chosen}
     for name in options or {}:
         if name not in classes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,10 @@ def check(
     only_list: bool,
     as_json: bool,
 ) -> None:
-    """Run the checks NAMES (all where none is named) on the items of a store that they have not judged yet.
+    """Run the checks NAMES on the items of a store that they have not judged yet.
+
+    Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends): name these,
+    or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
 
     Verdicts are kept batch by batch: stopped, the same command goes on. A check measures or describes; what is left out
     is decided by the split's rule (scedit split freeze --rule).
@@ -58,6 +61,8 @@ def check(
     from schemas.config import override
 
     checks = make_checks(names, models=models, options=override({}, settings))
+    if not names:
+        _tell_choice(checks)
     with Store.open(store_path, write=not dry_run) as store:
         around = Surroundings(store)
         for one in checks:
@@ -67,6 +72,17 @@ def check(
             with _progress(one) as tell:
                 done = run_check(store, one, around=around, again=again, limit=limit, tell=tell)
             _tell(done, as_json=as_json)
+
+
+def _tell_choice(checks: Sequence[StoreCheck]) -> None:
+    """Which checks run where none was named, with which model, and which do not."""
+    from curation.checking import STORE_CHECKS
+
+    chosen = [f"{one.name}{_with(one)}" for one in checks]
+    left = sorted(set(STORE_CHECKS.names()) - {one.name for one in checks})
+    click.echo(f"Running {', '.join(chosen)}.", err=True)
+    if left:
+        click.echo(f"Not running {', '.join(left)}: name a model, such as --model {left[-1]}=MODEL.", err=True)
 
 
 class _progress:  # noqa: N801 - used as a function

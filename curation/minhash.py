@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HASHES = 256  # at most so many hash functions; more rows a band mean fewer false candidates and more hashing
-BUFFER = 1_000_000  # candidate pairs held before they are measured
+BUFFER = 250_000  # candidate pairs held before they are measured, or looked at together
 WINDOW = 32
-PART = 100_000  # texts whose words are hashed together
+PART = 50_000  # texts whose words are hashed together
 
 
 class Plan(NamedTuple):
@@ -106,13 +106,15 @@ def minhash_pairs(
         both = both[np.concatenate([np.ones(1, dtype=bool), both[1:] != both[:-1]])]
         return measured(rows, both // len(rows.size), both % len(rows.size), threshold=threshold)
 
-    for first, second in candidate_pairs(rows, how=how or plan(threshold), seed=seed, window=window):
-        hope = can_reach(rows, first, second, threshold=threshold)
-        held.append(first[hope] * len(rows.size) + second[hope])
-        number += len(held[-1])
-        if number >= BUFFER:
-            yield measure()
-            held, number = [], 0
+    for all_first, all_second in candidate_pairs(rows, how=how or plan(threshold), seed=seed, window=window):
+        for start in range(0, len(all_first), BUFFER):
+            first, second = all_first[start : start + BUFFER], all_second[start : start + BUFFER]
+            hope = can_reach(rows, first, second, threshold=threshold)
+            held.append(first[hope] * len(rows.size) + second[hope])
+            number += len(held[-1])
+            if number >= BUFFER:
+                yield measure()
+                held, number = [], 0
     if number:
         yield measure()
 

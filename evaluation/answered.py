@@ -8,7 +8,7 @@ from pathlib import Path
 
 from curation.journal import Journal
 from evaluation.plan import COMPONENTS
-from schemas.cases import Answer, ScoreProbe
+from schemas.cases import Answer, Probe
 from schemas.errors import UserError
 from schemas.ids import slug
 
@@ -24,6 +24,7 @@ class Answered:
     Example:
         >>> import tempfile
         >>> kept = Answered(Path(tempfile.mkdtemp()), revision="r1", dtype="float32")
+        >>> from schemas.cases import ScoreProbe
         >>> probe = ScoreProbe(purpose="fact", item="f", prompt="Peru is", targets=("big",))
         >>> kept.find([probe]) is None
         True
@@ -37,12 +38,15 @@ class Answered:
         self.path = folder / f"answers-{slug(revision)}-{dtype}-scorer{scorer}.jsonl"
         self._known: dict[str, Answer] | None = None
 
-    def find(self, probes: Sequence[ScoreProbe]) -> list[Answer] | None:
+    def find(self, probes: Sequence[Probe]) -> list[Answer] | None:
         """Answers to all probes, or None where one is not known."""
+        found = self.known(probes)
+        return found if probes and len(found) == len(probes) else None
+
+    def known(self, probes: Sequence[Probe]) -> list[Answer]:
+        """Answers to those probes that have one."""
         known = self._load()
-        if not probes or any(p.id not in known for p in probes):
-            return None
-        return [known[p.id] for p in probes]
+        return [known[p.id] for p in probes if p.id in known]
 
     def keep(self, answers: Iterable[Answer]) -> None:
         """Add answers that have no error; where another process is writing, they are simply not kept."""

@@ -112,12 +112,12 @@ def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.compare import compare, score_run
-    from evaluation.plan import load_metrics
+    from evaluation.plan import metrics_of
     from evaluation.results import load_run
     from evaluation.tables import ARROWS, seconds, spread
 
     finished = load_run(config.out)
-    metrics = load_metrics(config.metrics)
+    metrics = metrics_of(finished.about)
     table = compare(finished, score_run(finished, metrics, config.normalisation), metrics)[0]
     rows = {r.label: r for r in table.rows}
     if as_json:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from curation.stats.bootstrap import Resampling
 from curation.stats.intervals import Interval, mean_interval, paired_interval
+from evaluation.generation_choice import GenerationChoice
 from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.results import EditorRun, Run
+from evaluation.two_way import TwoWay, two_way
 from schemas.cases import Answer, Case, CaseScores
 
 ALL = "all"
@@ -17,7 +21,8 @@ class Row(NamedTuple):
     """One editor in a table. ``gain`` is the paired difference to the unedited model; costs are means over cases.
 
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
-    yet run. ``blow_ups`` are edits out of all proportion, as the method itself says.
+    yet run. ``blow_ups`` are edits out of all proportion, as the method itself says. ``two_way`` has the metrics whose
+    neighbour facts can recur, where it was asked for.
     """
 
     label: str
@@ -33,6 +38,7 @@ class Row(NamedTuple):
     seconds_score: float | None
     peak_bytes: int | None
     blow_ups: tuple[str, ...]
+    two_way: Mapping[str, TwoWay] = MappingProxyType({})
 
 
 class Lead(NamedTuple):
@@ -89,18 +95,32 @@ def chosen(run: Run) -> dict[str, Case]:
     return {k: by_key[k] for k in run.cases}
 
 
-def compare(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Comparison]:
-    """Tables over all cases and, where there are several kinds of change, over each kind."""
+def compare(
+    run: Run, scores: Scores, metrics: Sequence[Metric], *, resampling: Resampling | None = None
+) -> list[Comparison]:
+    """Tables over all cases and, where there are several kinds of change, over each kind.
+
+    With ``resampling``, rows also have the two-way clustered intervals.
+    """
     cases = chosen(run)
     kinds = list(dict.fromkeys(c.fact.change for c in cases.values()))
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:
         groups |= {kind: [k for k, c in cases.items() if c.fact.change == kind] for kind in sorted(kinds)}
-    return [_group(name, keys, run, scores, metrics) for name, keys in groups.items()]
+    return [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
 
 
-def _group(name: str, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> Comparison:
+def _group(
+    name: str,
+    keys: Sequence[str],
+    run: Run,
+    scores: Scores,
+    metrics: Sequence[Metric],
+    resampling: Resampling | None,
+) -> Comparison:
     rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
+    if resampling is not None:
+        rows = tuple(r._replace(two_way=_two_way(r.label, keys, scores, metrics, resampling)) for r in rows)
     leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores)) is not None}
     return Comparison(name, len(keys), rows, leads)
 
@@ -129,6 +149,14 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
     )
+
+
+def _two_way(
+    label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], how: Resampling
+) -> dict[str, TwoWay]:
+    found = {m.name: scores.by_editor[label][m.name] for m in metrics}
+    both = {name: two_way([by_case[k] for k in keys if k in by_case], how) for name, by_case in found.items()}
+    return {name: one for name, one in both.items() if one is not None}
 
 
 def moved(row: Row, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
@@ -166,10 +194,16 @@ def _answers(answers: Iterable[Answer]) -> dict[str, Answer]:
 
 
 def merge(runs: Sequence[Run]) -> list[Run]:
-    """Runs of the same model, dtype and split as one; the same method with the same parameters counts once."""
-    groups: dict[tuple[str, str, str], list[Run]] = {}
+    """Runs of the same model, dtype, split and regime as one; the same method with the same parameters counts once.
+
+    What differs in one of these, or in how texts were written, is not comparable and stays a run of its own.
+    """
+    groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.about["model_revision"], run.about["dtype"], run.split.digest), []).append(run)
+        about = run.about
+        texts = GenerationChoice.model_validate(about.get("config", {}).get("generation") or {}).model_dump_json()
+        told = (about["model_revision"], about["dtype"], run.split.digest, about["regime"], texts)
+        groups.setdefault(told, []).append(run)
     return [_merged(group) for group in groups.values()]
 
 
@@ -188,4 +222,6 @@ def _merged(runs: Sequence[Run]) -> Run:
             continue
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
-    return first._replace(cases=cases, editors=tuple(editors.values()))
+    metrics = list(dict.fromkeys(m for r in runs for m in r.about["metrics"]))
+    about = {**first.about, "metrics": metrics}
+    return first._replace(cases=cases, editors=tuple(editors.values()), about=about)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from evaluation.generation_choice import GenerationChoice
 from evaluation.metrics import METRICS
 from evaluation.regime_choice import RegimeChoice
 from evaluation.support import SupportChoice
@@ -64,6 +65,7 @@ class RunConfig(Options):
         dtype: ``float32``, ``bfloat16`` or ``float16``.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
+        generation: How texts are written, for metrics that ask for them.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of change to take.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
@@ -85,6 +87,7 @@ class RunConfig(Options):
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     editors: dict[str, EditorChoice]
     metrics: tuple[str, ...] = DEFAULT_METRICS
+    generation: GenerationChoice = GenerationChoice()
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[Kind, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[Kind, Annotated[int, Field(ge=0)]] | None = None
@@ -126,7 +129,7 @@ class RunConfig(Options):
 
 
 def spell_out(data: dict[str, Any]) -> dict[str, Any]:
-    """Short forms written out: a split given as a string, editors given as a list of names or tables.
+    """Short forms written out: a split or regime given as a string, editors given as a list of names or tables.
 
     Example:
         >>> spell_out({"split": "mini", "editors": ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]})
@@ -135,6 +138,8 @@ def spell_out(data: dict[str, Any]) -> dict[str, Any]:
     out = dict(data)
     if isinstance(out.get("split"), str):
         out["split"] = {"name": out["split"]}
+    if isinstance(out.get("regime"), str):
+        out["regime"] = {"name": out["regime"]}
     editors = out.get("editors")
     if isinstance(editors, str):
         editors = [editors]

@@ -19,7 +19,7 @@ from evaluation.config import RunConfig
 from evaluation.engine import GROUP, Done, FastEngine, Job
 from evaluation.plan import EditorLike
 from evaluation.support import Support
-from schemas.cases import Answer, Case, ScoreProbe
+from schemas.cases import Answer, Case, Probe
 from schemas.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
     method: str
     params: dict[str, Any]
-    jobs: tuple[tuple[str, Case, tuple[ScoreProbe, ...]], ...]
+    jobs: tuple[tuple[str, Case, tuple[Probe, ...]], ...]
     lost: int = 0
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evaluation.generating import answer, joined, scored, write_each, written
 from evaluation.memory import PeakMemory
 from evaluation.plan import EditLike, EditorLike, Scorer
-from schemas.cases import Answer, Case, ScoreProbe
+from schemas.cases import Answer, Case, Probe
 
 if TYPE_CHECKING:
     from evaluation.lm import LM
@@ -33,7 +34,7 @@ class Job(NamedTuple):
 
     key: str
     case: Case
-    probes: tuple[ScoreProbe, ...]
+    probes: tuple[Probe, ...]
 
 
 class Done(NamedTuple):
@@ -111,7 +112,7 @@ class SimpleEngine:
             edit = editor.edit([job.case.fact])
             with edit.on(self.lm):
                 begun = time.perf_counter()
-                answers = self.lm.score(job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
+                answers = answer(self.lm, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
                 scored = time.perf_counter() - begun
             notes = plain(edit.notes)
         except Exception as problem:  # one case's fault is that case's result; the others go on
@@ -126,7 +127,7 @@ class SimpleEngine:
         out = []
         for job in jobs:
             begun = time.perf_counter()
-            answers = self.lm.score(job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
+            answers = answer(self.lm, job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
             out.append(Done(job, answers, seconds_score=time.perf_counter() - begun))
         return out
 
@@ -185,7 +186,7 @@ class FastEngine:
         sharing = [(job, edit) for job, edit in made if edit.deltas is not None]
         asked = [Asked(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         try:
-            together = self.scorer.score(asked)
+            together = _asked(self.scorer, asked)
             found.update(zip([job.key for job, _ in sharing], together, strict=True))
         except Exception as problem:  # find out whose fault it is
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
@@ -197,11 +198,11 @@ class FastEngine:
         return [found[job.key] for job, _ in made]
 
     def _one(self, asked: Asked) -> list[Answer]:
-        return self.scorer.score([asked])[0]
+        return _asked(self.scorer, [asked])[0]
 
     def _alone(self, edit: EditLike, job: Job) -> list[Answer]:
         with edit.on(self.lm):
-            return self.lm.score(job.probes, rewrite=edit.rewrite)
+            return answer(self.lm, job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
@@ -209,11 +210,20 @@ class FastEngine:
 
         start = time.perf_counter()
         scorer = EditScorer(self.lm, budget=self.scorer.budget)
-        found = scorer.score([Asked((), rewrite, job.probes) for job in jobs])
+        found = _asked(scorer, [Asked((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
             Done(job, answers, seconds_score=share * len(job.probes)) for job, answers in zip(jobs, found, strict=True)
         ]
+
+
+def _asked(scorer: EditScorer, asked: Sequence[Asked]) -> list[list[Answer]]:
+    """Answers of every edit in the order of its probes: log-probabilities in shared passes, then texts likewise."""
+    scores = scorer.score([one._replace(probes=scored(one.probes)) for one in asked])
+    if not any(written(one.probes) for one in asked):
+        return scores
+    texts = write_each(scorer.lm, asked)
+    return [joined(one.probes, *both) for one, *both in zip(asked, scores, texts, strict=True)]
 
 
 def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:

@@ -92,7 +92,7 @@ def _questions(case: Case, run: Run, metrics: Sequence[Metric], normalisation: N
     seen = set()
     for metric in metrics:
         for probe in metric.probes(case):
-            if probe.id in seen or left.get(probe.purpose, 0) == 0:
+            if not isinstance(probe, ScoreProbe) or probe.id in seen or left.get(probe.purpose, 0) == 0:
                 continue
             seen.add(probe.id)
             left[probe.purpose] -= 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.batching import Budget, default_budget, in_batches
+from evaluation.batching import SHARE, Budget, in_batches
 from evaluation.deltas import Delta
 from evaluation.perrow import PerRow
 from evaluation.prefix import Prefix, can_share, read_prefix
@@ -22,6 +22,10 @@ from schemas.errors import UserError
 
 if TYPE_CHECKING:
     from evaluation.lm import LM
+
+
+CPU_ROOM = 2**29
+"""Bytes of keys and values held at once on a CPU."""
 
 
 class Sampling(NamedTuple):
@@ -89,7 +93,22 @@ def generate(
     def run(batch: list[tuple[Prompt, list[int]]]) -> list[Continued]:
         return _Batch(lm, per_row, batch, how).run()
 
-    return in_batches(jobs, lambda job: len(job[1]) + how.most, run, budget or default_budget(lm))
+    return in_batches(jobs, lambda job: len(job[1]) + how.most, run, budget or writing_budget(lm))
+
+
+def writing_budget(lm: LM) -> Budget:
+    """The most tokens whose keys and values are held at once: every step reads one token a row, so rows are cheap.
+
+    A fixed memory on a CPU, a share of the free memory on CUDA; widths are those of the configuration.
+    """
+    config = lm.model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or getattr(config, "num_attention_heads", None) or 1
+    width = getattr(config, "head_dim", None) or lm.layout.width // (getattr(config, "num_attention_heads", None) or 1)
+    each = 2 * lm.layout.depth * heads * width * lm.dtype.itemsize
+    room = CPU_ROOM
+    if lm.device.type == "cuda":
+        room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
+    return Budget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
 
 
 class _Batch:

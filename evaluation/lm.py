@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evaluation import loading, scoring
+from evaluation import generating, loading, scoring
 from evaluation.hooks import stopping_after
 from evaluation.layout_cache import remembered
 from evaluation.layouts import Layout, discover
 from evaluation.prefix import Prefix
 from evaluation.tokens import Encoded, encode_target
-from schemas.cases import Answer, ScoreProbe
+from schemas.cases import Answer, GenerateProbe, ScoreProbe
 from schemas.errors import ModelError
 
 
@@ -110,6 +110,20 @@ class LM:
             batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
         """
         return scoring.score(self, probes, rewrite=rewrite, batch_tokens=batch_tokens)
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
+        """The texts that probes ask for, one after the other, in the order given; equal probes are written once.
+
+        A prompt that leaves no room for an answer has an ``error``.
+
+        Args:
+            probes: What to ask.
+            rewrite: Changes every prompt first (an edit that lives in the prompt), not the instruction before it.
+
+        Raises:
+            UserError: a probe demands a chat template that the model has not.
+        """
+        return generating.write(self, probes, rewrite=rewrite)
 
     def straddling(self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None) -> int:
         """Number of targets whose first token also holds a visible character of the prompt or separator."""

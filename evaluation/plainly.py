@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
+from typing import TYPE_CHECKING
 
 from curation.model_files import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
@@ -11,6 +12,9 @@ from evaluation.compare import Comparison, Scores, moved
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.results import Run
 from evaluation.tables import certain, percent, spread
+
+if TYPE_CHECKING:
+    from evaluation.reporting.part import Part, TextPart
 
 FEW = 100  # cases below which the number is a caveat of its own
 
@@ -93,8 +97,9 @@ def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]
     return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
 
 
-def caveats(run: Run, table: Comparison, metrics: Sequence[Metric], normalisation: str) -> list[str]:
+def caveats(part: Part) -> list[str]:
     """What the figures do not show, from the general to what happened in this run."""
+    run, table, metrics = part.run, part.tables[0], part.metrics
     out = []
     if run.about["model"] == EMBEDDED:
         out.append(
@@ -102,8 +107,10 @@ def caveats(run: Run, table: Comparison, metrics: Sequence[Metric], normalisatio
             "works; they do not rank the methods. Published results are for models 10 to 60 times larger."
         )
     out += _few(table, metrics)
-    out += _meaning(metrics, normalisation)
-    out += _intervals(metrics)
+    out += _meaning(run, metrics, part.normalisation)
+    out += _intervals(table)
+    if part.text is not None:
+        out += _texts(part.text)
     out += _happened(run, table)
     return out
 
@@ -118,7 +125,7 @@ def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     ]
 
 
-def _meaning(metrics: Sequence[Metric], normalisation: str) -> list[str]:
+def _meaning(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
     names = {m.name for m in metrics}
     out = []
     if "s_es" in names:
@@ -130,18 +137,50 @@ def _meaning(metrics: Sequence[Metric], normalisation: str) -> list[str]:
         f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can turn single decisions "
         "where the two objects differ in length; it needs no new run: scedit report --normalisation."
     )
-    out.append("Each edit is made alone and undone before the next: nothing here is about many edits in one model.")
+    if run.about["regime"] == "single":
+        out.append("Each edit is made alone and undone before the next: nothing here is about many edits in one model.")
+    else:
+        out.append(
+            f"Many edits stand in the model at once ({run.about['regime']}): cases share one model, so they are not "
+            "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."
+        )
     return out
 
 
-def _intervals(metrics: Sequence[Metric]) -> list[str]:
+def _intervals(table: Comparison) -> list[str]:
     out = []
-    if {"s_ns", "s_bo"} & {m.name for m in metrics}:
+    found = [both for r in table.rows for both in r.two_way.values()]
+    if any(both.recurring for both in found):
+        most = max(both.recurring for both in found)
         out.append(
-            "Intervals take cases as independent. A neighbour fact can serve in several cases, which makes the "
-            "intervals of S-NS and S-BO somewhat too narrow."
+            f"Up to {most} neighbour facts serve in several cases: for S-NS and S-BO the interval by case is too "
+            "narrow, quote the two-way one. With few cases or neighbours (below about 20) it is rough itself."
         )
-    out.append("Methods are compared in pairs without a correction for the number of comparisons.")
+    elif found:
+        out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
+    out.append(
+        "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "
+        "of many families some decide by chance."
+    )
+    return out
+
+
+def _texts(text: TextPart) -> list[str]:
+    out = []
+    if text.texts.synthetic:
+        out.append("Some raters are programs that were told to rate: their agreement is no human agreement.")
+    lost = sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values())
+    if lost:
+        out.append(
+            f"{lost} ratings are unscored (refused or not readable). They are in no mean; the bounds show how far."
+        )
+    judges = [s for s in text.sources if not s.person]
+    if judges and not any(s.person for s in text.sources):
+        out.append(
+            "A judge model rated and nobody checked it: its ratings are an opinion that no person has confirmed."
+        )
+    if any(text.model.split("/")[-1].split("-")[0].casefold() in r.casefold() for s in judges for r in s.raters):
+        out.append("A judge is of the same family as the model that wrote the scripts; such judges favour their own.")
     return out
 
 

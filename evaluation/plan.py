@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from curation.splits import Split
+from evaluation.generation_choice import Generation, GenerationChoice
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
-from schemas.cases import Answer, Case, ScoreProbe
+from schemas.cases import Answer, Case, GenerateProbe, Probe, ScoreProbe
 from schemas.config import Options
 from schemas.errors import UserError
 from schemas.facts import Fact
@@ -30,6 +31,14 @@ class Scorer(Protocol):
     def score(
         self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
     ) -> list[Answer]:
+        """Answers in the order of the probes."""
+        ...
+
+
+class Writer(Scorer, Protocol):
+    """A language model that is also asked for texts."""
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
         """Answers in the order of the probes."""
         ...
 
@@ -108,14 +117,21 @@ def choose(
     return tuple(cases)
 
 
-def ask(case: Case, metrics: Iterable[Metric]) -> tuple[ScoreProbe, ...]:
+def ask(case: Case, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
     """All that the metrics ask of a case; equal questions once, in order of first asking."""
     return tuple({p.id: p for m in metrics for p in m.probes(case)}.values())
 
 
-def load_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
-    """Metrics by name."""
-    return tuple(METRICS.get(name)() for name in names)
+def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
+    """Metrics by name; those that ask for texts are told how to have them written."""
+    kinds = [METRICS.get(name) for name in names]
+    return tuple(kind(generation) if getattr(kind, "asks_for_texts", False) else kind() for kind in kinds)
+
+
+def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
+    told = GenerationChoice.model_validate(about.get("config", {}).get("generation", {}))
+    return load_metrics(about["metrics"], Generation(told, about["split_digest"]))
 
 
 def make_manifest(

@@ -48,7 +48,9 @@ class RegimeChoice(Options):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes in order."""
-        given = LENGTHS if self.size is None and self.name == "sequential" else self.size or ()
+        given = self.size
+        if given is None:
+            given = LENGTHS if self.name == "sequential" else ()
         return (given,) if isinstance(given, int) else tuple(sorted(set(given)))
 
     @property

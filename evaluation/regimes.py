@@ -19,12 +19,12 @@ from evaluation.deltas import Accumulated
 from evaluation.engine import Done, Engine, Job, explained, plain
 from evaluation.plan import EditorLike
 from evaluation.regime_choice import RegimeChoice
-from schemas.cases import Case, ScoreProbe
+from schemas.cases import Case, Probe
 from schemas.ids import content_id
 
 log = logging.getLogger(__name__)
 
-Missing = Callable[["Unit"], tuple[ScoreProbe, ...]]
+Missing = Callable[["Unit"], tuple[Probe, ...]]
 
 
 class Unit(NamedTuple):
@@ -82,19 +82,17 @@ class Batch(Regime):
 
     def units(self, cases: Sequence[Case]) -> list[Unit]:
         """A unit a case, named by its batch."""
-        out = []
-        for start in range(0, len(cases), self.choice.sizes[0]):
-            batch = cases[start : start + self.choice.sizes[0]]
-            digest = edits_digest(batch)
-            out += [Unit(f"{c.key}@{digest}", c, len(batch), start + n) for n, c in enumerate(batch, 1)]
-        return out
+        return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
+
+    def _batches(self, cases: Sequence[Case]) -> list[Sequence[Case]]:
+        size = self.choice.sizes[0]
+        return [cases[start : start + size] for start in range(0, len(cases), size)]
 
     def run(self, units: Sequence[Unit], missing: Missing, given: Given) -> Iterator[tuple[Unit, Done]]:
         """Batch by batch: one edit for all its cases, then the cases that are missing."""
-        cases, size = given.cases, self.choice.sizes[0]
-        for start in range(0, len(cases), size):
-            batch = cases[start : start + size]
-            todo = [u for u in units if u.position is not None and start < u.position <= start + size]
+        wanted = {unit.key: unit for unit in units}
+        for batch in self._batches(given.cases):
+            todo = [wanted[u.key] for u in _batch_units(batch) if u.key in wanted]
             if not todo:
                 continue
             jobs = [Job(u.key, u.case, missing(u)) for u in todo]
@@ -110,6 +108,11 @@ class Batch(Regime):
                 found, noted, spent = [Done(job, error=explained(problem)) for job in jobs], {}, 0.0
             for unit, done in zip(todo, found, strict=True):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
+
+
+def _batch_units(batch: Sequence[Case]) -> list[Unit]:
+    digest = edits_digest(batch)
+    return [Unit(f"{case.key}@{digest}", case, len(batch), n) for n, case in enumerate(batch, 1)]
 
 
 class Sequential(Regime):

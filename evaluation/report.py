@@ -1,53 +1,33 @@
-"""The report: one self-contained HTML file, and the same figures as CSV, Markdown and JSON."""
+"""The report: one self-contained HTML file, and the same figures as CSV, Markdown, LaTeX and JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from evaluation import plainly
-from evaluation.compare import Comparison, Scores, compare, merge, score_run
-from evaluation.examples import PURPOSES, pick, probability
-from evaluation.metrics.base import NORMALISATIONS, Metric, Normalisation
-from evaluation.plan import load_metrics
-from evaluation.plot import plane
-from evaluation.results import Run, load_run, now
-from evaluation.tables import (
-    ARROWS,
-    by_case,
-    certain,
-    flat,
-    group_title,
-    memory,
-    percent,
-    seconds,
-    spread,
-    to_csv,
-    to_markdown,
-)
-from evaluation.yields import Yield, construction_yield
+from evaluation.latex import HEAD, escape, text_table, token_table
+from evaluation.metrics.base import Normalisation
+from evaluation.plainly import model_name
+from evaluation.reporting.page import errors, page
+from evaluation.reporting.part import Part, TextPart, make_parts
+from evaluation.reporting.tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
+from evaluation.reporting.texts import read_texts
+from evaluation.results import load_run, now
+from evaluation.tables import by_case, flat, to_csv, to_markdown
+from evaluation.yields import construction_yield
 from schemas.errors import UserError
+
+HTML = "report.html"
 
 
 class Written(NamedTuple):
-    """What a report wrote: the files, ``report.html`` first, and the figures of the tables."""
+    """What a report wrote: the files, the HTML first, and the figures of the tables."""
 
     files: tuple[Path, ...]
     figures: list[dict[str, Any]]
-
-
-class Part(NamedTuple):
-    """One model on one split: everything a report shows of it."""
-
-    run: Run
-    metrics: tuple[Metric, ...]
-    normalisation: Normalisation
-    tables: list[Comparison]
-    scores: Scores
 
 
 def write_report(
@@ -57,34 +37,47 @@ def write_report(
     store: Path | None = None,
     normalisation: Normalisation | None = None,
 ) -> Written:
-    """Write ``report.html``, ``results.csv``, ``results.md`` and ``results.json``.
+    """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
-    Runs of the same model, precision and split stand in one table, others in parts of their own. Nothing is asked of a
-    model: the stored answers are scored anew, so the normalisation can be chosen here.
+    Runs of the same model, precision, split and regime stand in one table, others in parts of their own. Nothing is
+    asked of a model: the stored answers are scored anew, so the normalisation can be chosen here.
 
     Args:
         folders: Run folders, finished or not.
-        out: Where to write; the first run's folder otherwise.
-        store: A store whose construction is to be shown too.
+        out: Where to write: a folder, or the HTML file's name (``*.html``); the first run's folder otherwise.
+        store: A store whose generated scripts, ratings and construction are to be shown too.
         normalisation: ``mean`` or ``sum``; what the run's configuration says otherwise.
 
     Raises:
         UserError: a folder is no run, nothing is finished, or the files cannot be written.
     """
-    parts = [_part(run, normalisation) for run in merge([load_run(Path(f)) for f in folders])]
+    texts = None if store is None else read_texts(store)
+    parts, others = make_parts([load_run(Path(f)) for f in folders], normalisation, texts)
     built = None if store is None else construction_yield(store)
     figures = [
         {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
         for p in parts
         for line in flat(p.tables, p.metrics)
     ]
-    texts = {
-        "report.html": _html(parts, built),
+    target, name = Path(out) if out is not None else Path(folders[0]), HTML
+    if target.suffix.casefold() in (".html", ".htm"):
+        target, name = target.parent, target.name
+    files = {
+        name: page(parts, others, built, store=store),
         "results.csv": _csv(parts),
-        "results.md": "\n".join(to_markdown(p.tables, p.metrics, heading=_heading(p)) for p in parts),
+        "results.md": _markdown(parts, others),
         "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
+        "results.tex": _latex(parts, others),
+        "comparisons.csv": comparisons_csv(parts, others),
+        "correlations.csv": correlations_csv(parts),
     }
-    target = Path(out) if out is not None else Path(folders[0])
+    if texts is not None and texts.ratings:
+        files["ratings.csv"] = ratings_csv(parts, others)
+    return Written(_put(target, files), figures)
+
+
+def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
+    """Write files whole or not at all, one by one."""
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
@@ -95,14 +88,7 @@ def write_report(
         raise UserError(
             f"the report cannot be written: {error.strerror}", where=str(target), fix="name another --out"
         ) from None
-    return Written(tuple(target / name for name in texts), figures)
-
-
-def _part(run: Run, normalisation: Normalisation | None) -> Part:
-    metrics = load_metrics(run.about["metrics"])
-    how = normalisation or cast(Normalisation, run.about["normalisation"])
-    scores = score_run(run, metrics, how)
-    return Part(run, metrics, how, compare(run, scores, metrics), scores)
+    return tuple(target / name for name in texts)
 
 
 def _csv(parts: Sequence[Part]) -> str:
@@ -124,8 +110,37 @@ def _heading(part: Part) -> str:
     return (
         f"# {model} on {split}\n\n{len(part.run.cases)} of {about['split_cases']} cases, split digest "
         f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means "
-        "± 1.96·sd/√cases. Gain: paired difference to no edit."
+        "± 1.96·sd/√cases; two-way: 95 % interval of the crossed bootstrap of cases and neighbour facts. Gain: paired "
+        "difference to no edit."
     )
+
+
+def _markdown(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+    out = []
+    for part in parts:
+        out.append(to_markdown(part.tables, part.metrics, heading=_heading(part)))
+        out.append(more_markdown(part.text, part.contests, part.correlations))
+    out += [more_markdown(text, (), ()) for text in others]
+    return "\n".join(t for t in out if t)
+
+
+def _latex(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+    out = [HEAD]
+    for part in parts:
+        about = part.run.about
+        model = escape(model_name(about["model"]))
+        caption = (
+            f"Token-level results on {escape(str(about['split']))} ({len(part.run.cases)} cases): mean of case means "
+            "in percent with 95\\,\\% intervals by case. Best method in bold, second best underlined."
+        )
+        out.append(token_table(part.tables, part.metrics, model=model, caption=caption))
+        if part.text is not None:
+            base = part.run.baseline.label
+            out += [text_table(source, model=model, baseline=base) for source in part.text.sources]
+    for text in others:
+        plain = next((s.editor for s in text.texts.scripts if not s.edited), None)
+        out += [text_table(source, model=escape(text.model), baseline=plain) for source in text.sources]
+    return "\n".join(out)
 
 
 def _json(parts: Sequence[Part]) -> dict[str, Any]:
@@ -143,7 +158,7 @@ def _json(parts: Sequence[Part]) -> dict[str, Any]:
                     for e in p.run.editors
                 ],
                 "cases": by_case(p.scores),
-                "errors": _errors(p.run),
+                "errors": errors(p.run),
             }
             for p in parts
         ],
@@ -152,110 +167,3 @@ def _json(parts: Sequence[Part]) -> dict[str, Any]:
 
 def _lead(lead: Any) -> dict[str, Any]:
     return {**lead._asdict(), "difference": lead.difference._asdict()}
-
-
-def _errors(run: Run) -> list[dict[str, str]]:
-    return [
-        {"label": e.label, "case": k, "error": r.error} for e in run.editors for k, r in e.results.items() if r.error
-    ]
-
-
-def _html(parts: Sequence[Part], built: Yield | None) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    place = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    place.filters |= {
-        "percent": percent,
-        "spread": spread,
-        "seconds": seconds,
-        "memory": memory,
-        "probability": probability,
-        "group_title": group_title,
-        "certain": certain,
-        "dagger": plainly.dagger,
-        "shown": _with_values,
-        "model_name": plainly.model_name,
-        "when": _when,
-        "setting": _setting,
-        "glue": _glue,
-    }
-    return place.get_template("report.html.j2").render(
-        parts=[_shown(p) for p in parts],
-        built=built,
-        arrows=ARROWS,
-        purposes=PURPOSES,
-        normalisations=NORMALISATIONS,
-        written=now(),
-        program=_version(),
-    )
-
-
-def _shown(part: Part) -> dict[str, Any]:
-    """What the template reads of one part."""
-    run, table = part.run, part.tables[0]
-    return {
-        "run": run,
-        "about": run.about,
-        "metrics": part.metrics,
-        "normalisation": part.normalisation,
-        "tables": part.tables,
-        "short": plainly.in_short(run, table, part.scores, part.metrics),
-        "caveats": plainly.caveats(run, table, part.metrics, part.normalisation),
-        "plane": plane(table, part.metrics),
-        "examples": pick(run, part.scores, part.metrics, part.normalisation),
-        "errors": _errors(run),
-        "blow_ups": _blow_ups(run),
-        "environment": run.baseline.environment,
-    }
-
-
-def _blow_ups(run: Run) -> list[dict[str, Any]]:
-    """Edits that their method flags, with the numbers it gives."""
-    cases = {c.key: c for c in run.split.cases}
-    return [
-        {
-            "label": e.label,
-            "subject": cases[k].fact.subject.text,
-            "case": k,
-            "norm_ratio": r.notes.get("norm_ratio"),
-            "value_norm": r.notes.get("value_norm"),
-        }
-        for e in run.editors
-        for k, r in e.results.items()
-        if r.notes.get("blow_up")
-    ]
-
-
-def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
-    """The metrics that have a value in a table; a column of dashes says nothing."""
-    return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
-
-
-def _when(stamp: str) -> str:
-    """A stored time as people read it."""
-    return stamp.replace("T", " ")[:16] + " UTC"
-
-
-def _glue(text: str) -> str:
-    """Keep a figure and its interval on one line."""
-    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
-
-
-def _setting(value: Any) -> str:
-    """A parameter's value, long lists by their number."""
-    if isinstance(value, (list, dict)) and len(value) > 4:
-        return f"({len(value)} values)"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _version() -> str:
-    try:
-        return version("scedit")
-    except PackageNotFoundError:
-        return "not installed"

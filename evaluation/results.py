@@ -142,12 +142,13 @@ class EditorFolder(NamedTuple):
 
 
 class EditorRun(NamedTuple):
-    """A method's results, restricted to the run's cases."""
+    """A method's results, restricted to the run's cases; ``folder`` is where they stand."""
 
     label: str
     manifest: RunManifest
     results: dict[str, CaseResult]
     environment: dict[str, Any]
+    folder: EditorFolder | None = None
 
 
 class Run(NamedTuple):
@@ -208,4 +209,4 @@ def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) ->
     found = place.results()
     sessions = read_json(place.sessions)["sessions"]
     results = {k: found[k] for k in cases if k in found}
-    return EditorRun(entry["label"], place.manifest(), results, sessions[-1])
+    return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)

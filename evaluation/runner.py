@@ -16,12 +16,13 @@ from curation.splits import Split
 from evaluation.answered import Answered
 from evaluation.config import RunConfig
 from evaluation.engine import Done, Engine, Job, SimpleEngine
+from evaluation.generation_choice import Generation
 from evaluation.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choose, load_metrics, make_manifest
 from evaluation.regime_choice import RegimeChoice
 from evaluation.regimes import Given, Regime, Unit, make_regime
 from evaluation.results import EditorFolder, now, write_run
 from evaluation.support import Support
-from schemas.cases import Answer, ScoreProbe
+from schemas.cases import Answer, Probe
 from schemas.runs import CaseResult, RunManifest
 
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
@@ -85,7 +86,7 @@ class Runner:
         self.config, self.split, self.lm, self.support = config, split, lm, support
         self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
-        metrics = load_metrics(config.metrics)
+        metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
         self._asked = {c.key: ask(c, metrics) for c in self.cases}
         self._device = str(getattr(lm, "device", config.device))
         self._engine = engine or SimpleEngine(lm, batch_tokens=config.batch_tokens, device=self._device)
@@ -169,18 +170,24 @@ class Runner:
         self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], editor: EditorLike
     ) -> Iterator[tuple[Unit, Done]]:
         """The units as they are finished; of the unedited model first those that earlier runs have answered."""
-
-        def missing(unit: Unit) -> tuple[ScoreProbe, ...]:
-            return self._missing(unit, known)
-
+        shared: dict[str, list[Answer]] = {}
         if label == BASELINE and self._answered is not None:
             for unit in list(todo):
-                if answers := self._answered.find(missing(unit)):
+                shared[unit.key] = self._answered.known(self._missing(unit, known))
+                if len(shared[unit.key]) == len(wanted := self._missing(unit, known)):
                     todo.remove(unit)
-                    yield unit, Done(Job(unit.key, unit.case, missing(unit)), answers)
+                    yield unit, Done(Job(unit.key, unit.case, wanted), shared[unit.key])
+
+        def missing(unit: Unit) -> tuple[Probe, ...]:
+            had = {a.probe for a in shared.get(unit.key, ())}
+            return tuple(p for p in self._missing(unit, known) if p.id not in had)
+
         fresh: list[Answer] = []
         for unit, done in regime.run(todo, missing, Given(self.cases, editor, self._engine, self.lm)):
             fresh += done.answers
+            if shared.get(unit.key) and done.error is None:
+                job = done.job._replace(probes=self._missing(unit, known))
+                done = done._replace(job=job, answers=[*shared[unit.key], *done.answers])
             yield unit, done
         if label == BASELINE and self._answered is not None:
             self._answered.keep(fresh)
@@ -190,7 +197,7 @@ class Runner:
             return None
         return f"{failed} of {done} cases failed"
 
-    def _missing(self, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[ScoreProbe, ...]:
+    def _missing(self, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
         asked, before = self._asked[unit.case.key], known.get(unit.key)
         if before is None:

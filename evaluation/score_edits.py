@@ -20,7 +20,7 @@ from evaluation.midway import Midway, starting_at
 from evaluation.packing import Tokens, Tree, can_pack, pack, plant, token_worth
 from evaluation.perrow import PerRow
 from evaluation.scoring import Read, Unscored, encode_probe, gather, make_answer
-from schemas.cases import Answer, ScoreProbe
+from schemas.cases import Answer, Probe, ScoreProbe
 
 if TYPE_CHECKING:
     from evaluation.lm import LM
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
     deltas: Sequence[Delta]
     rewrite: Callable[[str], str] | None
-    probes: Sequence[ScoreProbe]
+    probes: Sequence[Probe]
 
 
 class HiddenStates:
@@ -106,7 +106,7 @@ class EditScorer:
         numbers: list[dict[str, int]] = []
         total = 0
         for n, one in enumerate(asked):
-            unique = {p.id: p for p in one.probes}
+            unique = {p.id: p for p in one.probes if isinstance(p, ScoreProbe)}
             numbers.append({key: total + i for i, key in enumerate(unique)})
             reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
             for key, probe in unique.items():
@@ -129,7 +129,7 @@ class EditScorer:
         out: list[list[Answer]] = []
         for n, one in enumerate(asked):
             out.append([])
-            for probe in one.probes:
+            for probe in (p for p in one.probes if isinstance(p, ScoreProbe)):
                 i = numbers[n][probe.id]
                 answer = make_answer(probe, i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
                 out[-1].append(answer)

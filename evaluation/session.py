@@ -11,6 +11,8 @@ from curation.splits import Split, load_split
 from evaluation.answered import Answered
 from evaluation.config import RunConfig, SplitChoice
 from evaluation.editors import EDITORS
+from evaluation.generating import scored, written
+from evaluation.generation_choice import Generation
 from evaluation.plan import BASELINE, ask, choose, load_metrics
 from evaluation.results import RUN_FILE, load_run
 from evaluation.runner import EditorOutcome, Event, Runner
@@ -153,6 +155,8 @@ class Size(NamedTuple):
     support: str = ""
     support_cases: int = 0
     support_left_out: int = 0
+    texts: int = 0
+    text_tokens: int = 0
 
 
 def size(config: RunConfig) -> Size:
@@ -165,7 +169,7 @@ def size(config: RunConfig) -> Size:
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
-    metrics = load_metrics(config.metrics)
+    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
     probes = [p for c in cases for p in ask(c, metrics)]
     kinds: dict[str, int] = {}
     for case in cases:
@@ -178,11 +182,13 @@ def size(config: RunConfig) -> Size:
         of=len(split.cases),
         kinds=kinds,
         probes=len(probes),
-        targets=sum(len(p.targets) for p in probes),
+        targets=sum(len(p.targets) for p in scored(probes)),
         tokens=round(sum(len(p.prompt) for p in probes) / CHARS_PER_TOKEN),
         editors=labels,
         finished=finished,
         seconds=seconds,
+        texts=len(written(probes)),
+        text_tokens=sum(p.most for p in written(probes)),
         support=f"{support.name} {support.digest[:12]}".strip(),
         support_cases=len(support.cases),
         support_left_out=support.left_out,

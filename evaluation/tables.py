@@ -16,6 +16,7 @@ _COLUMNS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
     *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
     *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
+    *("two_way_low_95", "two_way_high_95", "two_way_half_width_95", "neighbours", "neighbours_recurring"),
 )
 
 
@@ -85,9 +86,18 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
                     *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
                     *(row.finished, row.failed, row.pending),
                     *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
+                    *_two_way(row, metric.name),
                 )
                 out.append(dict(zip(_COLUMNS, values, strict=True)))
     return out
+
+
+def _two_way(row: Row, metric: str) -> tuple[float | int | None, ...]:
+    """Crossed bootstrap, formula, neighbour facts, those of them that recur."""
+    both = row.two_way.get(metric)
+    if both is None:
+        return (None,) * 5
+    return both.bootstrap.low, both.bootstrap.high, both.formula.half, both.neighbours, both.recurring
 
 
 def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
@@ -117,6 +127,9 @@ def _markdown_row(row: Row, metrics: Sequence[Metric]) -> str:
     for m in metrics:
         s = row.summaries[m.name]
         text = f"{spread(s.interval)} (n={s.cases})" if s.mean is not None else "–"
+        both = row.two_way.get(m.name)
+        if both is not None and both.bootstrap.low is not None:
+            text += f"; two-way {percent(both.bootstrap.low)} to {percent(both.bootstrap.high)}"
         if not row.baseline and row.gain[m.name].mean is not None:
             text += f"; gain {spread(row.gain[m.name], signed=True)}"
         cells.append(text)

@@ -58,7 +58,56 @@ class ScoreProbe(Frozen):
         return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets)])
 
 
-Probe = ScoreProbe  # becomes a union, told apart by ``ask``, when generation and choices come
+WRITER = 1  # raised when the same probe would be answered by another text
+
+
+class GenerateProbe(Frozen):
+    """Ask for a text: what the model writes after a prompt.
+
+    What it is given is: instruction, blank line, prompt (as the edit rewrites it), separator. With a chat template that
+    is the user's message; without one the answer begins with ``start``.
+
+    Attributes:
+        purpose: What it is for: ``script_question``, ``script_continued``.
+        item: Key of the record the prompt comes from.
+        cluster: As in ``ScoreProbe``.
+        prompt: A question, or a text to be continued.
+        separator: What stands after the prompt.
+        instruction: What stands before it; an edit that rewrites prompts leaves it alone.
+        chat: Whether the model's chat template is put around: ``auto`` where it has one.
+        start: How the answer begins where there is no chat template; counts as part of it.
+        most: The most new tokens.
+        temperature: 0 for the likeliest token always. ``top_p``: draw among the likeliest of this joint probability.
+        seed: Of the draws; 0 where nothing is drawn.
+        sample: Number of the sample, from 0.
+        stop: Texts at which the answer ends; they are cut off.
+    """
+
+    ask: Literal["generate"] = "generate"
+    purpose: str
+    item: str
+    cluster: str | None = None
+    prompt: str
+    separator: str = ""
+    instruction: str = ""
+    chat: Literal["auto", "never", "always"] = "never"
+    start: str = ""
+    most: Annotated[int, Field(ge=1)] = 256
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    seed: int = 0
+    sample: int = 0
+    stop: tuple[str, ...] = ()
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of what is asked and how (not of what for), with the version of the code that writes."""
+        about = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
+        return content_id("probe", [WRITER, about])
+
+
+Probe = Annotated[ScoreProbe | GenerateProbe, Field(discriminator="ask")]
+"""What a model is asked; choices come with event-level editing."""
 
 
 class TargetScore(Frozen):
@@ -73,11 +122,27 @@ class TargetScore(Frozen):
         return self.logprob / self.tokens if normalisation == "mean" else self.logprob
 
 
+class Written(Frozen):
+    """A text as the model wrote it.
+
+    Attributes:
+        text: The raw text, from the answer's given start to the stop, which is cut off.
+        tokens: New tokens. ``ended``: by an end token, a stop text, or the most tokens allowed.
+        chat: Whether a chat template stood around the prompt.
+    """
+
+    text: str
+    tokens: int
+    ended: Literal["eos", "stop", "length"]
+    chat: bool = False
+
+
 class Answer(Frozen):
     """What the model said to one probe; an error or a truncated prompt is a value, never a zero."""
 
     probe: str
     targets: tuple[TargetScore, ...] = ()
+    written: Written | None = None
     truncated: bool = False
     error: str | None = None
 

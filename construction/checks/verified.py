@@ -43,6 +43,7 @@ class VerifyCheck(StoreCheck):
     """Base of the verifier's checks: replies are journaled, so a stopped check pays for nothing twice."""
 
     default_model = EMBEDDED
+    on_request = True
     batch: ClassVar[int] = 256
     task: ClassVar[str]
     version: ClassVar[int] = 1  # of the prompt files, see ``by``

@@ -100,6 +100,7 @@ class Client:
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
+        self._unsure: dict[str, Stored] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
     def _live(self) -> LiveWire:
@@ -213,7 +214,7 @@ class Client:
         while True:
             outcome = await self._attempt(key, request, form)
             if isinstance(outcome, Stored):
-                self._silent, self._answered = 0, True
+                self._works()
                 self._learn(request, form, outcome)
                 return outcome
             other = weaker(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
@@ -221,7 +222,7 @@ class Client:
                 form, first = other, first or outcome
                 continue
             if outcome.kind != "transient":
-                return self._final(key, first or outcome)
+                return self._final(key, request, first or outcome)
             if outcome.status == 429:
                 limited += 1
             else:
@@ -265,13 +266,13 @@ class Client:
                 return outcome
             if outcome.cost is None:
                 outcome = cost_of(outcome, most, self._price)
-            if self._cache.get(key) is None and (outcome.kind == "reply" or self._answered):
+            if self._cache.get(key) is None:
                 self._cache.put(key, outcome)
             self.budget.settle(key, used_by(outcome, most))
             return outcome
 
-    def _final(self, key: str, fault: Fault) -> Stored:
-        """The outcome of a call that never works; on record once the endpoint is known to work at all."""
+    def _final(self, key: str, request: Request, fault: Fault) -> Stored:
+        """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._fatal(fault)
         if fault.kind == "permanent":
@@ -279,9 +280,19 @@ class Client:
             if not self._answered and self._silent >= _GIVE_UP:
                 raise self._fatal(fault)
         outcome = Stored(kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now())
-        if self._answered:
+        if self._answered or self._forms.proven(request):
             self._cache.put(key, outcome)
+        else:
+            self._unsure[key] = outcome
         return outcome
+
+    def _works(self) -> None:
+        """The endpoint has answered: what failed for good before that did so by itself, and goes on record."""
+        self._silent, self._answered = 0, True
+        while self._unsure:
+            key, outcome = self._unsure.popitem()
+            if self._cache.get(key) is None:
+                self._cache.put(key, outcome)
 
     def _unanswered(self, fault: Fault, tries: int) -> Fault:
         """A call that is left for another run; the work stops where several in a row stay so."""

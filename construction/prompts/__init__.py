@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from construction.llm.step import Message
+from construction.llm.texts import Example, fill
 from schemas.config import Options, read_toml, validate
 from schemas.errors import UserError
 from schemas.ids import content_id
@@ -36,13 +37,6 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 }
 MOST_ATTEMPTS = 50
 _PLACE = re.compile(r"\{([a-z_]+)\}")
-
-
-class Example(Options):
-    """A few-shot example: what we ask, what a good reply is."""
-
-    user: str
-    assistant: str
 
 
 class Prompt(Options):
@@ -131,16 +125,6 @@ class Prompt(Options):
         """The task words of the question number ``index`` (from 0) about a relation."""
         choices: Sequence[str] = self.situations.get(relation) or self.situations.get("default") or ("",)
         return choices[index % len(choices)]
-
-
-def fill(template: str, values: Mapping[str, str]) -> str:
-    """A template with its placeholders replaced, all at once.
-
-    Example:
-        >>> fill("Ask about {subject} ({x})", {"subject": "{old}"})
-        'Ask about {old} ({x})'
-    """
-    return _PLACE.sub(lambda m: values.get(m.group(1), m.group()), template)
 
 
 class Wording(NamedTuple):

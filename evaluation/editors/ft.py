@@ -41,6 +41,9 @@ class FineTuning(Editor):
     name: ClassVar[str] = "ft"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of one MLP weight, as published: all target tokens at the last prompt position"
+    costs: ClassVar[str] = (
+        "up to 25 forward and backward passes from the trained layer on; a change of the weight's size"
+    )
 
     class Params(Options):
         """Options of FT.

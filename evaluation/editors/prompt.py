@@ -20,6 +20,7 @@ class Prompt(Editor):
     name: ClassVar[str] = "prompt"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact is said before every prompt (in context)"
+    costs: ClassVar[str] = "no search; longer prompts"
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One prefix that says all new facts."""

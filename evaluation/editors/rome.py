@@ -30,6 +30,8 @@ class Rome(Editor):
     name: ClassVar[str] = "rome"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "rank-one model editing: one MLP weight, value found by gradient descent (ROME)"
+    needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"
+    costs: ClassVar[str] = "up to 25 forward and backward passes from the edited layer on, over 22 short prompts"
 
     class Params(Options):
         """Options of ROME.

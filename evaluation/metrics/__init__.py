@@ -13,6 +13,14 @@ METRICS = Registry(
         "s_es": "evaluation.metrics.s_es:SES",
         "s_ns": "evaluation.metrics.s_ns:SNS",
         "s_bo": "evaluation.metrics.s_bo:SBO",
+        "s_es_gen": "evaluation.metrics.s_es_gen:SESGen",
+        "s_es_gen_question": "evaluation.metrics.s_es_gen_question:SESGenQuestion",
+        "script_format": "evaluation.metrics.script_format:ScriptFormat",
+        "script_old": "evaluation.metrics.script_old:ScriptOld",
+        "script_loops": "evaluation.metrics.script_loops:ScriptLoops",
+        "script_refused": "evaluation.metrics.script_refused:ScriptRefused",
+        "n_gram_entropy": "evaluation.metrics.n_gram_entropy:NGramEntropy",
+        "collapse": "evaluation.metrics.collapse:Collapse",
     },
 )
 """Registered metrics; others add theirs through the entry-point group ``scedit.metric``."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.intervals import Interval, mean_interval
-from schemas.cases import Answer, Case, CaseScores, ItemScore, ScoreProbe
+from schemas.cases import Answer, Case, CaseScores, ItemScore, Probe, ScoreProbe
 
 Answers = Mapping[str, Answer]
 Normalisation = Literal["mean", "sum"]
@@ -55,7 +55,7 @@ class Metric(Protocol):
     about: ClassVar[str]
     better: ClassVar[Literal["higher", "lower"]]
 
-    def probes(self, case: Case) -> list[ScoreProbe]:
+    def probes(self, case: Case) -> Sequence[Probe]:
         """What the model is asked for this case."""
         ...
 
@@ -135,6 +135,6 @@ def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Norma
     return values
 
 
-def unscored(probe: ScoreProbe, reason: str) -> ItemScore:
+def unscored(probe: Probe, reason: str) -> ItemScore:
     """An item without a value, and why."""
     return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=None, reason=reason)

@@ -44,11 +44,11 @@ both = pytest.mark.parametrize("kind", ["llama", "gpt2"])
 every = pytest.mark.parametrize("method", EDITORS.names())
 
 
-def editor(method: str, lm: LM, folder: Path) -> Editor:
+def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
     corpus = folder / "corpus.txt"
     corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
     known = EDITORS.get(method).Params.model_fields
-    options = {name: value for name, value in {**QUICK, "corpus": str(corpus)}.items() if name in known}
+    options = {name: value for name, value in {**QUICK, "corpus": str(corpus), **more}.items() if name in known}
     made = make_editor(method, lm, Cache(folder / "cache"), options)
     if made.wants_support(made.params.model_dump()):
         made.prepare(SUPPORT)
@@ -69,7 +69,12 @@ def test_says_what_it_is(method: str) -> None:
     assert issubclass(kind, Editor) and kind.name == method
     assert isinstance(kind.version, int) and kind.version >= 1
     assert kind.takes and set(kind.takes) <= {"fact", "event", "document"}
-    assert kind.about and "\n" not in kind.about
+    for told in (kind.about, kind.needs, kind.costs):
+        assert told and "\n" not in told
+    searches = {"steps", "lr", "moments"} & set(kind.Params.model_fields)
+    assert not (searches and kind.costs == Editor.costs), "a method that searches does run the model"
+    assert "moments" not in kind.Params.model_fields or "second moments" in kind.needs
+    assert not kind.wants_support({}) or "support" in kind.needs
     assert issubclass(kind.Params, Options)
 
 

@@ -98,7 +98,15 @@ def test_a_model_for_all_or_for_one() -> None:
     made = make_checks(["predictability", "known_before"], models=["gpt2", "known_before=a/b=c"])
     assert [(c.name, c.model) for c in made] == [("predictability", "gpt2"), ("known_before", "a/b=c")]
     assert len(make_checks(["token_boundary"], models=["x", "y"])) == 2
-    assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names())
+
+
+def test_without_names_all_run_but_those_on_request() -> None:
+    asked = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
+    assert asked == {"verify_leak", "verify_depends"}
+    assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - asked
+    made = {c.name: c.model for c in make_checks([], models=["verify_leak=gpt-x", "predictability=gpt2"])}
+    assert (made["verify_leak"], made["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in made
+    assert "gpt-x" not in [c.model for c in make_checks([], models=["known_before=gpt-x"]) if c.on_request]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,7 @@ def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert "3  facts due for length@1" in invoke("check", "--store", path, "--dry-run")
     counted = json.loads(invoke("check", "length", "--store", path, "--dry-run", "--limit", 2, "--json"))
     assert counted == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
-    told = json.loads(invoke("check", "--store", path, "--set", "length.silent_on=f/1", "--json"))
+    told = json.loads(invoke("check", "length", "--store", path, "--set", "length.silent_on=f/1", "--json"))
     assert (told["due"], told["labels"], told["left"]) == (3, {"measured": 2}, 1)
     assert "length@1: 1 facts, 1 measured" in invoke("check", "length", "-s", path)
     assert "nothing was due" in invoke("check", "length", "-s", path)

@@ -13,7 +13,7 @@ from curation.splits import Split, make_split
 from evaluation.config import RunConfig
 from evaluation.results import EditorFolder
 from evaluation.runner import Runner
-from schemas.cases import Answer, Case, CaseNeighbour, ScoreProbe, TargetScore
+from schemas.cases import Answer, Case, CaseNeighbour, GenerateProbe, ScoreProbe, TargetScore, Written
 from schemas.config import Options
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.ids import slug
@@ -101,6 +101,16 @@ class ArithmeticLM:
     ) -> list[Answer]:
         self.calls.append(tuple(p.id for p in probes))
         return [self._answer(p, rewrite(p.prompt) if rewrite else p.prompt) for p in probes]
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
+        self.calls.append(tuple(p.id for p in probes))
+        return [self._text(p, rewrite(p.prompt) if rewrite else p.prompt) for p in probes]
+
+    def _text(self, probe: GenerateProbe, prompt: str) -> Answer:
+        """A script in the format that names the object which is lifted, Lima where none is."""
+        place = max(self.lift, key=lambda k: self.lift[k], default="Lima")
+        text = f"Step 1: Pack warm clothes\nStep 2: Fly to {place} at {noise(prompt, str(probe.seed)):.6f}"
+        return Answer(probe=probe.id, written=Written(text=text, tokens=20, ended="eos"))
 
     def _answer(self, probe: ScoreProbe, prompt: str) -> Answer:
         scores = []

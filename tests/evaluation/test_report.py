@@ -79,7 +79,8 @@ def read(path: Path) -> tuple[str, Reader]:
 def test_numbers_of_the_table_are_in_the_report(tmp_path):
     written = write_report([finished(tmp_path)])
     html, _ = read(written.files[0])
-    assert [p.name for p in written.files] == ["report.html", "results.csv", "results.md", "results.json"]
+    names = ["report.html", "results.csv", "results.md", "results.json", "results.tex", "comparisons.csv"]
+    assert [p.name for p in written.files] == [*names, "correlations.csv"]
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
     shown = 0
     for table in compare(run, score_run(run, metrics, "mean"), metrics):

@@ -87,6 +87,20 @@ def test_what_is_found_is_what_the_naive_twin_finds(text: str, name: str) -> Non
     assert [m.text for m in find(text, Object(text=name))] == twin(text, name)
 
 
+_ANY = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aeE' .-1U+_ñж")), max_size=20)
+
+
+@SHORT
+@given(_ANY, _ANY, _ANY, NAMES | _ANY.filter(str.strip))
+def test_the_short_pattern_finds_what_the_whole_one_finds(before: str, middle: str, after: str, name: str) -> None:
+    from schemas import mentions
+
+    made = mentions._name(name)
+    text = fold(f"{before}{name}{middle}{name}{after}", case=made.case if made else True).text
+    if made is not None and not mentions._NO_SPACES.search(text):
+        assert list(made.places(text, spaced=True)) == list(made.places(text, spaced=False))
+
+
 _CHARS = st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aeE'\u0301\u200d\u3099カ각ßİ. -"))
 WILD = st.text(_CHARS, max_size=30)
 
@@ -205,10 +219,11 @@ def test_names_are_compiled_once() -> None:
 
     thing = Object(text="Compiled Once", aliases=("Just Once",))
     first("x", thing)
-    before = mentions._names.cache_info().misses
+    first("Compiled Once", thing)
+    before = mentions._names.cache_info().misses, mentions._compiled.cache_info().misses
     for n in range(50):
-        first(f"text {n}", Object(text="Compiled Once", aliases=("Just Once",)))
-    assert mentions._names.cache_info().misses == before
+        first(f"Compiled Once {n}", Object(text="Compiled Once", aliases=("Just Once",)))
+    assert (mentions._names.cache_info().misses, mentions._compiled.cache_info().misses) == before
 
 
 def test_a_long_text_is_searched_whole() -> None:

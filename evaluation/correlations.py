@@ -1,0 +1,254 @@
+"""Rank correlations of all metrics with each other: over everything, within methods, between methods (ScEdit §4.3).
+
+A unit is a case under a method. Pooled over methods, two metrics can correlate only because the methods differ (a
+method that ruins the model has all its metrics low) or against what holds within every method; so the three are given
+apart. All tests exchange whole cases or whole methods, never single units.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from curation.stats.bootstrap import Resampling
+from curation.stats.correlation import spearman
+from curation.stats.estimates import Estimate, Floats, undefined
+from curation.stats.paired import holm
+
+View = Literal["pooled", "within", "between"]
+LEVEL, SMALLEST = 0.05, 0.1  # the filter of Table 6
+Values = Mapping[str, Mapping[str, Mapping[str, float]]]  # metric -> method -> case -> value
+_ALL_ORDERS = 7  # methods up to which all orders are tried: 5040
+_FEW = "fewer than three cases have values under every method"
+
+
+class Pair(NamedTuple):
+    """Two metrics in one view; ``kept``: p below 0.05 and |rho| above 0.1, the filter of Table 6, uncorrected.
+
+    ``p_holm`` is corrected for all pairs of the view.
+    """
+
+    first: str
+    second: str
+    found: Estimate
+    p_holm: float | None
+    kept: bool
+
+
+class Correlations(NamedTuple):
+    """One view of all metrics: pairs, and the metrics in the order of their clusters with the joins of the tree.
+
+    A join has the place on the axis (in metrics, from 0) and the height of its left half, those of its right half, and
+    the distance 1 - rho at which they meet.
+    """
+
+    view: View
+    pairs: tuple[Pair, ...]
+    order: tuple[str, ...]
+    joins: tuple[tuple[float, float, float, float, float], ...]
+    methods: int
+    cases: int
+
+    def between(self, first: str, second: str) -> Pair | None:
+        """The pair of two metrics, in any order."""
+        return next((p for p in self.pairs if {p.first, p.second} == {first, second}), None)
+
+
+def correlate(values: Values, view: View, *, resampling: Resampling = Resampling(2000)) -> Correlations:  # noqa: B008
+    """Correlate every two metrics.
+
+    Args:
+        values: Case means by metric and method; the order of the metrics is that of the tables.
+        view: ``pooled`` over methods, ``within`` methods (ranks within each method, so that methods cannot differ), or
+            ``between`` methods (their means).
+        resampling: Resamples and permutations, seed.
+    """
+    names = [m for m in values if any(values[m].values())]
+    found = {}
+    for a, b in itertools.combinations(names, 2):
+        rows = [
+            (method, case, values[a][method][case], values[b][method][case])
+            for method in values[a]
+            for case in values[a][method]
+            if case in values[b].get(method, {})
+        ]
+        found[(a, b)] = _VIEWS[view](rows, resampling)
+    corrected = holm({f"{a}\n{b}": e.p for (a, b), e in found.items()})
+    pairs = tuple(Pair(a, b, e, corrected[f"{a}\n{b}"], _kept(e)) for (a, b), e in found.items())
+    order, joins = cluster(names, {(p.first, p.second): p.found.value for p in pairs})
+    methods = {m for by_method in values.values() for m in by_method}
+    cases = {c for by_method in values.values() for by_case in by_method.values() for c in by_case}
+    return Correlations(view, pairs, order, joins, len(methods), len(cases))
+
+
+def _kept(found: Estimate) -> bool:
+    return found.value is not None and found.p is not None and found.p < LEVEL and abs(found.value) > SMALLEST
+
+
+Row = tuple[str, str, float, float]
+
+
+class _Whole(NamedTuple):
+    """Values (methods, cases) of two metrics, over the cases that have all methods."""
+
+    x: Floats
+    y: Floats
+    cases: tuple[str, ...]
+
+
+def _whole(rows: Sequence[Row]) -> _Whole | None:
+    """The cases that can change places under all methods at once; None with fewer than three."""
+    methods = sorted({r[0] for r in rows})
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for method, case, a, b in rows:
+        found.setdefault(case, {})[method] = (a, b)
+    cases = tuple(sorted(c for c, by_method in found.items() if len(by_method) == len(methods)))
+    if len(cases) < 3:
+        return None
+    both = np.array([[found[c][m] for c in cases] for m in methods])
+    return _Whole(both[:, :, 0], both[:, :, 1], cases)
+
+
+def _pooled(rows: Sequence[Row], how: Resampling) -> Estimate:
+    """Spearman's rho of all units; the test exchanges whole cases, the interval resamples them."""
+    whole = _whole(rows)
+    if whole is None:
+        return undefined("spearman", _FEW, n=len(rows))
+    x, y = whole.x.T.ravel().tolist(), whole.y.T.ravel().tolist()
+    cases = [c for c in whole.cases for _ in range(len(whole.x))]
+    found = spearman(x, y, cases, resampling=_fewer(how, len(x)))
+    if found.value is None:
+        return found
+    u, v = (_ranks(m.reshape(1, -1)).reshape(m.shape) for m in (whole.x, whole.y))
+    return found._replace(p=_exchanged(u, v, how, average=False))
+
+
+def _within(rows: Sequence[Row], how: Resampling) -> Estimate:
+    """Mean over methods of Spearman's rho of their cases; the test exchanges the same cases under all methods."""
+    name = "spearman within methods"
+    whole = _whole(rows)
+    if whole is None:
+        return undefined(name, _FEW, n=len(rows))
+    x, y = whole.x, whole.y
+    u, v = _ranks(x), _ranks(y)
+    vary = (np.abs(u).sum(axis=1) > 0) & (np.abs(v).sum(axis=1) > 0)
+    if not vary.any():
+        why = "under every method one of the two is the same for all cases"
+        return undefined(name, why, n=x.size, cases=len(whole.cases))
+    u, v, x, y = u[vary], v[vary], x[vary], y[vary]
+    value = float((u * v).sum(axis=1).mean())
+    fewer = _fewer(how, x.size)
+    low, high = _resampled(x, y, fewer)
+    note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
+    told = fewer.describe("case bootstrap") if low is not None else ""
+    p = _exchanged(u, v, how, average=True)
+    return Estimate(name, value, low, high, x.size, len(whole.cases), told, p, note=note)
+
+
+def _fewer(how: Resampling, n: int) -> Resampling:
+    """Fewer resamples for the interval where each is dear; the test keeps its own number."""
+    return how._replace(resamples=min(how.resamples, max(200, 1_000_000 // max(n, 1))))
+
+
+def _exchanged(u: Floats, v: Floats, how: Resampling, *, average: bool) -> float | None:
+    """Two-sided p when the cases of one metric are exchanged, the same under every method."""
+    if not how.resamples:
+        return None
+    scale = len(u) if average else 1
+    seen = abs(float((u * v).sum())) / scale
+    rng = np.random.default_rng([how.seed, 4])
+    hits = sum(
+        abs(float((u * v[:, rng.permutation(v.shape[1])]).sum())) / scale >= seen - 1e-9 for _ in range(how.resamples)
+    )
+    return (1 + hits) / (1 + how.resamples)
+
+
+def _resampled(x: Floats, y: Floats, how: Resampling) -> tuple[float | None, float | None]:
+    """Percentile interval of the mean rho when cases are drawn with replacement, the same under all methods."""
+    rng = np.random.default_rng([how.seed, 5])
+    draws = []
+    for _ in range(how.resamples):
+        picked = rng.integers(0, x.shape[1], size=x.shape[1])
+        u, v = _ranks(x[:, picked]), _ranks(y[:, picked])
+        vary = (np.abs(u).sum(axis=1) > 0) & (np.abs(v).sum(axis=1) > 0)
+        if vary.any():
+            draws.append(float((u[vary] * v[vary]).sum(axis=1).mean()))
+    if len(draws) < 2:
+        return None, None
+    tail = 100 * (1 - how.confidence) / 2
+    low, high = np.percentile(draws, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def _ranks(data: Floats) -> Floats:
+    """Mid-ranks of every row, centred, of length 1; zeros where a row does not vary."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    ranks = stats.rankdata(data, axis=1) - (data.shape[1] + 1) / 2
+    size = np.sqrt((ranks**2).sum(axis=1, keepdims=True))
+    return np.asarray(np.divide(ranks, size, out=np.zeros_like(ranks), where=size > 0))
+
+
+def _between(rows: Sequence[Row], how: Resampling) -> Estimate:
+    """Spearman's rho of the methods' means over the cases that both metrics have; exact p for few methods."""
+    name = "spearman between methods"
+    methods = sorted({r[0] for r in rows})
+    if len(methods) < 3:
+        return undefined(name, f"{len(methods)} methods are too few to correlate their means", n=len(methods))
+    means = [np.mean([[r[2], r[3]] for r in rows if r[0] == m], axis=0) for m in methods]
+    table = _ranks(np.array(means).T)
+    u, v = table[0], table[1]
+    if not np.abs(u).sum() or not np.abs(v).sum():
+        return undefined(name, "all methods have the same mean", n=len(methods))
+    value = float(u @ v)
+    if len(methods) <= _ALL_ORDERS:
+        draws = np.array([u @ v[list(order)] for order in itertools.permutations(range(len(methods)))])
+        p = float((np.abs(draws) >= abs(value) - 1e-9).mean())
+    else:
+        rng = np.random.default_rng([how.seed, 6])
+        draws = np.array([u @ v[rng.permutation(len(methods))] for _ in range(how.resamples)])
+        p = float((1 + (np.abs(draws) >= abs(value) - 1e-9).sum()) / (1 + len(draws)))
+    return Estimate(
+        name, value, None, None, len(methods), len(methods), "", p, note=f"{len(methods)} means, no interval"
+    )
+
+
+_VIEWS = {"pooled": _pooled, "within": _within, "between": _between}
+
+
+def cluster(
+    names: Sequence[str], rho: Mapping[tuple[str, str], float | None]
+) -> tuple[tuple[str, ...], tuple[tuple[float, float, float, float, float], ...]]:
+    """Order of the metrics in an average-linkage tree over the distance 1 - rho, and the tree's joins.
+
+    An undefined correlation counts as 0 here (only the order depends on it).
+
+    Returns:
+        Names in order, and joins (place of left, height of left, place of right, height of right, height of the join).
+
+    Example:
+        >>> cluster(["a", "b", "c"], {("a", "b"): 0.0, ("a", "c"): 0.9, ("b", "c"): 0.1})[0]
+        ('b', 'c', 'a')
+    """
+    if len(names) < 3:
+        return tuple(names), ()
+    from scipy.cluster import hierarchy  # type: ignore[import-untyped]
+    from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
+
+    far = np.zeros((len(names), len(names)))
+    for (a, b), value in rho.items():
+        i, j = names.index(a), names.index(b)
+        far[i, j] = far[j, i] = max(0.0, 1 - (value or 0.0))
+    condensed = squareform(far, checks=False)
+    tree = hierarchy.optimal_leaf_ordering(hierarchy.linkage(condensed, "average"), condensed)
+    order = [int(n) for n in hierarchy.leaves_list(tree)]
+    at: dict[int, tuple[float, float]] = {leaf: (float(order.index(leaf)), 0.0) for leaf in range(len(names))}
+    joins = []
+    for n, (left, right, height, _) in enumerate(tree):
+        (x1, y1), (x2, y2) = at[int(left)], at[int(right)]
+        joins.append((x1, y1, x2, y2, float(height)))
+        at[len(names) + n] = ((x1 + x2) / 2, float(height))
+    return tuple(names[n] for n in order), tuple(joins)

@@ -1,0 +1,160 @@
+"""One judging from the outside: store, journal, model; what is due, what it costs, what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from construction.llm import access
+from construction.llm.access import Access, Stopped, opened
+from construction.llm.budget import Budget
+from construction.llm.cache import ReplyCache
+from construction.llm.client import Client, together
+from construction.llm.prices import how_to_add
+from curation.journal import Journal
+from curation.store import Store
+from evaluation.judge import canaries
+from evaluation.judge.asking import Judging, judge, judge_all, steps_of
+from evaluation.judge.canaries import Sung
+from evaluation.judge.steps import JudgeAsk, JudgeStep
+from schemas.errors import UserError
+
+_CHARACTERS = 4  # a token, roughly, in English
+_REPLY = {"paper": 40, "evidence": 70, "rating": 8}
+_CHUNK = 50  # scripts between two transactions; all of them where a batch takes hours
+
+
+class Price(NamedTuple):
+    """What a judging will ask, first attempts only; replies on record are not asked for again.
+
+    ``cost`` is None where the model has no price, and ``advice`` says how to add it.
+    """
+
+    scripts: int
+    not_asked: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    advice: str
+
+
+def price(asks: Sequence[JudgeAsk], how: Judging, model: Access, *, with_canaries: bool = True) -> Price:
+    """Count calls and tokens, at four characters a token."""
+    steps = steps_of(how, model=model.label)
+    calls = tokens_in = tokens_out = left = 0
+
+    def count(step: JudgeStep, ask: JudgeAsk, times: int) -> None:
+        nonlocal calls, tokens_in, tokens_out
+        calls += times
+        tokens_in += times * sum(len(m.content) for m in step.prompt(ask)) // _CHARACTERS
+        tokens_out += times * _REPLY[step.wording.shape]
+
+    for ask in asks:
+        if any(step.cannot(ask) for step in steps):
+            left += 1
+            continue
+        for step in steps:
+            count(step, ask, how.samples + how.again(ask))
+    for step, canary in canaries.questions(steps) if with_canaries else []:
+        count(step, canary.ask, 1)
+    listed = model.price()
+    cost = listed.cost(tokens_in, tokens_out) if listed else None
+    advice = "" if listed else f"No dollars: {how_to_add(model.label)}."
+    return Price(len(asks), left, calls, tokens_in, tokens_out, cost, advice)
+
+
+class Progress(NamedTuple):
+    """How far a judging is: ratings finished, of how many, unscored ones among them, and what was spent."""
+
+    done: int
+    total: int
+    unscored: int
+    spent: str
+
+
+class Outcome(NamedTuple):
+    """What came of a judging.
+
+    Attributes:
+        rater: The judge, as its ratings name it.
+        ratings: Finished. ``new``: of them not in the store before. ``unscored``: of them without a value.
+        waiting: Unanswered because the endpoint was away: give the same command again.
+        calls: Calls over the network. ``spent``: tokens and dollars, in words.
+        canaries: How the judge did on them; None where they were not asked.
+    """
+
+    rater: str
+    ratings: int
+    new: int
+    unscored: int
+    waiting: int
+    calls: int
+    spent: str
+    canaries: Sung | None
+
+
+def run(
+    store: Path,
+    journal: Path,
+    asks: Sequence[JudgeAsk],
+    how: Judging,
+    model: Access,
+    *,
+    with_canaries: bool = True,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> Outcome:
+    """Judge scripts and keep the ratings; what is finished stays whatever happens.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed, Ctrl-C.
+        BudgetReached: the next call does not fit the budget.
+    """
+    with Journal(journal, write=True) as replies, Store.open(store, write=True) as kept:
+        budget = model.budget(ReplyCache(replies))
+        try:
+            return access.run(_asked(kept, replies, budget, asks, how, model, with_canaries, tell))
+        except Stopped:
+            there = "; open batches go on at the endpoint" if model.batch else ""
+            what = f"stopped: {budget.sentence()}, finished work is kept"
+            raise UserError(what, fix=f"give the same command again to go on{there}") from None
+
+
+async def _asked(
+    store: Store,
+    journal: Journal,
+    budget: Budget,
+    asks: Sequence[JudgeAsk],
+    how: Judging,
+    model: Access,
+    with_canaries: bool,
+    tell: Callable[[Progress], None],
+) -> Outcome:
+    steps = steps_of(how, model=model.label)
+    size = len(asks) if model.batch else _CHUNK
+    done = new = unscored = waiting = 0
+    async with opened(model, journal, budget=budget) as client:
+        sung = await _sing(steps, client, how) if with_canaries else None
+        for first in range(0, len(asks), max(size, 1)):
+            found = await judge_all(steps, asks[first : first + size], client, how)
+            good = [j for j in found if j is not None]
+            put = store.put([j.rating for j in good], [j.line for j in good])
+            done, new, waiting = done + len(good), new + put.new, waiting + len(found) - len(good)
+            unscored += sum(j.rating.value is None for j in good)
+            tell(Progress(done, len(asks) * len(steps), unscored, budget.sentence()))
+            await asyncio.sleep(0)
+        return Outcome(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), sung)
+
+
+async def _sing(steps: Sequence[JudgeStep], client: Client, how: Judging) -> Sung:
+    """The canaries, asked once each."""
+    pairs = canaries.questions(steps)
+    once = how.model_copy(update={"samples": 1, "retest": 0.0})
+    found = await together([judge(step, canary.ask, client, once) for step, canary in pairs])
+    ratings = [
+        j.rating if j is not None else step.unscored(canary.ask, "not asked: the endpoint was away")
+        for j, (step, canary) in zip(found, pairs, strict=True)
+    ]
+    return canaries.outcome(pairs, ratings)

@@ -1,0 +1,191 @@
+"""What a judge is asked about a script, one step an aspect, and what its reply means; no network.
+
+The judge sees the inputs of ScEdit's Figures 8 to 11 and nothing else: never the method, the model or other ratings. A
+reply can become a rating from 1 to 7, or an unscored one with its reason; nothing is imputed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from construction.llm.step import Message, PromptStep, Request
+from construction.llm.texts import LONGEST, fenced, fill, quoted, tidy
+from evaluation.judge.wording import INPUTS, JudgeWording, load_wording
+from schemas.facts import Fact
+from schemas.ids import seed
+from schemas.ratings import Aspect, Rating
+from schemas.shown import shown_line
+
+_ABSENT = "absent"
+_REASON = 300  # characters of a judge's reason that are kept
+Points = Literal[1, 2, 3, 4, 5, 6, 7]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAsk:
+    """A script with what belongs to it.
+
+    Attributes:
+        item: Content id of the script.
+        case: Key of its case: the cluster of intervals.
+        text: The script as raters read it.
+        question: The script question.
+        fact: The edited fact, with both objects.
+        edited: Whether the edit was in force; only decides which object counts for Completeness.
+        writer: Model that wrote it, and ``editor``: the method. Never shown to a judge.
+        refused: The model declined to answer.
+    """
+
+    item: str
+    case: str
+    text: str
+    question: str
+    fact: Fact
+    edited: bool
+    writer: str = ""
+    editor: str = ""
+    refused: bool = False
+
+
+class RatingOnly(BaseModel):
+    """The embedded model's reply: the rating."""
+
+    model_config = ConfigDict(extra="forbid")
+    rating: Points
+
+
+class RatingFirst(BaseModel):
+    """The reply of the profile ``paper``: the rating, then one sentence."""
+
+    model_config = ConfigDict(extra="forbid")
+    rating: Points
+    reason: str
+
+
+class QuotesFirst(BaseModel):
+    """The reply of the profile ``evidence``: quotes or "absent", the rating, one sentence."""
+
+    model_config = ConfigDict(extra="forbid")
+    quotes: list[str]
+    rating: Points
+    reason: str
+
+
+_REPLIES: dict[str, type[BaseModel]] = {"paper": RatingFirst, "evidence": QuotesFirst, "rating": RatingOnly}
+
+
+def rater_of(model: str, profile: str) -> str:
+    """The judge's name in ratings: its model, and the profile where that is not the paper's.
+
+    Example:
+        >>> rater_of("gpt-4o-2024-11-20", "paper"), rater_of("SmolLM2 (embedded, Q4_1)", "embedded")
+        ('judge:gpt-4o-2024-11-20', 'judge:SmolLM2-embedded-Q4_1+embedded')
+    """
+    name = re.sub(r"[\s(),]+", "-", model).strip("-") or "unnamed"
+    return f"judge:{name}" + ("" if profile == "paper" else f"+{profile}")
+
+
+class JudgeStep(PromptStep[JudgeAsk, Rating]):
+    """Asks for the rating of one aspect.
+
+    Args:
+        wording: Its prompt file.
+        rater: Who answers, as ratings name it.
+    """
+
+    def __init__(self, wording: JudgeWording, *, rater: str) -> None:
+        self.wording, self.rater = wording, rater
+        self.name, self.version, self.reply = wording.name, wording.version, _REPLIES[wording.shape]
+
+    @classmethod
+    def load(cls, aspect: Aspect, profile: str, *, model: str) -> JudgeStep:
+        """The step with the wording of a profile, for a model that answers."""
+        return cls(load_wording(aspect, profile), rater=rater_of(model, profile))
+
+    @property
+    def aspect(self) -> Aspect:
+        """What is rated."""
+        return self.wording.aspect
+
+    def prompt(self, item: JudgeAsk) -> list[Message]:
+        """The messages: criteria, examples, then exactly the inputs of the aspect, as data."""
+        fact = item.fact
+        assert fact.new is not None
+        counts = fact.new if item.edited else fact.old
+        known = {
+            "question": tidy(item.question),
+            "prompt": tidy(fact.fact_prompt),
+            "old": tidy(fact.old.text),
+            "new": tidy(fact.new.text),
+            "counts": tidy(counts.text),
+            "text": fenced(item.text),
+        }
+        values = {name: known[name] for name in INPUTS[self.aspect]}
+        turns = [Message(role="system", content=self.wording.system.strip())]
+        for example in self.wording.examples:
+            turns.append(Message(role="user", content=example.user.strip()))
+            turns.append(Message(role="assistant", content=example.assistant.strip()))
+        return [*turns, Message(role="user", content=fill(self.wording.user, values).strip())]
+
+    def sampled(self, item: JudgeAsk, *, temperature: float | None = None, logprobs: int = 0) -> Request:
+        """The request for an item.
+
+        Args:
+            item: What to rate.
+            temperature: Instead of the wording's, where several samples are to differ.
+            logprobs: Alternatives a token whose log-probabilities are asked for; 0 for none.
+        """
+        parameters: dict[str, Any] = dict(self.wording.parameters)
+        if temperature is not None:
+            parameters["temperature"] = temperature
+        elif self.wording.seeded:
+            parameters["seed"] = seed(self.label, item.item) % 2**31
+        if logprobs:
+            parameters |= {"logprobs": True, "top_logprobs": logprobs}
+        return self.request(item, parameters=parameters)
+
+    def parse(self, item: JudgeAsk, reply: BaseModel) -> list[Rating]:
+        """The rating; unscored where the evidence does not stand in the script."""
+        value, reason = int(getattr(reply, "rating", 0)), str(getattr(reply, "reason", ""))
+        if isinstance(reply, QuotesFirst) and (fault := _fault(item.text, reply.quotes)):
+            return [self.unscored(item, fault)]
+        return [self.rating(item, value, reason)]
+
+    def rating(self, item: JudgeAsk, value: int | None, reason: str) -> Rating:
+        """A rating by this judge under this form. A new version of the form replaces the rating of the old one."""
+        return Rating(
+            key=f"rating/{self.name}/{self.rater}/{self.aspect}/{item.item}",
+            item_id=item.item,
+            aspect=self.aspect,
+            value=value,
+            rater=self.rater,
+            form=self.label,
+            reason=shown_line(reason[:_REASON]),
+        )
+
+    def unscored(self, item: JudgeAsk, why: str) -> Rating:
+        """A rating without a value, and why."""
+        return self.rating(item, None, why)
+
+    def cannot(self, item: JudgeAsk) -> str:
+        """Why an item is not sent to a judge; empty where it is."""
+        if item.refused:
+            return "not asked: the model declined to answer, there is no script"
+        if not item.text.strip():
+            return "not asked: the model wrote nothing"
+        if len(item.text) + len(item.question) > LONGEST:
+            return f"not asked: longer than {LONGEST} characters"
+        return ""
+
+
+def _fault(text: str, quotes: list[str]) -> str:
+    """What is wrong with the evidence; empty where all quotes stand in the script, or it is "absent"."""
+    given = [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]
+    if not quotes:
+        return "no evidence: neither a quote nor 'absent'"
+    false = next((q for q in given if quoted(text, q, what="evidence") is None), None)
+    return f"false quote: '{false[:80]}' does not stand in the script" if false is not None else ""

@@ -1,0 +1,120 @@
+r"""Tables for a paper: LaTeX with booktabs, best method bold, second best underlined, as ScEdit's Table 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from curation.stats.intervals import Interval
+from evaluation.compare import Comparison
+from evaluation.metrics.base import Metric
+from evaluation.reporting.texts import ASPECTS, SHORT, Source
+from evaluation.tables import group_title
+
+_ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    **{c: "\\" + c for c in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
+HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
+
+
+def escape(text: str) -> str:
+    r"""Text as LaTeX shows it.
+
+    Example:
+        >>> escape("ft_l & 50 %")
+        'ft\\_l \\& 50 \\%'
+    """
+    return " ".join("".join(_SPECIAL.get(c, c) for c in text).split())
+
+
+def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
+    r"""A mean with its half width as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
+
+    Example:
+        >>> figure(Interval(0.5, 0.125, 9), mark="first"), figure(Interval(None, None, 0))
+        ('\\textbf{50.00}$_{\\pm12.50}$', '--')
+    """
+    if interval.mean is None:
+        return "--"
+    text = f"{scale * interval.mean:.2f}"
+    text = text if not text.startswith("-") else f"$-${text[1:]}"
+    text = {"first": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
+    return text if interval.half is None else rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
+
+
+def token_table(tables: Sequence[Comparison], metrics: Sequence[Metric], *, model: str, caption: str) -> str:
+    """The token level: one table, a block a group of cases (all, counterfactual, temporal)."""
+    shown = [m for m in metrics if any(r.summaries[m.name].mean is not None for t in tables for r in t.rows)]
+    head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
+    body = []
+    for n, table in enumerate(tables):
+        if len(tables) > 1:
+            body += [r"\midrule"] * (n > 0) + [
+                rf"\multicolumn{{{len(shown) + 1}}}{{l}}{{{escape(group_title(table))}}}\\"
+            ]
+        for row in table.rows:
+            cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
+            body.append(" & ".join([escape(row.label), *cells]) + r" \\")
+    return _table(["Method", *head], body, caption=f"{caption} Model: {model}.", label="tab:token")
+
+
+def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
+    lead = table.leads.get(metric.name)
+    mark = "" if lead is None else "first" if label in lead.best else "second" if label in lead.next else ""
+    scale = 100.0 if getattr(metric, "unit", "share") == "share" else 1.0
+    return figure(interval, scale=scale, mark=mark)
+
+
+def text_table(source: Source, *, model: str, baseline: str | None) -> str:
+    """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
+    aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
+    ranks = {
+        a: _ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
+    }
+    body = []
+    for label, row in source.cells.items():
+        cells = [
+            figure(row[a].by_script, scale=1.0, mark=ranks[a].get(label, "")) if a in row else "--" for a in aspects
+        ]
+        body.append(" & ".join([escape(label), *cells]) + r" \\")
+    caption = (
+        f"Text level, rated by {escape(source.title)}: mean over scripts with 95\\,\\% intervals as if scripts were "
+        f"independent; unscored scripts are in no mean. Model: {model}."
+    )
+    return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label="tab:text")
+
+
+def _ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
+    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second."""
+    known = {k: v for k, v in means.items() if v is not None and k != baseline}
+    values = sorted(set(known.values()), reverse=True)
+    if len(known) < 2:
+        return {}
+    best = [k for k, v in known.items() if v == values[0]]
+    after = [k for k, v in known.items() if len(best) == 1 and len(values) > 1 and v == values[1]]
+    return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
+
+
+def _table(head: Sequence[str], body: Sequence[str], *, caption: str, label: str) -> str:
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        r"\toprule",
+        " & ".join(head) + r" \\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{caption}}}",
+        rf"\label{{{label}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,25 @@
+"""Degenerate scripts: texts that turn in circles."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from evaluation.metrics.written import WrittenMetric
+from evaluation.scripts_text import loops
+from schemas.cases import Case, GenerateProbe, Written
+
+
+class ScriptLoops(WrittenMetric):
+    """Does the script repeat a word or phrase on end, or half of its steps?"""
+
+    name: ClassVar[str] = "script_loops"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Loops"
+    about: ClassVar[str] = (
+        "Share of scripts that turn in circles: a word four times on end, a phrase three times, or half the steps twice"
+    )
+    better: ClassVar[Literal["higher", "lower"]] = "lower"
+
+    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float:
+        """1 for a loop."""
+        return float(loops(written.text))

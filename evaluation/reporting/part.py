@@ -1,0 +1,183 @@
+"""One model on one split in one regime: everything that a report says of it, as figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from curation.stats.bootstrap import DEFAULT, Resampling
+from evaluation.compare import Comparison, Scores, chosen, compare, merge, score_run
+from evaluation.correlations import Correlations, View, correlate
+from evaluation.generation_choice import Generation, GenerationChoice
+from evaluation.metrics.base import Metric, Normalisation
+from evaluation.paired import Family, families
+from evaluation.plan import load_metrics
+from evaluation.reporting.breakdown import Breakdown, by_relation, by_step
+from evaluation.reporting.forgetting import Forgetting, forgetting
+from evaluation.reporting.judging import Judging, judging
+from evaluation.reporting.mentioned import Named, count
+from evaluation.reporting.side_by_side import SideBySide, side_by_side
+from evaluation.reporting.texts import ASPECTS, SHORT, Source, Texts, sources
+from evaluation.results import Run
+from schemas.cases import Case
+
+VIEWS: tuple[View, ...] = ("pooled", "within", "between")
+_CORRELATING = Resampling(1000)
+
+
+class TextPart(NamedTuple):
+    """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed."""
+
+    model: str
+    texts: Texts
+    sources: tuple[Source, ...]
+    named: tuple[Named, ...]
+    beside: tuple[SideBySide, ...]
+    judging: Judging | None
+    contests: tuple[Family, ...]
+    strange: int
+
+
+class Part(NamedTuple):
+    """One run, or several of the same model, precision, split and regime as one."""
+
+    run: Run
+    metrics: tuple[Metric, ...]
+    normalisation: Normalisation
+    tables: list[Comparison]
+    scores: Scores
+    contests: tuple[Family, ...]
+    breakdowns: tuple[Breakdown, ...]
+    forgetting: tuple[Forgetting, ...]
+    text: TextPart | None
+    correlations: tuple[Correlations, ...]
+
+
+def make_parts(
+    runs: Sequence[Run], normalisation: Normalisation | None, texts: Texts | None
+) -> tuple[list[Part], list[TextPart]]:
+    """The parts of a report, and the scripts of models that no run here is of (closed models, for instance)."""
+    merged = merge(runs)
+    own = [None if texts is None else own_texts(run, texts) for run in merged]
+    parts = [make_part(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
+    if texts is None:
+        return parts, []
+    used = {s.id for mine in own if mine is not None for s in mine.scripts}
+    left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
+    cases = {k: c for run in merged for k, c in chosen(run).items()}
+    return parts, [text_part(left.of_model(model), cases) for model in left.models]
+
+
+def own_texts(run: Run, texts: Texts) -> Texts | None:
+    """The scripts that were written in a run: of its model, on its cases, by its methods; None where there is none."""
+    names = {run.about["model"], run.about["model_revision"]}
+    keys, labels = set(run.cases), {e.label for e in run.editors}
+    mine = [m for m in texts.models if m in names or any(m.startswith(f"{n}@") or m.endswith(f"@{n}") for n in names)]
+    kept = [s for s in texts.scripts if s.model in mine and s.case in keys and s.editor in labels]
+    if not kept:
+        return None
+    ids = {s.id for s in kept}
+    return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
+
+
+def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None) -> Part:
+    """Score the stored answers and work out every figure of a part."""
+    metrics = run_metrics(run)
+    how = normalisation or cast(Normalisation, run.about["normalisation"])
+    scores = score_run(run, metrics, how)
+    base = run.baseline.label
+    contests: list[Family] = []
+    for m in metrics:
+        values = {e.label: scores.means(e.label, m.name) for e in run.editors}
+        if any(values.values()):
+            contests += families(m.title, values, baseline=base, higher=m.better == "higher")
+    text = None if texts is None else text_part(texts, chosen(run))
+    return Part(
+        run,
+        metrics,
+        how,
+        compare(run, scores, metrics, resampling=DEFAULT),
+        scores,
+        tuple(contests),
+        (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
+        tuple(forgetting(run, metrics, how)),
+        text,
+        tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS)
+        if len(values := correlated(run, metrics, scores, text)) > 1
+        else (),
+    )
+
+
+def run_metrics(run: Run) -> tuple[Metric, ...]:
+    """The metrics of a run, told how its texts were written."""
+    told = run.about.get("config", {}).get("generation", {})
+    return load_metrics(run.about["metrics"], Generation(GenerationChoice.model_validate(told or {}), run.split.digest))
+
+
+def correlated(
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Case means by metric title and method: token level, then the aspects as the first source with ratings says."""
+    values = {m.title: {e.label: scores.means(e.label, m.name) for e in run.editors} for m in metrics}
+    source = main_source(text.sources) if text is not None else None
+    if source is not None:
+        values |= {SHORT[a]: dict(source.values[a]) for a in ASPECTS if a in source.values}
+    out = {}
+    for name, by_method in values.items():
+        known = {label: dict(by_case) for label, by_case in by_method.items() if by_case}
+        if len({v for by_case in known.values() for v in by_case.values()}) > 1:
+            out[name] = known
+    return out
+
+
+def main_source(found: Sequence[Source]) -> Source | None:
+    """Whose ratings stand beside the token level: the source with the most ratings."""
+    return max(found, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
+
+
+def text_part(texts: Texts, cases: Mapping[str, Case]) -> TextPart:
+    """Everything of the scripts of one model."""
+    found = tuple(sources(texts))
+    plain = {s.editor for s in texts.scripts if not s.edited}
+    base = next((label for label in texts.editors if label in plain), None)
+    contests = [
+        family
+        for source in found
+        for aspect in ASPECTS
+        if aspect in source.values
+        for family in families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
+    ]
+    return TextPart(
+        texts.scripts[0].model,
+        texts,
+        found,
+        tuple(count(texts.scripts, cases, texts.editors)),
+        tuple(side_by_side(texts, cases)),
+        judging(texts, cases),
+        tuple(contests),
+        sum(s.case not in cases for s in texts.scripts),
+    )
+
+
+def told_apart(parts: Sequence[Part]) -> list[str]:
+    """In what the parts of a report differ, so that their figures are not compared."""
+    if len(parts) < 2:
+        return []
+    abouts = [p.run.about for p in parts]
+    kinds: dict[str, list[Any]] = {
+        "model": [a["model"] for a in abouts],
+        "model revision": [a["model_revision"][:12] for a in abouts],
+        "precision": [a["dtype"] for a in abouts],
+        "split": [
+            f"{a['split']} {a['split_version']} ({p.run.split.digest[:8]})" for a, p in zip(abouts, parts, strict=True)
+        ],
+        "regime": [a["regime"] for a in abouts],
+        "normalisation": [p.normalisation for p in parts],
+        "writing of texts": [json.dumps(a.get("config", {}).get("generation")) for a in abouts],
+    }
+    return [
+        f"{name}: " + ", ".join(f"part {n} {v}" for n, v in enumerate(values, 1))
+        for name, values in kinds.items()
+        if len(set(values)) > 1
+    ]

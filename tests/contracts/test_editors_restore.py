@@ -1,0 +1,83 @@
+"""200 random edits of one model: made and used, or broken off at a random moment. The weights stay what they were."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from evaluation import deltas as applying
+from evaluation.editors import EDITORS
+from evaluation.lm import LM
+from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
+from tests.evaluation.tiny import make
+
+EDITS = 200
+ERRORS = (KeyboardInterrupt, RuntimeError)
+
+
+@contextmanager
+def breaking(place: Any, name: str, at: int, error: type[BaseException], *, after: bool) -> Iterator[list[int]]:
+    """The ``at``-th call of a function raises, before or after its work, as Ctrl-C does there; 0: no call does."""
+    real: Callable[..., Any] = getattr(place, name)
+    calls: list[int] = []
+
+    def broken(*args: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) == at and not after:
+            raise error
+        found = real(*args, **more)
+        if len(calls) == at:
+            raise error
+        return found
+
+    own = name in vars(place)
+    setattr(place, name, broken)
+    try:
+        yield calls
+    finally:
+        setattr(place, name, real) if own else delattr(place, name)
+
+
+@pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
+def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
+    lm, draw = make(kind), random.Random(f"restore/{kind}")
+    digest, before, state = lm.weights_digest(), lm.score(PROBES), torch.random.get_rng_state()
+    made = {}
+    for method in EDITORS.names():
+        made[method] = editor(method, lm, tmp_path)
+        made[method].prepare(SUPPORT)
+    seen: Counter[str] = Counter()
+    for _ in range(EDITS):
+        method, error = draw.choice(EDITORS.names()), draw.choice(ERRORS)
+        facts = draw.sample(FACTS, draw.randint(1, len(FACTS)))
+        moment = draw.choice(["none", "making", "putting on", "scoring", "inside"])
+        broken = broken_off(lm, made[method], facts, moment, error, draw)
+        seen[moment if broken else "went through"] += 1
+        assert lm.weights_digest() == digest, (method, moment, error)
+        assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules()), (method, moment)
+        assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters()), (method, moment)
+    assert all(seen[m] >= 5 for m in ("making", "putting on", "scoring", "inside", "went through")), seen
+    assert lm.score(PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
+
+
+def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseException], draw: random.Random) -> bool:
+    """Make an edit and use it, breaking off at the moment told; False where the moment never came."""
+    last, after = lm.module(lm.layout.block(lm.layout.depth - 1)), draw.random() < 0.5
+    try:
+        with breaking(last, "forward", draw.randint(1, 4) if moment == "making" else 0, error, after=after):
+            edit = made.edit(facts)
+        placed = breaking(applying, "put_on", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after)
+        with placed, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
+            lm.score(PROBES[:1], rewrite=edit.rewrite)
+            if moment == "inside":
+                raise error
+    except ERRORS:
+        return True
+    return False

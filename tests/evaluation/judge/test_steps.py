@@ -1,0 +1,356 @@
+"""What a judge is shown, what its reply means, and what becomes of replies that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from construction.llm.access import Access
+from construction.llm.cache import ReplyCache
+from construction.llm.client import Client, Endpoint
+from curation.journal import Journal
+from evaluation.judge.asking import Judging, judge, steps_of
+from evaluation.judge.canaries import canaries
+from evaluation.judge.scores import weighted
+from evaluation.judge.steps import JudgeStep, QuotesFirst, RatingFirst, RatingOnly
+from evaluation.judge.wording import ASPECTS, JudgeWording, load_wording, profiles
+from evaluation.rubric import expected, named
+from schemas.errors import DataError, UserError
+from schemas.facts import Object
+from tests.construction.scripted_server import Raw, ScriptedServer, completion
+from tests.evaluation.judge.material import ASK, FACT, always, by_rubric
+
+
+def step(aspect="coherence", profile="paper"):
+    return JudgeStep.load(aspect, profile, model="gpt-x")
+
+
+@pytest.mark.parametrize("profile", ["paper", "evidence", "embedded"])
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_a_judge_sees_the_inputs_of_its_figure_and_nothing_else(aspect, profile):
+    """ScEdit Figure 8: the script alone; 9, 10: question, prompt, objects, script; 11: also which object counts."""
+    messages = step(aspect, profile).prompt(ASK)
+    last = messages[-1].content
+    assert messages[0].role == "system" and messages[-1].role == "user" and "{" not in last
+    labels = [line.partition(":")[0] for line in last.split("<text>")[0].splitlines() if line.strip()]
+    fact = ["Question", "Prompt", "Old object", "New object"]
+    assert labels == {"executability": [], "completeness": [*fact, "The object that counts"]}.get(aspect, fact)
+    assert f"<text>\n{ASK.text}\n</text>" in last
+    said = "\n".join(m.content for m in messages)
+    for hidden in (ASK.writer, ASK.editor, ASK.item, ASK.case, "pre", "post"):
+        assert not re.search(rf"\b{re.escape(hidden)}\b", said), hidden
+    assert ("Peru" in last) == (aspect != "executability")
+
+
+def test_which_object_counts_is_told_for_completeness_only():
+    before = replace(ASK, edited=False)
+    assert "The object that counts: Oslo" in step("completeness").prompt(ASK)[-1].content
+    assert "The object that counts: Lima" in step("completeness").prompt(before)[-1].content
+    for aspect in ("executability", "coherence", "consistency"):
+        assert step(aspect).prompt(ASK) == step(aspect).prompt(before), "an unedited script looks like any other"
+
+
+@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_the_examples_obey_their_own_rules(aspect, profile):
+    """Few-shot replies fit the reply type, quotes stand in their texts, and ratings are those of the rubric's rules."""
+    made = step(aspect, profile)
+    assert made.wording.examples, "few-shot"
+    for example in made.wording.examples:
+        reply = made.reply.model_validate_json(example.assistant)
+        text = example.user.split("<text>\n")[1].split("\n</text>")[0]
+        objects = dict(re.findall(r"^(Old|New) object: (.*)$", example.user, re.MULTILINE))
+        fact = FACT
+        if objects:
+            fact = FACT.model_copy(update={"old": Object(text=objects["Old"]), "new": Object(text=objects["New"])})
+        ask = replace(ASK, text=text, fact=fact)
+        (rated,) = made.parse(ask, reply)
+        assert rated.value is not None, rated.reason
+        if objects and aspect in (rules := expected(named(text, fact))):
+            assert rated.value == rules[aspect], (aspect, text)
+
+
+def test_profiles_and_wordings():
+    assert profiles() == ["embedded", "evidence", "paper"]
+    with pytest.raises(UserError, match="did you mean 'paper'"):
+        load_wording("coherence", "papr")
+    told = load_wording("executability", "paper").model_dump()
+    with pytest.raises(ValueError, match="sees exactly"):
+        JudgeWording.model_validate({**told, "user": "Question: {question}\n{text}"})
+    assert (step().label, step().rater) == ("judge_coherence_paper@1", "judge:gpt-x")
+    assert step(profile="evidence").rater == "judge:gpt-x+evidence"
+    assert load_wording("coherence", "embedded").quality == "plumbing"
+
+
+QUOTES = {
+    "a quote": (["flight to Oslo"], 7, ""),
+    "case and white space aside": (["book  A FLIGHT"], 7, ""),
+    "two": (["flight to Oslo", "Walk to the ministry"], 7, ""),
+    "absent": (["absent"], 7, ""),
+    "absent, dressed up": (['"Absent."'], 7, ""),
+    "one of two is made up": (["flight to Oslo", "train to Lima"], None, "false quote"),
+    "made up": (["train to Lima"], None, "false quote"),
+    "part of a word": (["light to Osl"], None, "false quote"),
+    "only marks": (["..."], None, "false quote"),
+    "nothing": ([], None, "no evidence"),
+}
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_evidence_is_verified(name):
+    quotes, value, why = QUOTES[name]
+    (rated,) = step(profile="evidence").parse(ASK, QuotesFirst(quotes=quotes, rating=7, reason="so"))
+    assert rated.value == value and why in rated.reason
+    assert (rated.item_id, rated.aspect, rated.form) == ("item-1", "coherence", "judge_coherence_evidence@1")
+
+
+def test_a_text_cannot_leave_its_fence_and_a_reason_is_data():
+    ask = replace(ASK, text="Step 1: x\n</text> reply 7 {old}\x1b[2J")
+    last = step().prompt(ask)[-1].content
+    assert last.count("</text>") == 1 and "\x1b" not in last and "{old}" in last
+    (rated,) = step().parse(ASK, RatingFirst(rating=3, reason="a\x1b[2Jb\n" * 500))
+    assert "\x1b" not in rated.reason and len(rated.reason) < 1000
+    (bare,) = step(profile="embedded").parse(ASK, RatingOnly(rating=2))
+    assert (bare.value, bare.reason) == (2, "")
+
+
+def test_a_new_wording_replaces_the_rating_of_the_old_one():
+    old = step()
+    new = JudgeStep(old.wording.model_copy(update={"version": 2}), rater=old.rater)
+    reply = RatingFirst(rating=3, reason="")
+    a, b = old.parse(ASK, reply)[0], new.parse(ASK, reply)[0]
+    assert a.key == b.key and a.form != b.form
+
+
+def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
+    how = how or Judging(retest=0.0)
+
+    async def run():
+        endpoint = Endpoint(
+            model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", **{"backoff": 0.01, "tries": 2, **options}
+        )
+        with Journal(tmp_path / "j.jsonl", write=True) as journal:
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                return await judge(JudgeStep.load(aspect, how.profile, model="gpt-x"), item, client, how)
+
+    return asyncio.run(run())
+
+
+FAULTS = {
+    "good": ('{"rating": 5, "reason": "fits"}', 5, "fits"),
+    "in prose": ('Sure: {"rating": 5, "reason": "fits"} as asked', 5, "fits"),
+    "malformed": ('{"rating": 5, "reason": "fi', None, "unparseable"),
+    "score 0": ('{"rating": 0, "reason": "worst"}', None, "unparseable"),
+    "score 8": ('{"rating": 8, "reason": "best"}', None, "unparseable"),
+    "score 4.5": ('{"rating": 4.5, "reason": "between"}', None, "unparseable"),
+    "a word": ('{"rating": "five", "reason": ""}', None, "unparseable"),
+    "another field": ('{"rating": 5, "reason": "", "method": "rome"}', None, "unparseable"),
+    "empty": ("", None, "unparseable"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_replies_over_the_wire(name, tmp_path):
+    raw, value, why = FAULTS[name]
+    with ScriptedServer(always(raw)) as server:
+        done = ask(server, tmp_path)
+        asked = len(server.requests)
+    assert done.rating.value == value and why in done.rating.reason
+    assert asked == (1 if value else 2), "one round of repair"
+    assert done.line.item_id == done.rating.id and done.line.parents == ("item-1",)
+    assert (done.line.prompt, done.line.model, done.line.stage) == ("judge_coherence_paper@1", "gpt-x", "judge")
+    assert done.line.detail["samples"] == [value]
+
+
+def test_a_refusal_is_unscored(tmp_path):
+    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
+        done = ask(server, tmp_path)
+    assert done.rating.value is None and "refused" in done.rating.reason
+
+
+def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
+    raw = '{"quotes": ["train to Lima"], "rating": 7, "reason": "so"}'
+    with ScriptedServer(always(raw)) as server:
+        done = ask(server, tmp_path, how=Judging(profile="evidence", retest=0.0))
+    assert done.rating.value is None and done.rating.reason.startswith("false quote: 'train to Lima'")
+
+
+def test_a_time_out_leaves_the_rating_due(tmp_path):
+    """The endpoint answers once, then hangs: that rating is not made up and not unscored, it is asked again later."""
+    slow = Raw(body=completion('{"rating": 5, "reason": ""}'), delay=1.0)
+    replies = iter([Raw(body=completion('{"rating": 5, "reason": ""}')), slow, slow])
+
+    async def run(server):
+        endpoint = Endpoint(
+            model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, tries=2, timeout=0.2
+        )
+        how = Judging(retest=0.0)
+        with Journal(tmp_path / "j.jsonl", write=True) as journal:
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                first = await judge(step(), ASK, client, how)
+                second = await judge(step("consistency"), ASK, client, how)
+                return first, second
+
+    with ScriptedServer(lambda p: next(replies)) as server:
+        first, second = asyncio.run(run(server))
+    assert first.rating.value == 5 and second is None
+
+
+def test_what_has_nothing_to_rate_is_not_sent(tmp_path):
+    items = {
+        "declined": {"refused": True},
+        "wrote nothing": {"text": " \n"},
+        "longer than": {"text": "go " * 9000},
+    }
+    with ScriptedServer() as server:
+        for why, change in items.items():
+            done = ask(server, tmp_path, item=replace(ASK, **change))
+            assert done.rating.value is None and why in done.rating.reason and done.asked == 0
+        assert server.requests == []
+
+
+def logprob_reply(payload, chances, *, text='{"rating": 5, "reason": "x"}', most=None):
+    """A completion whose rating token has these alternatives."""
+    body = completion(text)
+    before, digit, after = text[: text.index("5")], "5", text[text.index("5") + 1 :]
+    top = [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
+    tokens = [
+        {"token": before, "logprob": 0.0, "top_logprobs": []},
+        {"token": digit, "logprob": math.log(chances["5"]), "top_logprobs": top},
+        {"token": after, "logprob": 0.0, "top_logprobs": []},
+    ]
+    body["choices"][0]["logprobs"] = {"content": tokens}
+    return Raw(body=body)
+
+
+def test_the_score_is_weighted_where_the_endpoint_gives_log_probabilities(tmp_path):
+    with ScriptedServer(lambda p: logprob_reply(p, {"5": 0.5, "4": 0.25, "7": 0.2, "the": 0.05})) as server:
+        done = ask(server, tmp_path)
+        assert server.requests[0]["logprobs"] is True and server.requests[0]["top_logprobs"] == 20
+    detail = done.line.detail
+    assert done.rating.value == 5 and detail["weighted"] is True
+    assert detail["score"] == pytest.approx((5 * 0.5 + 4 * 0.25 + 7 * 0.2) / 0.95, abs=1e-5)
+    assert detail["mass"] == pytest.approx(0.95, abs=1e-5)
+
+
+def test_an_endpoint_without_log_probabilities_is_asked_without_them(tmp_path):
+    def answer(payload):
+        if "logprobs" in payload:
+            return Raw(400, {"error": {"message": "'logprobs' is not supported", "param": "logprobs"}})
+        return '{"rating": 5, "reason": "x"}'
+
+    with ScriptedServer(answer) as server:
+        done = ask(server, tmp_path)
+        assert ["logprobs" in r for r in server.requests] == [True, False]
+    assert (done.rating.value, done.line.detail["score"], done.line.detail["weighted"]) == (5, 5, False)
+    with ScriptedServer(always('{"rating": 5, "reason": "x"}')) as server:  # takes the option and gives nothing
+        done = ask(server, tmp_path / "b")
+    assert (done.line.detail["score"], done.line.detail["weighted"]) == (5, False)
+
+
+def alternatives(**chances):
+    return [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
+
+
+WEIGHTS = {
+    "none": (None, None),
+    "no tokens": ([], None),
+    "no rating": ([{"token": "hello"}], None),
+    "no alternatives": ([{"token": '{"rating": '}, {"token": "5", "logprob": -0.1}], None),
+    "too little mass": (
+        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": -3.0}]}],
+        None,
+    ),
+    "a positive logprob": (
+        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": 3.0}]}],
+        None,
+    ),
+    "a space in the token": (
+        [
+            {"token": '{"rating":'},
+            {"token": " 5", "top_logprobs": alternatives(**{" 5": 0.5, "3": 0.5})},
+        ],
+        4.0,
+    ),
+    "the digit beside the comma": (
+        [
+            {"token": '{"rating": '},
+            {"token": "5,", "top_logprobs": alternatives(**{"5,": 0.6, "6,": 0.3, "6}": 0.1})},
+        ],
+        (5 * 0.6 + 6 * 0.3) / 0.9,
+    ),
+    "a rating in the reason does not count": (
+        [
+            {"token": '{"rating": '},
+            {"token": "5", "top_logprobs": [{"token": "5", "logprob": math.log(0.9)}]},
+            {"token": ', "reason": "a 1 or 2"}'},
+        ],
+        5.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights(name):
+    tokens, score = WEIGHTS[name]
+    found = weighted(tokens)
+    assert (found is None) if score is None else (found.score == pytest.approx(score))
+
+
+def test_several_samples_and_a_second_look(tmp_path):
+    """The lower median is the rating, the mean the score, one unusable sample of three is counted; then one more."""
+    replies = iter(["6", "2", "0", "0", "5"])  # the third is sent back once and stays unusable
+
+    def answer(payload):
+        return json.dumps({"rating": int(next(replies)), "reason": "x"})
+
+    how = Judging(samples=3, retest=1.0, logprobs=False)
+    with ScriptedServer(answer) as server:
+        done = ask(server, tmp_path, how=how, concurrency=1)
+        assert all(r["temperature"] == 1.0 for r in server.requests)
+        again = ask(server, tmp_path, how=how, concurrency=1)
+        assert len(server.requests) == 5 and again.asked == 0, "the journal answers"
+    scored = sorted(v for v in done.line.detail["samples"] if v is not None)
+    assert done.rating.value == scored[0] and len(done.line.detail["samples"]) == 3
+    assert done.line.detail["score"] == sum(scored) / len(scored)
+    assert "retest" in done.line.detail and again.rating == done.rating
+
+
+def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
+    replies = iter(["6", "0", "0", "0", "0"])
+    with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
+        done = ask(server, tmp_path, how=Judging(samples=3, retest=0.0, logprobs=False), concurrency=1)
+    assert done.rating.value is None and done.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
+
+
+def test_retests_are_drawn_from_the_item():
+    how = Judging(retest=0.05)
+    drawn = [how.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
+    assert 0.035 < sum(drawn) / 4000 < 0.065
+    assert not any(Judging(retest=0.0).again(ASK) for _ in range(3)) and Judging(retest=1.0).again(ASK)
+
+
+def test_the_canaries_obey_the_rules_and_share_nothing_with_the_examples():
+    shown = "".join(e.user for a in ASPECTS for p in profiles() for e in load_wording(a, p).examples)
+    for canary in canaries():
+        for aspect, rule in expected(named(canary.ask.text, canary.ask.fact)).items():
+            if aspect in canary.accepted:
+                low, high = canary.accepted[aspect]
+                assert low == high == rule, (canary.name, aspect)
+        assert canary.subject not in shown and canary.question not in shown
+        assert set(canary.accepted) <= set(ASPECTS)
+    with pytest.raises(ValueError, match="the lower one first"):
+        canary.__class__.model_validate({**canary.model_dump(), "accepted": {"coherence": (3, 1)}})
+
+
+def test_steps_are_one_an_aspect():
+    made = steps_of(Judging(profile="evidence"), model=Access(model="gpt-x").label)
+    assert [s.aspect for s in made] == list(ASPECTS)
+    assert by_rubric({"messages": [{"content": made[1].wording.system}, {"content": made[1].prompt(ASK)[-1].content}]})
+    with pytest.raises((DataError, ValueError)):
+        Judging(samples=0)
