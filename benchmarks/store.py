@@ -74,13 +74,13 @@ def one(n: int, folder: Path) -> dict[str, Any]:
     rule = folder / "rule.toml"
     rule.write_text('[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n', "utf-8")
     result["freeze"] = measured("split", "freeze", "all", *of, "--rule", rule)
+    result["export"] = measured("split", "export", "all", folder / "e.jsonl", *of)
+    result["overlap"] = measured("overlap", "mini", store)
     result["stats"] = measured("stats", *of)
     result["dump"] = measured("dump", folder / "d.jsonl", *of)
-    result["rebuild"] = measured("rebuild", folder / "d.jsonl", "--store", again)
-    result["export"] = measured("split", "export", "all", folder / "e.jsonl", *of)
     for name in ("parquet", "counterfact"):
         result[f"export {name}"] = measured("split", "export", "all", folder / name, "--format", name, *of)
-    result["overlap"] = measured("overlap", "mini", store)
+    result["rebuild"] = measured("rebuild", folder / "d.jsonl", "--store", again)
     result["store_mib"] = round(store.stat().st_size / 2**20)
     return result
 

@@ -91,12 +91,13 @@ def construct(
       scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
     from construction.authors import script_authors, verifier
-    from construction.estimate import estimate, expected_calls
+    from construction.estimate import estimate, expected_calls, on_record
     from construction.live import Live
     from construction.pipeline import Plan, lay_out
     from construction.session import Session, StoppedEarly, run
     from curation.loaders import load
 
+    access.check()
     loaded = load(facts, format_name)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
@@ -124,14 +125,23 @@ def construct(
     more = [load(path) for path in table_paths]
     beside = [*loaded.records, *(r for m in more for r in (*m.require(skip_bad=skip_bad), *m.records))]
     work = lay_out(edits, table, plan, beside=beside)
+    journal = journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl")
     if dry_run:
-        price = access.price()
-        expected = estimate(work, plan, price=price, model=access.label, authors=authors, reader=checked)
+        expected = estimate(
+            work,
+            plan,
+            price=access.price(),
+            model=access.label,
+            authors=authors,
+            reader=checked,
+            record=on_record(journal),
+            limits=access,
+        )
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return
     session = Session(
         store=store_path,
-        journal=journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl"),
+        journal=journal,
         access=access,
         authors=authors,
         reader=checked,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 
 from construction.authors import ScriptAuthor
+from construction.llm.access import Access
+from construction.llm.budget import Amount
+from construction.llm.cache import ReplyCache
 from construction.llm.prices import Price, how_to_add
 from construction.pipeline import Plan, Work
 from construction.prompts import Wording
@@ -13,6 +17,7 @@ from construction.prompts.own import load_wording
 from construction.questions import QuestionStep
 from construction.scripts import ScriptAsk, ScriptStep
 from construction.verifier import DependsStep, LeakStep, VerifyAsk
+from curation.journal import Journal
 from schemas.records import Frozen
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
@@ -32,14 +37,31 @@ class StageEstimate(Frozen):
     cost: float | None
 
 
+class OnRecord(Frozen):
+    """Replies that a journal holds, whoever asked for them, and what they cost where that is known."""
+
+    replies: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def sentence(self) -> str:
+        """What need not be asked for."""
+        if not self.replies:
+            return "Replies already on record are not asked for again."
+        cost = f", ${self.cost:.4f}" if self.cost else ""
+        return f"{self.replies:,} replies ({self.tokens:,} tokens{cost}) are on record already and not asked for again."
+
+
 class Estimate(Frozen):
     """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again.
 
     Attributes:
-        stages: Questions and scripts apart.
+        stages: Questions, scripts of each author, and readings apart.
         cost: US dollars of all stages; None where no price is known.
         checked: Day on which the price held.
         advice: What to do about a missing price, or to check about an old one.
+        record: What the journal holds already.
+        budget: What the limits mean for this work; empty where there is none or it is kept easily.
     """
 
     facts: int
@@ -53,6 +75,8 @@ class Estimate(Frozen):
     cost: float | None = None
     checked: date | None = None
     advice: str = ""
+    record: OnRecord = OnRecord()
+    budget: str = ""
 
     def sentence(self) -> str:
         """The estimate in words."""
@@ -63,15 +87,30 @@ class Estimate(Frozen):
         lines = [
             f"{self.facts} facts to edit and {self.neighbour_facts} neighbour facts: {calls} calls "
             f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
-            f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out. Replies already on record are not asked for "
-            "again."
+            f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out. {self.record.sentence()}"
         ]
-        for s in self.stages:
+        whole = StageEstimate(
+            stage="together", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
+        )
+        rows = [*self.stages, *([whole] if self.stages else [])]
+        width = max((len(s.stage) for s in rows), default=0)
+        for s in rows:
             price = f"  ${s.cost:10.4f}" if s.cost is not None else ""
-            lines.append(f"  {s.stage:10s} {s.calls:8,d} calls {s.tokens_in:12,d} in {s.tokens_out:12,d} out{price}")
-        if self.cost is not None:
-            lines.append(f"  {'together':10s} {'':50s} ${self.cost:10.4f}")
-        return "\n".join([*lines, self.advice] if self.advice else lines)
+            row = f"  {s.stage:{width}s} {s.calls:9,d} calls {s.tokens_in:13,d} in {s.tokens_out:13,d} out{price}"
+            lines.append(row.rstrip())
+        return "\n".join([*lines, *(text for text in (self.budget, self.advice) if text)])
+
+
+def on_record(journal: Path) -> OnRecord:
+    """What a journal holds; nothing where there is none yet."""
+    if not journal.exists():
+        return OnRecord()
+    replies, amount = 0, Amount()
+    with Journal(journal) as lines:
+        for _, stored in ReplyCache(lines).replies():
+            replies += 1
+            amount = amount.plus(Amount(stored.tokens_in or 0, stored.tokens_out or 0, stored.cost or 0.0))
+    return OnRecord(replies=replies, tokens=amount.tokens, cost=amount.cost)
 
 
 def expected_calls(
@@ -103,6 +142,8 @@ def estimate(
     model: str | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
+    record: OnRecord | None = None,
+    limits: Access | None = None,
 ) -> Estimate:
     """Count the calls of a plan and estimate their tokens at four characters a token.
 
@@ -114,6 +155,8 @@ def estimate(
         model: Its name, to say how a missing price is added.
         authors: Who writes the scripts, where it is not the model alone.
         reader: Who reads questions and prompts, where somebody does.
+        record: What the journal holds already.
+        limits: With the budget, where there is one.
     """
     wording = wording or plan.wording()
     stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
@@ -129,6 +172,8 @@ def estimate(
     paid = [*authors, *([reader] if reader else [])]
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     known = price is not None and unpriced is None
+    cost = sum(s.cost or 0.0 for s in stages) if known else None
+    tokens = sum(s.tokens_in + s.tokens_out for s in stages)
     return Estimate(
         facts=len(work.edits),
         neighbour_facts=len(work.others),
@@ -138,10 +183,24 @@ def estimate(
         tokens_out=sum(s.tokens_out for s in stages),
         attempts=max(wording.questions.attempts, wording.scripts.attempts),
         stages=tuple(stages),
-        cost=sum(s.cost or 0.0 for s in stages) if known else None,
+        cost=cost,
         checked=price.checked if price else None,
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
+        record=record or OnRecord(),
+        budget=_against(limits, tokens, cost) if limits else "",
     )
+
+
+def _against(limits: Access, tokens: int, cost: float | None) -> str:
+    """What the limits mean for work of this size; first attempts only, so a near miss is one, too."""
+    over = []
+    if limits.max_cost is not None and cost is not None and cost > limits.max_cost:
+        over.append(f"--max-cost {limits.max_cost:g}")
+    if limits.max_tokens is not None and tokens > limits.max_tokens:
+        over.append(f"--max-tokens {limits.max_tokens:,}")
+    if not over:
+        return ""
+    return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
 def _questions(work: Work, plan: Plan, step: QuestionStep, price: Price | None) -> StageEstimate:

@@ -14,6 +14,7 @@ from construction.yield_text import (
     authors_rows,
     costs_rows,
     dollars_note,
+    elsewhere_sentence,
     filtered_sentence,
     lengths_rows,
     per_case,
@@ -62,7 +63,8 @@ def page(found: StoreYield) -> str:
     """The page, whole."""
     parts = [
         f"<h1>What became of the facts in {escape(found.store)}</h1>",
-        '<p class="soft">Counted from the records and verdicts in the store, all runs together.</p>',
+        '<p class="soft">Counted from the records and verdicts in the store, all runs together. '
+        f"{escape(elsewhere_sentence(found))}</p>",
         f'<p class="note">{escape(plumbing_sentence(found.quality))}</p>' if found.quality else "",
         "<h2>From facts to prompts</h2>",
         _legend(found),

@@ -70,7 +70,13 @@ class AuthorLine(Frozen):
 
 
 class StoreYield(Frozen):
-    """All of it; ``quality`` names the quality of the text where a model says so (``plumbing``)."""
+    """All of it.
+
+    Attributes:
+        steps: Prompts by the step that was cut.
+        elsewhere: Prompts in the store that were not constructed there (a split that was added, say); not counted.
+        quality: Quality of the text where a model says so (``plumbing``).
+    """
 
     store: str
     funnel: tuple[Stage, ...]
@@ -80,6 +86,7 @@ class StoreYield(Frozen):
     steps: dict[int, int]
     authors: tuple[AuthorLine, ...]
     spending: tuple[Spending, ...]
+    elsewhere: int
     quality: str | None
 
     @property

@@ -31,6 +31,13 @@ def filtered_sentence(found: StoreYield) -> str:
     )
 
 
+def elsewhere_sentence(found: StoreYield) -> str:
+    """What the store holds beside its construction; empty where that is nothing."""
+    if not found.elsewhere:
+        return ""
+    return f"{found.elsewhere:,} prompts of the store came with a split or a file; they are not counted here."
+
+
 def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
     """Prompts and neighbour prompts a case.
 
@@ -79,6 +86,7 @@ def text(found: StoreYield) -> Iterator[str]:
     yield f"{'':48s}{'all':>8s}{'kept':>8s}{'unsure':>8s}{'surplus':>9s}{'left out':>10s}"
     for s in found.funnel:
         yield f"{s.name:48s}{s.total:8,d}{s.kept:8,d}{s.unsure:8,d}{s.surplus:9,d}{s.dropped:10,d}"
+    yield from filter(None, [elsewhere_sentence(found)])
     yield ""
     yield filtered_sentence(found)
     yield ""

@@ -1,9 +1,11 @@
 """What a store's construction came to: the funnel from facts to prompts, why the rest was left out, what it cost.
 
 Everything is counted from records, verdicts and lineage, so it holds for a store of many runs, and for one that was
-killed half-way. Labels are read as the construction reads them: a person's verdict outranks the checks', of a check the
-newest version counts, any ``drop`` drops, any ``unsure`` or ``unscored`` waits for people; measurements decide nothing
-here (a split's rule may give them a bound).
+killed half-way. What came whole from a file or a split is not counted: nobody constructed it here.
+
+Labels are read as the construction reads them: a person's verdict outranks the checks', of a check the newest version
+counts, any ``drop`` drops, any ``unsure`` or ``unscored`` waits for people; measurements decide nothing here (a split's
+rule may give them a bound).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from schemas.lineage import Lineage
 from schemas.scripts import MAX_STEPS, Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
+MADE = {"questions", "scripts", "truncate", "neighbours", "adopt"}  # stages that construction writes
 EXAMPLES = 3
 CLIP = 240
 MARK = "asked_as_edit"
@@ -78,6 +81,14 @@ class _Judged:
         return "keep", None
 
 
+def _elsewhere(lineage: Iterable[Lineage]) -> set[str]:
+    """Ids of items that came whole from a file or a split, as their lineage says: they are no yield of ours."""
+    stages: dict[str, set[str]] = defaultdict(set)
+    for line in lineage:
+        stages[line.item_id].add(line.stage)
+    return {item for item, of in stages.items() if not of & MADE}
+
+
 def _about(check: str) -> str:
     """What a check asks, in a line; empty for one that does not run over stores."""
     return STORE_CHECKS.get(check).about if check in STORE_CHECKS.names() else ""
@@ -97,19 +108,21 @@ class _Count:
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def result(self, name: str, prices: Path | None) -> StoreYield:
+        lineage = list(self._store.lineages())
+        elsewhere = _elsewhere(lineage)
         facts = {f.key: f for f in self._store.all(Fact)}
-        questions = {q.key: q for q in self._store.all(ScriptQuestion)}
+        questions = {q.key: q for q in self._store.all(ScriptQuestion) if q.id not in elsewhere}
         if not questions:
             fix = "fill it with: scedit construct"
             raise UserError("there is no construction in the store", where=name, fix=fix)
         worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._marked(f)}
         edits = {k for k in worked if k in facts and facts[k].new is not None and self._marked(facts[k]) is not False}
-        scripts = {s.key: s for s in self._store.all(Script)}
-        prompts = list(self._store.all(ScriptPrompt))
-        links = list(self._store.all(Neighbour))
+        scripts = {s.key: s for s in self._store.all(Script) if s.id not in elsewhere}
+        cut = list(self._store.all(ScriptPrompt))
+        prompts = [p for p in cut if p.id not in elsewhere]
+        links = [link for link in self._store.all(Neighbour) if link.id not in elsewhere]
         own = {k: self.stand("fact", k, facts[k].id, facts[k].fact_prompt)[0] for k in sorted(worked & facts.keys())}
         made = _Standings(self, own, questions, scripts, prompts)
-        lineage = list(self._store.lineages())
         return StoreYield(
             store=name,
             funnel=tuple(self._funnel(worked, edits, made, links)),
@@ -119,6 +132,7 @@ class _Count:
             steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
             authors=tuple(_authors(lineage, made)),
             spending=tuple(spending(lineage, prices)),
+            elsewhere=len(cut) - len(prompts),
             quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
         )
 

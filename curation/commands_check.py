@@ -78,9 +78,11 @@ def _tell_choice(checks: Sequence[StoreCheck]) -> None:
     """Which checks run where none was named, with which model, and which do not."""
     from curation.checking import STORE_CHECKS
 
-    chosen = [f"{one.name}{_with(one)}" for one in checks]
+    chosen: dict[str, list[str]] = {}
+    for one in checks:
+        chosen.setdefault(_with(one), []).append(one.name)
     left = sorted(set(STORE_CHECKS.names()) - {one.name for one in checks})
-    click.echo(f"Running {', '.join(chosen)}.", err=True)
+    click.echo(f"Running {'; '.join(', '.join(names) + model for model, names in chosen.items())}.", err=True)
     if left:
         click.echo(f"Not running {', '.join(left)}: name a model, such as --model {left[-1]}=MODEL.", err=True)
 

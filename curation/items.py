@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from curation.kept import Kept
 from curation.similarity import require, words
 from schemas.errors import UserError
 from schemas.registry import suggest
@@ -17,7 +15,6 @@ from schemas.registry import suggest
 if TYPE_CHECKING:
     from curation.similarity import Ints
 
-_PORTION = 1000
 PREFERENCES = ("key", "longest", "shortest", "judged")
 
 
@@ -48,18 +45,21 @@ class Items(Sequence[Item]):
             near = suggest(prefer, list(PREFERENCES))
             fix = f"did you mean '{near}'?" if near else None
             raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
-        self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - it lives as long as the items
-        self._starts = array("q", [0])
         self._order: Ints | None = None
-        weights, hashes, ascending, before = array("q"), array("q"), True, ("", "")
+        self._weights, self._hashes, self._ascending = array("q"), array("q"), True
+        self._kept = Kept(self._weighed(items, prefer, keeps or {}), load=_item)
+        self._check(self._hashes)
+        self._sort(self._weights, ascending=self._ascending)
+        del self._weights, self._hashes
+
+    def _weighed(self, items: Iterable[Item], prefer: str, keeps: Mapping[str, int]) -> Iterator[Item]:
+        before = ("", "")
         for item in items:
-            self._starts.append(self._starts[-1] + self._file.write(json.dumps(item).encode() + b"\n"))
-            hashes.append(hash(item.id))
-            weights.append(_weight(item, prefer, keeps or {}))
-            ascending, before = ascending and before <= (item.key, item.id), (item.key, item.id)
-        self._file.flush()
-        self._check(hashes)
-        self._sort(weights, ascending=ascending)
+            self._hashes.append(hash(item.id))
+            self._weights.append(_weight(item, prefer, keeps))
+            self._ascending = self._ascending and before <= (item.key, item.id)
+            before = (item.key, item.id)
+            yield item
 
     def _check(self, hashes: array[int]) -> None:
         np, _ = require()
@@ -80,7 +80,7 @@ class Items(Sequence[Item]):
         self._order = place[np.argsort(weight[place], kind="stable")]
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return len(self._kept)
 
     @overload
     def __getitem__(self, place: int) -> Item: ...
@@ -92,18 +92,14 @@ class Items(Sequence[Item]):
         return tuple(map(self._read, places)) if isinstance(places, range) else self._read(places)
 
     def __iter__(self) -> Iterator[Item]:
-        if self._order is not None:
-            yield from map(self._read, range(len(self)))
-            return
-        for first in range(0, len(self), _PORTION):
-            begin, end = self._starts[first], self._starts[min(first + _PORTION, len(self))]
-            for line in os.pread(self._file.fileno(), end - begin, begin).split(b"\n")[:-1]:
-                yield Item(*json.loads(line))
+        return iter(self._kept) if self._order is None else map(self._read, range(len(self)))
 
     def _read(self, number: int) -> Item:
-        at = number if self._order is None else int(self._order[number])
-        line = os.pread(self._file.fileno(), self._starts[at + 1] - self._starts[at], self._starts[at])
-        return Item(*json.loads(line))
+        return self._kept[number if self._order is None else int(self._order[number])]
+
+
+def _item(data: list[str]) -> Item:
+    return Item(*data)
 
 
 def _weight(item: Item, prefer: str, keeps: Mapping[str, int]) -> int:

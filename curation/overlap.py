@@ -6,18 +6,30 @@ every file has property ids) and objects; texts by their folded form and by ROUG
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
 from curation.separate import names_of
-from curation.similarity import encode, plain_text, similar_pairs
-from schemas.cases import Case
+from curation.sides import Material, material, of_cases, of_facts, of_texts
+from curation.similarity import encode, plain_text, require, similar_pairs
 from schemas.errors import UserError
 from schemas.facts import Fact
 from schemas.ids import content_id
 from schemas.records import Frozen, Record
+
+__all__ = [
+    "LEVELS",
+    "Level",
+    "Material",
+    "Overlap",
+    "Shared",
+    "material",
+    "of_cases",
+    "of_facts",
+    "of_texts",
+    "overlap",
+]
 
 LEVELS: dict[str, str] = {
     "same_edit": "same subject, relation, old and new object",
@@ -27,23 +39,6 @@ LEVELS: dict[str, str] = {
     "same_text": "a text that is equal when folded",
     "near_text": "a text at or above the ROUGE-1 F threshold (cloze prompts among themselves left out)",
 }
-
-
-class Text(NamedTuple):
-    """A text, whose it is, and whether it is a cloze prompt of a fact (those of one relation are always alike)."""
-
-    owner: str
-    text: str
-    cloze: bool = False
-
-
-class Material(NamedTuple):
-    """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level."""
-
-    name: str
-    owners: tuple[str, ...]
-    facts: tuple[tuple[str, Fact], ...]
-    texts: tuple[Text, ...]
 
 
 class Shared(Frozen):
@@ -170,90 +165,39 @@ def _all_owners(side: Material) -> Iterator[str]:
     yield from (t.owner for t in side.texts)
 
 
-def of_cases(name: str, cases: Iterable[Case]) -> Material:
-    """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
-    facts: list[tuple[str, Fact]] = []
-    plain, asked, cut = list[Text](), list[Text](), list[Text]()
-    for case in cases:
-        facts.append((case.key, case.fact))
-        plain += _fact_texts(case.key, case.fact)
-        asked += (Text(case.key, q.text) for q in case.questions)
-        cut += (Text(case.key, p.text) for p in case.prompts)
-    return Material(name, tuple(key for key, _ in facts), tuple(facts), (*plain, *asked, *cut))
-
-
-def of_facts(name: str, facts: Iterable[Fact]) -> Material:
-    """Facts with their prompt and paraphrases."""
-    facts = tuple(facts)
-    texts = [t for f in facts for t in _fact_texts(f.key, f)]
-    return Material(name, tuple(f.key for f in facts), tuple((f.key, f) for f in facts), tuple(texts))
-
-
-def of_texts(name: str, texts: Sequence[str]) -> Material:
-    """Plain texts, owned by their line numbers."""
-    made = tuple(Text(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-    return Material(name, tuple(t.owner for t in made), (), made)
-
-
-def material(source: Path | str) -> Material:
-    """One side from a name: ``mini``, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
-
-    Raises:
-        UserError: nothing there, or no known kind of file.
-    """
-    from curation.loaders import load
-    from curation.shipped import mini_split
-    from curation.splits import open_split
-
-    path, name = Path(source), Path(source).name
-    if str(source) == "mini":
-        return of_cases("mini", mini_split().cases)
-    if path.suffix in (".duckdb", ".db"):
-        return _of_store(path)
-    if path.suffix == ".txt":
-        try:
-            return of_texts(name, path.read_text(encoding="utf-8").splitlines())
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot be read as text: {error}", where=str(path)) from None
-    if path.suffix == ".jsonl" and path.is_file():
-        with open(path, encoding="utf-8", errors="replace") as file:
-            if '"digest"' in file.readline(100_000):
-                return of_cases(name, open_split(path).cases)
-    return of_facts(name, load(source).require(skip_bad=True))
-
-
-def _of_store(path: Path) -> Material:
-    from curation.store import Store
-    from schemas.scripts import ScriptPrompt, ScriptQuestion
-
-    with Store.open(path) as store:
-        made = of_facts(path.name, store.all(Fact))
-        texts = [Text(q.fact, q.text) for q in store.all(ScriptQuestion)]
-        texts += [Text(p.fact, p.text) for p in store.all(ScriptPrompt)]
-    return made._replace(texts=made.texts + tuple(texts))
-
-
-def _fact_texts(owner: str, fact: Fact) -> list[Text]:
-    return [Text(owner, text, cloze=True) for text in (fact.fact_prompt, *fact.paraphrases)]
-
-
 def _relation_names(fact: Fact) -> set[str]:
     names = {fact.relation.id, "template:" + plain_text(fact.prompt.replace("{}", " x "))}
     return names | ({"label:" + plain_text(fact.relation.label)} if fact.relation.label else set())
 
 
+class _Index:
+    """Where names stand, by a 64-bit number of each; who looks one up compares the names themselves."""
+
+    def __init__(self, names: Iterable[tuple[int, str]]) -> None:
+        np, _ = require()
+        numbers, places = array("q"), array("q")
+        for place, name in names:
+            numbers.append(hash(name))
+            places.append(place)
+        order = np.argsort(np.asarray(numbers), kind="stable")
+        self._numbers, self._places = np.asarray(numbers)[order], np.asarray(places)[order]
+
+    def places(self, name: str) -> list[int]:
+        """Where a name may stand, in order."""
+        left, right = (int(self._numbers.searchsorted(hash(name), side=side)) for side in ("left", "right"))
+        return list(map(int, self._places[left:right]))
+
+
 def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
-    index: dict[str, list[int]] = defaultdict(list)
-    relations = [_relation_names(fact) for _, fact in b.facts]
-    for n, (_, fact) in enumerate(b.facts):
-        for name in names_of(fact.subject):
-            index[name].append(n)
+    index = _Index((n, name) for n, (_, fact) in enumerate(b.facts) for name in names_of(fact.subject))
     for owner, fact in a.facts:
-        relation = _relation_names(fact)
-        for n in sorted({n for name in names_of(fact.subject) for n in index.get(name, ())}):
+        relation, names = _relation_names(fact), names_of(fact.subject)
+        for n in sorted({n for name in names for n in index.places(name)}):
             other, twin = b.facts[n]
+            if not names & names_of(twin.subject):
+                continue
             tally["same_subject"].add(owner, other, fact.subject.text)
-            if not relation & relations[n]:
+            if not relation & _relation_names(twin):
                 continue
             tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
             if not names_of(fact.old) & names_of(twin.old):
@@ -264,12 +208,12 @@ def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
 
 
 def _texts(a: Material, b: Material, tally: dict[str, _Tally], threshold: float) -> None:
-    index: dict[str, list[str]] = defaultdict(list)
-    for text in b.texts:
-        index[plain_text(text.text)].append(text.owner)
+    index = _Index((n, plain_text(text.text)) for n, text in enumerate(b.texts))
     for text in a.texts:
-        for owner in index.get(plain_text(text.text), ()):
-            tally["same_text"].add(text.owner, owner, text.text)
+        plain = plain_text(text.text)
+        for n in index.places(plain):
+            if plain_text(b.texts[n].text) == plain:
+                tally["same_text"].add(text.owner, b.texts[n].owner, text.text)
     if not a.texts or not b.texts:
         return
     rows = encode(t.text for side in (a, b) for t in side.texts)

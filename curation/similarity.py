@@ -149,9 +149,15 @@ def similar_pairs(rows: Rows, *, threshold: float, between: int | None = None, w
     """
     np, _ = require()
     check_threshold(threshold)
-    prefix = _prefixes(rows, threshold)
-    last = rows.matrix.shape[0] if between is None else between
-    postings = (prefix if between is None else prefix[between:]).T.tocsr()
+    count = rows.matrix.shape[0]
+    last = count if between is None else between
+    prefix = _prefixes(rows, threshold, 0, last)
+    if between is None:
+        postings = prefix.T.tocsr()
+    else:  # of the other side only the words that this side begins with
+        met = np.zeros(rows.matrix.shape[1], dtype=bool)
+        met[prefix.indices] = True
+        postings = _prefixes(rows, threshold, between, count, only=met).T.tocsr()
     cost = prefix @ np.asarray(np.diff(postings.indptr), dtype=np.int64)
     for start, stop in _blocks(np.cumsum(cost[:last]), work):
         met = (prefix[start:stop] @ postings).tocoo()
@@ -222,19 +228,26 @@ def _parity(matrix: Any, size: Ints) -> Any:
     return out
 
 
-def _prefixes(rows: Rows, threshold: float) -> Any:
+def _prefixes(rows: Rows, threshold: float, first: int, last: int, *, only: Any = None) -> Any:
+    """The rarest words of some rows, as many as two alike texts cannot both do without; ``only`` some columns."""
     np, sparse = require()
-    need = np.maximum(np.ceil(threshold * rows.size / (2 - threshold) - EPSILON).astype(np.int64), 1)
-    length = np.where(rows.size > 0, rows.size - need + 1, 0)
-    starts = rows.matrix.indptr[:-1]
-    place = np.arange(rows.matrix.nnz) - np.repeat(starts, rows.size)
-    taken = place < np.repeat(length, rows.size)
-    indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length)])
-    return sparse.csr_matrix(
-        (np.ones(int(taken.sum()), dtype=np.int32), rows.matrix.indices[taken], indptr),
-        shape=rows.matrix.shape,
-        copy=False,
-    )
+    taken, counts = [], []
+    for start in range(first, last, _PART):
+        size = rows.size[start : min(start + _PART, last)]
+        need = np.maximum(np.ceil(threshold * size / (2 - threshold) - EPSILON).astype(np.int64), 1)
+        length = np.where(size > 0, size - need + 1, 0)
+        ends = rows.matrix.indptr[start : start + len(size) + 1].astype(np.int64)
+        place = np.arange(ends[0], ends[-1]) - np.repeat(ends[:-1], size)
+        inside = place < np.repeat(length, size)
+        if only is not None:
+            inside &= only[rows.matrix.indices[ends[0] : ends[-1]]]
+        taken.append(rows.matrix.indices[ends[0] : ends[-1]][inside])
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(inside)])
+        counts.append(np.diff(sums[ends - ends[0]]))
+    indices = np.concatenate([np.empty(0, dtype=np.int32), *taken])
+    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *counts]).cumsum()
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_matrix((ones, indices, indptr), shape=(last - first, rows.matrix.shape[1]), copy=False)
 
 
 def _blocks(cumulated: Ints, work: int) -> Iterator[tuple[int, int]]:

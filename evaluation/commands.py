@@ -103,6 +103,8 @@ def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
         f"For each method: {found.cases} edits, {found.probes} probes with {found.targets} targets, "
         f"about {found.tokens:,} prompt tokens"
     )
+    if found.texts:
+        click.echo(f"  of them {found.texts} texts to be written, at most {found.text_tokens:,} tokens")
     for label in found.editors:
         done = f", {found.finished[label]} finished" if found.finished[label] else ""
         click.echo(f"  {label}: {found.cases} cases{done}")

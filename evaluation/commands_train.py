@@ -35,6 +35,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--leave-out", is_flag=True, help="Leave out what overlaps with --apart instead.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the method; repeatable.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda ...")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="End then, with the best network so far.")
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def train(
@@ -50,6 +51,7 @@ def train(
     leave_out: bool,
     settings: tuple[str, ...],
     device: str,
+    minutes: float | None,
     out: Path,
     as_json: bool,
 ) -> None:
@@ -79,7 +81,7 @@ def train(
     left = f", {support.left_out} overlapping left out" if support.left_out else ""
     if not as_json:
         click.echo(f"Training {method} for {model} on {len(support.cases)} cases of {support.name}{left}")
-    trained = editor.train(support.cases, name=support.name, out=out, tell=_teller(as_json))
+    trained = editor.train(support.cases, name=support.name, out=out, tell=_teller(as_json), minutes=minutes)
     size = out.stat().st_size
     if as_json:
         data = {"out": str(out), "bytes": size, "cases": len(support.cases), "left_out": support.left_out}

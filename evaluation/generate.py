@@ -158,11 +158,20 @@ class _Batch:
         with ExitStack() as stack:
             self._on(open_, stack)
             if self.cached:
+                if max(map(len, texts)) == 1:  # there is nothing before the last tokens
+                    return self._alone([ids[-1] for ids in texts])
                 prefix = read_prefix(self.lm, [ids[:-1] for ids in texts])
                 return self._advance(prefix, [ids[-1] for ids in texts])
             ids, mask = self.lm.pad(texts)
             logits = self.lm.logits_at(ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
             return Prefix(None, mask, mask.sum(1)), logits
+
+    def _alone(self, last: list[int]) -> tuple[Prefix, Tensor]:
+        """Rows of one token: they begin the cache."""
+        ids = torch.tensor(last, device=self.lm.device)[:, None]
+        mask = torch.ones_like(ids)
+        out = self.lm.model(input_ids=ids, attention_mask=mask, position_ids=torch.zeros_like(ids), use_cache=True)
+        return Prefix(out.past_key_values, mask, mask.sum(1)), out.logits[:, -1].float()
 
     def _step(self, prefix: Prefix, open_: list[int]) -> tuple[Prefix, Tensor]:
         with ExitStack() as stack:

@@ -11,7 +11,7 @@ from curation.stats.intervals import not_excluded, paired_interval
 from evaluation.compare import Comparison, Scores, moved
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.results import Run
-from evaluation.tables import certain, percent, spread
+from evaluation.tables import certain, p_value, percent, spread
 
 if TYPE_CHECKING:
     from evaluation.reporting.part import Part, TextPart
@@ -37,9 +37,11 @@ def dagger(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     )
 
 
-def in_short(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
-    """The main results, each with its interval and with whether it is decided."""
+def in_short(part: Part) -> list[str]:
+    """The main results, each with its interval and with whether the best is decided against the second best."""
+    run, table, scores, metrics = part.run, part.tables[0], part.scores, part.metrics
     out = _moves(run, table, scores, metrics)
+    decided = {(c.metric, frozenset((c.first, c.second))): c for f in part.contests for c in f.contests}
     for metric in metrics:
         lead = table.leads.get(metric.name)
         if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
@@ -47,16 +49,16 @@ def in_short(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metr
         summary = next(r for r in table.rows if r.label == lead.first).summaries[metric.name]
         better = "Highest" if metric.better == "higher" else "Lowest"
         text = f"{better} {metric.title}: {lead.first} with {spread(summary.interval)} % over {summary.cases} cases"
+        contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
         gap = lead.difference
-        if gap.mean == 0:
+        if contest is None or contest.verdict == "equal":
             text += f"; {lead.second} has the same."
-        elif lead.decided:
-            text += f"; {lead.second} differs by {percent(abs(gap.mean or 0))} ± {percent(gap.half)} points."
         else:
-            text += (
-                f"; not decided against {lead.second} (difference {percent(abs(gap.mean or 0))} ± "
-                f"{percent(gap.half)} points)."
-            )
+            told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
+            if contest.verdict in ("first", "second"):
+                text += f"; {lead.second} differs by {told}."
+            else:
+                text += f"; not decided against {lead.second} (difference {told})."
         out.append(text)
     if drop := _drop(run, table, scores, metrics):
         out.append(drop)

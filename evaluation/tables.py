@@ -11,6 +11,7 @@ from curation.stats.intervals import Interval
 from evaluation.compare import Comparison, Row, Scores
 from evaluation.metrics.base import Metric, Summary
 
+SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
 ARROWS = {"higher": "↑", "lower": "↓"}
 _COLUMNS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
@@ -34,7 +35,7 @@ def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> st
 
 
 def spread(interval: Interval, *, signed: bool = False) -> str:
-    """Mean ± half width in percent; the half width is a dash where one case gives none.
+    """Mean ± half width in percent, with two digits below 1 %; the half width is a dash where one case gives none.
 
     Example:
         >>> spread(Interval(0.5, 0.125, 4)), spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
@@ -42,7 +43,20 @@ def spread(interval: Interval, *, signed: bool = False) -> str:
     """
     if interval.mean is None:
         return "–"
-    return f"{percent(interval.mean, signed=signed)} ± {percent(interval.half)}"
+    digits = 2 if 0 < abs(interval.mean) < SMALL else 1
+    return f"{percent(interval.mean, signed=signed, digits=digits)} ± {percent(interval.half, digits=digits)}"
+
+
+def p_value(p: float | None) -> str:
+    """A p value with the digits that matter.
+
+    Example:
+        >>> p_value(0.0004), p_value(0.034), p_value(1.0), p_value(None)
+        ('< 0.001', '0.034', '1', '–')
+    """
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}".rstrip("0").rstrip(".")
 
 
 def seconds(value: float | None) -> str:

@@ -9,7 +9,7 @@ from schemas.verdicts import Verdict
 
 
 class EarlyCut(Check):
-    """Measure the step of the cut; one in step 1 is for people to judge (6.75 % in the paper, Appendix B.2.2).
+    """Measure the step of the cut; one in step 1 is for people to judge (6.75 % in the paper, Appendix B.2.1).
 
     Too little leads up to the object there, but many such prompts are good, so they are ``unsure``, never dropped.
     """

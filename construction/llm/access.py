@@ -74,8 +74,8 @@ class Access(Options):
         """The model's price, or None where it is not listed."""
         return price_of(self.label, batch=self.batch, own=self.prices)
 
-    def budget(self, cache: ReplyCache) -> Budget:
-        """The budget over a journal; to be shared by all clients that write to it.
+    def check(self) -> None:
+        """Refuse what cannot go together, before anything is opened.
 
         Raises:
             UserError: a limit in dollars without a price, or a batch of the embedded model.
@@ -84,6 +84,14 @@ class Access(Options):
             raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
         if self.batch and self.embedded:
             raise UserError("the embedded model has no batches", fix="leave --batch out")
+
+    def budget(self, cache: ReplyCache) -> Budget:
+        """The budget over a journal; to be shared by all clients that write to it.
+
+        Raises:
+            UserError: as ``check``.
+        """
+        self.check()
         return Budget(cache, max_cost=self.max_cost, max_tokens=self.max_tokens)
 
 

@@ -61,6 +61,7 @@ class Budget:
         self._holding = Amount()
         self._left: dict[str, Amount] = {}  # set aside by an earlier run and never settled
         self._freed = asyncio.Event()
+        self._over = False
         self.calls = self.answers = 0
         self._recent: deque[float] = deque()
         if self.limited:
@@ -100,10 +101,13 @@ class Budget:
             waiting: It is in a batch that an earlier run submitted, so what that run set aside is this.
 
         Raises:
-            BudgetReached: it does not fit, and nothing is in flight that could free some of it.
+            BudgetReached: it does not fit, and nothing is in flight that could free some of it. From then on no call
+                fits, small as it may be: the work stops, and a reply in flight would be paid for and lost.
         """
         if not self.limited:
             return
+        if self._over:
+            raise self.reached()
         if key in self._left:
             left = self._left.pop(key)
             if waiting:
@@ -111,7 +115,8 @@ class Budget:
             else:
                 self._note_lost(key, left)
         while not self._fits(most):
-            if not self._held:
+            if self._over or not self._held:
+                self._over = True
                 raise self.reached()
             self._freed.clear()
             await self._freed.wait()

@@ -208,21 +208,15 @@ class Client:
             self._busy.pop(key, None)
 
     async def _call(self, key: str, request: Request) -> Stored | Fault:
-        """Ask, and ask again after transient faults or in another form."""
-        form, first = self._forms.of(request), None
+        """Ask, and ask again after transient faults."""
         failed = limited = 0
         while True:
-            outcome = await self._attempt(key, request, form)
+            outcome = await self._attempt(key, request)
             if isinstance(outcome, Stored):
                 self._works()
-                self._learn(request, form, outcome)
                 return outcome
-            other = weaker(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
-            if other is not None:
-                form, first = other, first or outcome
-                continue
             if outcome.kind != "transient":
-                return self._final(key, request, first or outcome)
+                return self._final(key, request, outcome)
             if outcome.status == 429:
                 limited += 1
             else:
@@ -248,8 +242,25 @@ class Client:
         if outcome.kind == "reply":
             self._forms.works(request, form)
 
-    async def _attempt(self, key: str, request: Request, form: Form) -> Stored | Fault:
-        """Send a call once, within the budget; an outcome is on record when this returns."""
+    async def _attempt(self, key: str, request: Request) -> Stored | Fault:
+        """One try, in the form that is known to work or can be found; an outcome is on record when this returns.
+
+        The place among the calls in flight is kept while forms are tried, so that what waits for one learns from it.
+        """
+        async with self._wire.slot():
+            form, first = self._forms.of(request), None
+            while True:
+                outcome = await self._send(key, request, form)
+                if isinstance(outcome, Stored):
+                    self._learn(request, form, outcome)
+                    return outcome
+                other = weaker(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
+                if other is None:
+                    return outcome if outcome.kind == "transient" else first or outcome
+                form, first = other, first or outcome
+
+    async def _send(self, key: str, request: Request, form: Form) -> Stored | Fault:
+        """Send a call once, within the budget."""
         if self.budget.limited and "max_tokens" in form.without:
             raise ModelError(
                 "the endpoint takes no limit on the length of a reply, so no budget can be held",
@@ -257,19 +268,18 @@ class Client:
                 fix="leave --max-cost and --max-tokens out",
             )
         body = body_of(self.endpoint.model, request, form, longest=self._longest)
-        async with self._wire.slot():
-            most = upper_bound(body, self._price) if self.budget.limited else Amount()
-            await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
-            outcome = await self._wire.send(key, body)
-            if isinstance(outcome, Fault):
-                self.budget.settle(key, Amount(), lost=outcome.lost)
-                return outcome
-            if outcome.cost is None:
-                outcome = cost_of(outcome, most, self._price)
-            if self._cache.get(key) is None:
-                self._cache.put(key, outcome)
-            self.budget.settle(key, used_by(outcome, most))
+        most = upper_bound(body, self._price) if self.budget.limited else Amount()
+        await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
+        outcome = await self._wire.send(key, body)
+        if isinstance(outcome, Fault):
+            self.budget.settle(key, Amount(), lost=outcome.lost)
             return outcome
+        if outcome.cost is None:
+            outcome = cost_of(outcome, most, self._price)
+        if self._cache.get(key) is None:
+            self._cache.put(key, outcome)
+        self.budget.settle(key, used_by(outcome, most))
+        return outcome
 
     def _final(self, key: str, request: Request, fault: Fault) -> Stored:
         """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""

@@ -121,7 +121,13 @@ class Mend(Editor):
         self._network()
 
     def train(
-        self, cases: Sequence[Case], *, name: str, out: Path, tell: Callable[[Step], None] | None = None
+        self,
+        cases: Sequence[Case],
+        *,
+        name: str,
+        out: Path,
+        tell: Callable[[Step], None] | None = None,
+        minutes: float | None = None,
     ) -> Trained:
         """Train a network and write it to a file; stopped at any moment, the same call goes on.
 
@@ -130,6 +136,7 @@ class Mend(Editor):
             name: What the cases are called.
             out: The checkpoint; the training on its way stands beside it.
             tell: Called with the progress.
+            minutes: End after so many of training, all calls counted, with the best network so far.
 
         Raises:
             UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
@@ -139,7 +146,10 @@ class Mend(Editor):
         identity = self._identity(learnt.digest)
         state = out.with_name(out.name + ".state")
         told = {name: getattr(p, name) for name in Settings._fields}
-        trained = Trainer(lm, lessons(lm, cases), Settings(**told), state=state, identity=identity, tell=tell).run()
+        trainer = Trainer(
+            lm, lessons(lm, cases), Settings(**told), state=state, identity=identity, tell=tell, minutes=minutes
+        )
+        trained = trainer.run()
         about = {
             "format": FORMAT,
             "inputs": lm.layout.inner,

@@ -19,7 +19,7 @@ from evaluation.reporting.part import Part, TextPart, told_apart
 from evaluation.reporting.tables import points
 from evaluation.reporting.texts import ASPECTS, SHORT
 from evaluation.results import Run, now
-from evaluation.tables import ARROWS, certain, group_title, memory, percent, seconds, spread
+from evaluation.tables import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
 from evaluation.yields import Yield
 
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
@@ -90,18 +90,6 @@ def errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def p_value(p: float | None) -> str:
-    """A p value with the digits that matter.
-
-    Example:
-        >>> p_value(0.0004), p_value(0.034), p_value(1.0), p_value(None)
-        ('< 0.001', '0.034', '1', '–')
-    """
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}".rstrip("0").rstrip(".")
-
-
 def _shown(part: Part) -> dict[str, Any]:
     """What the template reads of one part."""
     run, table = part.run, part.tables[0]
@@ -111,7 +99,7 @@ def _shown(part: Part) -> dict[str, Any]:
         "metrics": part.metrics,
         "normalisation": part.normalisation,
         "tables": part.tables,
-        "short": plainly.in_short(run, table, part.scores, part.metrics),
+        "short": plainly.in_short(part),
         "caveats": plainly.caveats(part),
         "plane": plane(table, part.metrics),
         "examples": pick(run, part.scores, part.metrics, part.normalisation),
@@ -161,6 +149,7 @@ def _unscaled(value: float | None, rated: bool) -> str:
     if value is None:
         return "–"
     text = f"{value:+.2f}" if rated else f"{100 * value:+.1f}"
+    text = text if float(text) else text.lstrip("+-")
     return text.replace("-", "\N{MINUS SIGN}")
 
 

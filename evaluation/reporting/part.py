@@ -103,10 +103,15 @@ def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None
         (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
         tuple(forgetting(run, metrics, how)),
         text,
-        tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS)
-        if len(values := correlated(run, metrics, scores, text)) > 1
-        else (),
+        _correlations(run, metrics, scores, text),
     )
+
+
+def _correlations(
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+) -> tuple[Correlations, ...]:
+    values = correlated(run, metrics, scores, text)
+    return tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS) if len(values) > 1 else ()
 
 
 def run_metrics(run: Run) -> tuple[Metric, ...]:
@@ -118,11 +123,16 @@ def run_metrics(run: Run) -> tuple[Metric, ...]:
 def correlated(
     run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Case means by metric title and method: token level, then the aspects as the first source with ratings says."""
-    values = {m.title: {e.label: scores.means(e.label, m.name) for e in run.editors} for m in metrics}
+    """Case means by metric title and edited method: token level, then the aspects as the main source rated them.
+
+    The unedited model is left out: nothing was edited, so its efficacy says nothing of an edit.
+    """
+    edited = [e.label for e in run.editors if e.label != run.baseline.label]
+    values = {m.title: {label: scores.means(label, m.name) for label in edited} for m in metrics}
     source = main_source(text.sources) if text is not None else None
     if source is not None:
-        values |= {SHORT[a]: dict(source.values[a]) for a in ASPECTS if a in source.values}
+        found = {SHORT[a]: source.values[a] for a in ASPECTS if a in source.values}
+        values |= {a: {k: v for k, v in by_method.items() if k in edited} for a, by_method in found.items()}
     out = {}
     for name, by_method in values.items():
         known = {label: dict(by_case) for label, by_case in by_method.items() if by_case}

@@ -84,7 +84,7 @@ def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
     assert [t["labels"] for t in told] == [{"drop": 1}, {"keep": 1}, {"keep": 1}] and not done.stderr
     dry = CliRunner().invoke(check_command, ["--store", str(path), "--dry-run"])
     assert dry.exit_code == 0, dry.output
-    assert "Running fact_dates, question_form" in dry.stderr and "predictability with SmolLM2" in dry.stderr
+    assert "Running fact_dates, question_form" in dry.stderr and "token_boundary with SmolLM2" in dry.stderr
     assert "Not running verify_depends, verify_leak: name a model, such as --model verify_leak=MODEL." in dry.stderr
 
 

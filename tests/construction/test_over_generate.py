@@ -11,7 +11,8 @@ from made_facts import make_fact
 from scripted_server import ScriptedServer, author, field
 
 from construction.authors import script_authors
-from construction.commands import construct
+from construction.commands import _table, construct
+from construction.funnel import Yield
 from construction.llm.access import Access
 from construction.pipeline import Plan
 from curation.store import Store
@@ -260,7 +261,10 @@ def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp
     path.write_text("".join(f.model_dump_json() + "\n" for f in (edit, *others[1:])))
     more.write_text(others[0].model_dump_json() + "\n")
     with ScriptedServer(many) as server:
-        run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
+        funnel = run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
+    (held,) = funnel["held"]  # nobody knows when it changed
+    assert (held["check"], held["label"], held["count"], held["example"]) == ("fact_dates", "unsure", 1, "e/1")
+    assert "unsure by fact_dates: a temporal edit without the date" in _table(Yield(**funnel), tmp_path)
     with Store.open(tmp_path / "o/s.duckdb") as store:
         links = {x.fact: x for x in store.all(Neighbour)}
         assert list(links) == ["f/Lake-Como", "f/Quux"]

@@ -6,17 +6,23 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from curation.load_facts import keep_split
+from curation.shipped import mini_split
 from curation.splits import load_split
 from curation.store import Store
+from scedit import cli
 from schemas.errors import StoreError, UserError
 
 FACTS = 6000
@@ -103,17 +109,59 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_pa
     assert count(path) == 3
 
 
-@pytest.mark.parametrize("words", [("import", "shipped", "--limit", "2"), ("split", "add", "mini")])
-def test_an_unwritable_folder_as_an_ordinary_user(tmp_path: Path, words: tuple[str, ...]) -> None:
-    if os.geteuid() == 0:
-        folder = Path("/proc/nowhere")  # even root may not make files there
-    else:
-        tmp_path.chmod(0o500)
-        folder = tmp_path
-    done = subprocess.run(command(*words, "--store", folder / "s.duckdb"), capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+WRITING = [  # a command that writes into the closed folder; S is a store that may be read
+    "import shipped --limit 2 --store CLOSED/s.duckdb",
+    "split add mini --store CLOSED/s.duckdb",
+    "split export mini CLOSED/out.jsonl --store S",
+    "split export mini CLOSED/out --format parquet --store S",
+    "publish mini CLOSED/release --store S",
+    "dump CLOSED/d.jsonl --store S",
+    "backup CLOSED/b.duckdb --store S",
+    "convert shipped CLOSED/f.jsonl",
+    "separate mini --part a=0.5 --part b=0.5 --out CLOSED",
+    "errata add facts/x wrong --file CLOSED/e.jsonl",
+    "restore S --store CLOSED/r.duckdb",
+    "split freeze again --store S",
+]
+
+
+@pytest.fixture
+def ordinary() -> Iterator[tuple[Path, Path]]:
+    """A folder closed to this process, which is no administrator, and a store that it may only read."""
+    folder = Path(tempfile.mkdtemp(prefix="scedit-closed-"))
+    store, closed = folder / "s.duckdb", folder / "closed"
+    keep_split(mini_split(), store, origin="mini")
+    for words in WRITING:  # what is imported late, an ordinary user may not be able to read here
+        place = folder / str(len(list(folder.iterdir())))
+        place.mkdir()
+        shutil.copy(store, place / "copy.duckdb")
+        CliRunner().invoke(cli, words.replace("CLOSED", str(place)).replace("S", str(place / "copy.duckdb")).split())
+    closed.mkdir()
+    closed.chmod(0o555)
+    store.chmod(0o444)
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield closed, store
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def test_an_unwritable_folder_as_an_ordinary_user(ordinary: tuple[Path, Path]) -> None:
+    closed, store = ordinary
+    before = store.read_bytes()
+    for words in WRITING:
+        done = CliRunner().invoke(cli, words.replace("CLOSED", str(closed)).replace("S", str(store)).split())
+        assert isinstance(done.exception, UserError), (words, done.output, done.exception)
+        told = str(done.exception)
+        assert "\n" not in told and len(told) < 500 and (str(closed) in told or str(store) in told), (words, told)
+        assert not list(closed.iterdir()), words
+    assert store.read_bytes() == before
 
 
 def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from schemas.runs import CaseResult
 from tests.evaluation.material import ArithmeticLM, go, make_case
 from tests.evaluation.tiny import make
 
-LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
+LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")  # edited each in its own way, see Mixed
 METRICS = ["s_es", "s_es_gen", "s_es_gen_question"]
 CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:"
 
@@ -89,7 +89,7 @@ class Mixed:
 
 def run(lm: LM, out: Path, engine: Any = None, **more: Any) -> dict[str, EditorOutcome]:
     answered = more.pop("answered", None)
-    generation = {"max_tokens": 12, "step_tokens": 5, **more.pop("generation", {})}
+    generation = {"max_tokens": 8, "step_tokens": 4, **more.pop("generation", {})}
     data: dict[str, Any] = {"split": "mini", "editors": ["none", "mixed"], "metrics": METRICS, "out": str(out)}
     config = RunConfig.model_validate({**data, "generation": generation, **more})
     runner = Runner(config, split(), lm=lm, make=lambda name, _: Mixed(lm, name), engine=engine, answered=answered)
@@ -100,8 +100,13 @@ def texts(outcome: EditorOutcome) -> dict[tuple[str, str], tuple[Any, str | None
     return {(k, a.probe): (a.written, a.error) for k, r in outcome.folder.units().items() for a in r.answers}
 
 
-@pytest.mark.parametrize("how", [{}, {"temperature": 1.0, "top_p": 0.9, "samples": 2}], ids=["greedy", "drawn"])
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        pytest.param("llama", {}, id="greedy"),
+        pytest.param("gpt2", {"temperature": 1.0, "top_p": 0.9, "samples": 2, "max_tokens": 6}, id="drawn"),
+    ],
+)
 def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
     lm = roomy(kind)
     digest = lm.weights_digest()
@@ -122,8 +127,9 @@ def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[s
 )
 def test_regimes_of_many_edits_write_too(regime: dict[str, Any], tmp_path: Path) -> None:
     lm = roomy()
-    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), regime=regime)["mixed"]
-    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), regime=regime)["mixed"]
+    more: dict[str, Any] = {"regime": regime, "limit": 3, "generation": {"max_tokens": 4}}
+    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), **more)["mixed"]
+    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), **more)["mixed"]
     assert texts(slow) == texts(fast) and any(w is not None for w, _ in texts(fast).values())
 
 
@@ -209,7 +215,7 @@ def test_ids_of_old_probes_and_old_journals_stay() -> None:
 
 def test_ids_tell_what_is_asked_and_how() -> None:
     probe = GenerateProbe(purpose="p", item="i", prompt="How?")
-    assert probe.id == probe.model_copy(update={"purpose": "q", "item": "j"}).id
+    assert probe.id == GenerateProbe(purpose="q", item="j", prompt="How?").id
     for change in (
         {"most": 3},
         {"seed": 1},
@@ -218,7 +224,7 @@ def test_ids_tell_what_is_asked_and_how() -> None:
         {"start": "Step 1:"},
         {"prompt": "?"},
     ):
-        assert probe.model_copy(update=change).id != probe.id
+        assert GenerateProbe.model_validate({**probe.model_dump(), **change}).id != probe.id
 
 
 def test_seeds_come_from_split_case_and_purpose() -> None:

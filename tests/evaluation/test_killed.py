@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from curation.journal import Journal
 from evaluation.cache import Cache
@@ -36,9 +36,7 @@ def run(out: Path, regime: str) -> list[EditorOutcome]:
     lm, cache = make("llama"), Cache(out / "cache")
     config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
     engine = FastEngine(lm, group=2)
-    return Runner(
-        config, make_cases(8, 0), lm=lm, make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
-    ).run()
+    return Runner(config, make_cases(8, 0), lm=lm, make=lambda n, p: make_editor(n, lm, cache, p), engine=engine).run()
 
 
 SERVED = """
@@ -102,40 +100,43 @@ def numbers(data: dict[str, Any]) -> dict[str, Any]:
     return result.model_dump(exclude={"seconds_edit", "seconds_score", "peak_bytes"})
 
 
+def finished(out: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in out.glob("*/journal.jsonl"))
+
+
 def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None:
+    """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run."""
     draw, forks = random.Random(seed), Forks()
     try:
-        started = time.monotonic()
         forks.start(folder / "whole", regime)
         assert forks.ended() == 0
-        spent = time.monotonic() - started
-        whole, out = lines(folder / "whole"), folder / "killed"
-        kept: dict[str, dict[str, Any]] = {}
-        shot = 0
-        while shot < kills:
+        whole, out = lines(folder / "whole"), folder / "killed0"
+        want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
+        shots = 0
+        while True:
             child = forks.start(out, regime)
-            time.sleep(draw.uniform(0.02, 0.9) * spent * max(0.15, 1 - len(kept) / len(whole)))
-            os.kill(child, signal.SIGKILL)
-            status = forks.ended()
-            shot += status == signal.SIGKILL
-            now = lines(out)
-            assert {k: now[k] for k in kept} == kept, "no finished unit was done again or lost"
-            kept = now
-            if status == 0:  # it had ended already: begin anew, the next shots hit another run
-                assert {k: numbers(v) for k, v in now.items()} == {k: numbers(v) for k, v in whole.items()}
-                out, kept = folder / f"killed-{shot}", {}
-        forks.start(out, regime)
-        assert forks.ended() == 0
-        final = lines(out)
-        assert {k: final[k] for k in kept} == kept
-        assert {k: numbers(v) for k, v in final.items()} == {k: numbers(v) for k, v in whole.items()}
+            aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
+            while shots < kills and finished(out) < min(aim, len(whole) - 1):
+                time.sleep(0.002)
+            if shots < kills:
+                time.sleep(wait)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            status, now = forks.ended(), lines(out)
+            assert status in (0, signal.SIGKILL)
+            assert {k: now[k] for k in kept} == kept, "no finished unit was lost or done again"
+            shots, kept = shots + (status == signal.SIGKILL), now
+            if status == 0:
+                assert {k: numbers(v) for k, v in now.items()} == want
+                if shots == kills:
+                    return
+                out, kept = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
     finally:
         forks.close()
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_killed_three_times(regime: str, tmp_path: Path) -> None:
-    killed_and_resumed(3, regime, tmp_path, seed=1)
+def test_killed_three_times(tmp_path: Path) -> None:
+    killed_and_resumed(3, "sequential", tmp_path, seed=1)
 
 
 @pytest.mark.slow
@@ -164,7 +165,7 @@ class Accidents:
         self.left = self.draw.randint(1, 12)
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
 def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
     """Methods, engine and the context manager in random order, a third of the times with an accident inside."""
     lm, draw = make(kind), random.Random(7)
@@ -185,8 +186,6 @@ def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
                 with edit.on(lm):
                     lm.score(ask(some[0], metrics), rewrite=edit.rewrite)
                     if draw.random() < 0.2:
-                        with torch.no_grad():
-                            lm.projection(1).weight[0, 0].item()  # type: ignore[index]
                         raise KeyboardInterrupt
         except (RuntimeError, KeyboardInterrupt, MemoryError):
             pass

@@ -150,6 +150,14 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_
         assert torch.allclose(a, b, atol=1e-6)
 
 
+def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_path: Path) -> None:
+    lm, out, seen = make("llama"), tmp_path / "m.safetensors", list[Step]()
+    made = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path))
+    got = made.train(cases, name="t", out=out, tell=seen.append, minutes=1e-9)
+    assert [s.done for s in seen] == [2] and got.step == 2 and not out.with_name("m.safetensors.state").exists()
+    assert got.held_out == seen[0].held_out and Checkpoint.load(out).layers == (1, 2)
+
+
 def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
     (lesson, _) = lessons(tiny, [make_case("Land01"), make_case("Land02")])
     said = [tiny.tokenizer.decode(x.ids, skip_special_tokens=True) for x in lesson.equal]

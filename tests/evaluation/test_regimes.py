@@ -228,7 +228,9 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(regime: dict[str, A
 def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
     lm = make("llama", dtype=torch.bfloat16)
     digest = lm.weights_digest()
-    found = by_unit(go(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm)))
+    found = by_unit(
+        go(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm))
+    )
     assert len(found) == 5 and not any(r.error for r in found.values())
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks for m in lm.model.modules())

@@ -206,7 +206,7 @@ def test_best_and_second_and_whether_it_is_decided(tmp_path):
     assert (leads["s_es"].first, leads["s_es"].second, leads["s_es"].decided) == ("push", "weak", True)
     assert leads["s_ns"].first == "weak", "who pushes harder loses more neighbours"
     html, _ = read(write_report([tmp_path]).files[0])
-    assert "<strong>decided</strong>" in html
+    assert re.search(r"S-ES: <strong>push</strong> better than weak by \d", html)
 
 
 def test_equal_methods_are_both_best(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 import torch
@@ -22,7 +23,8 @@ TEXTS = [
     f"{START} Oslo. Step 1: Book a flight. Step 2: Fly to",
     f"{START} Oslo. Step 1: Pack warm clothes. Step 2: Land in",
     "She said",
-    "A long sentence tells of rivers, mountains, markets and of people who travel from one town to another by bus. " * 4,
+    "A long sentence tells of rivers, mountains, markets and of people who travel from one town to another by bus. "
+    * 4,
 ]
 TARGETS = ("Oslo", "São Tomé", "a town of many rivers")
 
@@ -56,12 +58,12 @@ def slowly(lm: LM, asked: list[Asked]) -> list[list[Answer]]:
 
 def same(got: list[list[Answer]], want: list[list[Answer]], within: float = 1e-4) -> int:
     """Compare; returns the number of prompts that were too long."""
-    for x, y in zip(sum(got, []), sum(want, []), strict=True):
+    for x, y in zip(chain(*got), chain(*want), strict=True):
         assert (x.probe, x.error, x.truncated) == (y.probe, y.error, y.truncated)
         for s, t in zip(x.targets, y.targets, strict=True):
             assert (s.text, s.tokens) == (t.text, t.tokens)
             assert s.logprob == pytest.approx(t.logprob, abs=within)
-    return sum(x.truncated for x in sum(got, []))
+    return sum(x.truncated for x in chain(*got))
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["from the layer", "from the start"])
@@ -77,7 +79,7 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
     same([scorer.score([Asked((), None, probes())])[0]], [want[0]])
     got = scorer.score(asked)
     assert same(got, want) == 6, "the longest prompt is cut at its front, under every edit"
-    assert not [x.error for x in sum(got, []) if x.error]
+    assert not [x.error for x in chain(*got) if x.error]
     moved = [abs(a.targets[0].logprob - b.targets[0].logprob) for a, b in zip(got[0], got[1], strict=True)]
     assert min(moved) > 1e-3, "the edits do something"
     assert lm.weights_digest() == digest

@@ -80,6 +80,8 @@ class Trainer:
         state: File that keeps the training on its way.
         identity: All that the training depends on; a state of another identity is refused.
         tell: Called at every report.
+        minutes: End after so many of training, those before a resumption counted, with the best of the reports so far;
+            one report is waited for.
     """
 
     def __init__(
@@ -91,8 +93,9 @@ class Trainer:
         state: Path,
         identity: dict[str, Any],
         tell: Callable[[Step], None] | None = None,
+        minutes: float | None = None,
     ) -> None:
-        self.lm, self.settings, self._state = lm, settings, state
+        self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
         self._identity, self._tell = canonical_json(identity), tell or (lambda step: None)
         held = max(1, min(settings.held_out, len(lessons) // 4))
         order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
@@ -123,6 +126,8 @@ class Trainer:
         optimiser = torch.optim.Adam(groups, lr=p.lr)
         done, best, spent = self._resume(optimiser)
         for step in range(done, p.steps):
+            if best is not None and self._minutes and spent + time.perf_counter() - begun > 60 * self._minutes:
+                break
             losses = self._step(step, pairs, optimiser)
             if (step + 1) % p.report_every and step + 1 != p.steps:
                 continue

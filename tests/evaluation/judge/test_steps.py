@@ -351,6 +351,7 @@ def test_the_canaries_obey_the_rules_and_share_nothing_with_the_examples():
 def test_steps_are_one_an_aspect():
     made = steps_of(Judging(profile="evidence"), model=Access(model="gpt-x").label)
     assert [s.aspect for s in made] == list(ASPECTS)
-    assert by_rubric({"messages": [{"content": made[1].wording.system}, {"content": made[1].prompt(ASK)[-1].content}]})
+    payload = {"messages": [m.model_dump() for m in made[1].prompt(ASK)]}
+    assert json.loads(by_rubric(payload)) == {"quotes": ["absent"], "rating": 6, "reason": "as the rule says"}
     with pytest.raises((DataError, ValueError)):
         Judging(samples=0)
