@@ -51,8 +51,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("evaluation.commands_reproduce:reproduce", "Published tables beside our own figures."),
     "scripts": ("evaluation.commands_scripts:scripts", "Take the scripts that a run's models wrote out of it."),
     "report": ("evaluation.commands:report", "Tables and report.html from finished runs."),
+    "forgetting": (
+        "evaluation.commands_forgetting:forgetting",
+        "What a sequence of edits leaves of its earlier ones.",
+    ),
     "judge": ("evaluation.commands_judge:judge", "Have a language model rate generated scripts."),
     "calibrate": ("evaluation.commands_calibrate:calibrate", "What people would say: a judge and a sample they rated."),
+    "closed": ("evaluation.commands_closed:closed", "Edit a model behind a chat endpoint by its prompt (Table 8)."),
     "moments": ("evaluation.commands_moments:moments", "Measure and hand on the statistics that editing methods need."),
     "tune": ("evaluation.commands_tune:tune", "Search a method's settings on a development split, at a stated budget."),
     "annotate": ("annotation_ui.commands:annotate", "Have people filter and rate: campaigns, answers, agreement."),

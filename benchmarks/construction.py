@@ -43,7 +43,7 @@ def endpoint() -> dict[str, Any]:
 
 def _measured(name: str, url: str, folder: str) -> dict[str, float]:
     """One way in a process of its own: rate, CPU a call, peak memory."""
-    line = [sys.executable, "-m", "benchmarks.construction", "--way", name, url, folder]
+    line = [sys.executable, "-m", "benchmarks.construction", "--way", name, url, folder, str(CALLS)]
     if name == "construct":
         _facts(Path(folder) / "facts.jsonl")
         options = ["--base-url", url, "--concurrency", str(CONCURRENCY), "--neighbours", "0", "--model", "m", "--json"]
@@ -81,7 +81,7 @@ def _facts(path: Path) -> None:
             out.write(fact.model_dump_json() + "\n")
 
 
-async def _plain(url: str, folder: str) -> None:
+async def _plain(url: str, folder: str, calls: int) -> None:
     """The openai package in a loop: what everybody writes first."""
     import openai
 
@@ -94,10 +94,10 @@ async def _plain(url: str, folder: str) -> None:
                 reply = await client.chat.completions.create(model="m", messages=messages, temperature=0.7)
                 json.loads(reply.choices[0].message.content or "")
 
-        await asyncio.gather(*[one(n) for n in range(CALLS)])
+        await asyncio.gather(*[one(n) for n in range(calls)])
 
 
-async def _client(url: str, folder: str) -> None:
+async def _client(url: str, folder: str, calls: int) -> None:
     from construction.llm.access import Access, opened
     from construction.llm.client import together
     from curation.journal import Journal
@@ -105,8 +105,8 @@ async def _client(url: str, folder: str) -> None:
     with Journal(Path(folder) / "j.jsonl", write=True) as journal:
         access = Access(model="m", base_url=url, concurrency=CONCURRENCY)
         async with opened(access, journal) as client:
-            replies = await together([client.ask(_request(n)) for n in range(CALLS)])
-            assert {r.status for r in replies} == {"ok"} and client.calls == CALLS
+            replies = await together([client.ask(_request(n)) for n in range(calls)])
+            assert {r.status for r in replies} == {"ok"} and client.calls == calls
 
 
 def _request(n: int) -> Any:
@@ -126,14 +126,14 @@ def _request(n: int) -> Any:
 _kept: dict[str, Any] = {}
 
 
-def _way(name: str, url: str, folder: str) -> None:
+def _way(name: str, url: str, folder: str, calls: int) -> None:
     """What a child process does: the seconds and the CPU of the calls alone, the start aside."""
     _request(0)
     before, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    asyncio.run({"plain": _plain, "client": _client}[name](url, folder))
+    asyncio.run({"plain": _plain, "client": _client}[name](url, folder, calls))
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(json.dumps({"calls": CALLS, "seconds": time.perf_counter() - start, "cpu": cpu}))
+    print(json.dumps({"calls": calls, "seconds": time.perf_counter() - start, "cpu": cpu}))
 
 
 SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {"endpoint": endpoint, "neighbours": neighbours}
@@ -148,6 +148,6 @@ def main(names: tuple[str, ...] = ()) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--way":
-        _way(*sys.argv[2:5])
+        _way(*sys.argv[2:5], calls=int(sys.argv[5]))
     else:
         print(json.dumps(main(tuple(sys.argv[1:])), indent=1))

@@ -107,15 +107,16 @@ def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> 
     from curation.similarity import require
 
     require()
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     for _ in questions(n):
         pass
-    made, before = time.perf_counter() - start, peak_mib()
-    start = time.perf_counter()
+    made, before, making = time.perf_counter() - start, peak_mib(), time.process_time() - worked
+    start, worked = time.perf_counter(), time.process_time()
     items = (Item(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n)))
     found = near_duplicates(items, method=method, threshold=threshold)  # type: ignore[arg-type]
     seconds = time.perf_counter() - start - made
     result = {"n": n, "method": method, "threshold": threshold, "seconds": round(seconds, 1)}
+    result["cpu_seconds"] = round(time.process_time() - worked - making, 1)
     result |= {"seconds_to_make": round(made, 1), "start_mib": round(before), "peak_mib": round(peak_mib())}
     result |= {"duplicates": found.duplicates, "clusters": found.clustered}
     return result | against_truth(found, pairs=pairs, most=most)
@@ -209,10 +210,12 @@ def counterfact() -> dict[str, Any] | None:
             if status:
                 raise SystemExit(f"the import of {file.name} ended with {status}")
             one = {"file": file.name, "facts": told["facts"], "seconds": round(time.perf_counter() - start, 2)}
-            out["files"].append(one | {"peak_mib": usage.ru_maxrss // 1024})
+            one |= {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}
+            out["files"].append(one)
         out["store_mib"] = round(store.stat().st_size / 2**20)
     out["facts"] = sum(f["facts"] for f in out["files"])
-    out["seconds"] = round(sum(f["seconds"] for f in out["files"]), 2)
+    for name in ("seconds", "cpu_seconds"):
+        out[name] = round(sum(f[name] for f in out["files"]), 2)
     out["peak_mib"] = max(f["peak_mib"] for f in out["files"])
     return out
 
@@ -248,25 +251,29 @@ def main() -> None:
         method, n, threshold = args.one.split(":")
         print(json.dumps(measure(int(n), method=method, threshold=float(threshold), pairs=args.pairs, most=args.most)))
         return
-    names = args.only or [*(f"{m}:{n}:{t}" for n, m, t in PLAN if n <= args.n), "counterfact"]
-    known = json.loads(args.out.read_text(encoding="utf-8")) if args.only and args.out.exists() else {}
+    if not args.only:
+        args.out.unlink(missing_ok=True)
+    for name in args.only or [*(f"{m}:{n}:{t}" for n, m, t in PLAN if n <= args.n), "counterfact"]:
+        if name == "counterfact":
+            found = counterfact()
+        else:
+            command = [sys.executable, "-m", "benchmarks.curation", "--one", name]
+            command += ["--pairs", str(args.pairs), "--most", str(args.most)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+            found = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 2)}
+        print(json.dumps(found), flush=True)
+        merge(args.out, name, found)
+
+
+def merge(path: Path, name: str, found: dict[str, Any] | None) -> None:
+    """Put one result in the place of an earlier one of its kind."""
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     results = {f"{r['method']}:{r['n']}:{r['threshold']}": r for r in known.get("results", [])}
     imported = known.get("counterfact_import")
-    for name in names:
-        if name == "counterfact":
-            imported = counterfact() or imported
-            print(json.dumps(imported), flush=True)
-            continue
-        command = [sys.executable, "-m", "benchmarks.curation", "--one", name]
-        command += ["--pairs", str(args.pairs), "--most", str(args.most)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
-        results[name] = json.loads(done.stdout) | {"load": round(os.getloadavg()[0], 2)}
-        print(json.dumps(results[name]), flush=True)
-        _write(args.out, results, imported)
-    _write(args.out, results, imported)
-
-
-def _write(path: Path, results: dict[str, dict[str, Any]], imported: dict[str, Any] | None) -> None:
+    if name == "counterfact":
+        imported = found or imported
+    elif found:
+        results[name] = found
     ordered = sorted(results.values(), key=lambda r: (r["n"], r["threshold"], r["method"]))
     text = json.dumps({**about(), "results": ordered, "counterfact_import": imported}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,12 @@
 """Editing and scoring against the plain way (``benchmarks/plain.py``), side by side in one run, same results required.
 
-    python benchmarks/run.py evaluation                  all sections that fit this machine, about 15 minutes on 2 cores
-    python benchmarks/evaluation.py rome ft --plain 24   some sections; the plain way on all 24 edits instead of 6
+    python benchmarks/run.py evaluation                  all sections, into results/evaluation.json; about 12 minutes
+    python benchmarks/evaluation.py rome ft --plain 24   some sections; the plain way on all 24 edits instead of 4
 
-The plain way is slow, so by default it makes 6 of the 24 edits; the ratio compares seconds per edit over those very
-edits, and ours are also timed over all 24. Facts are CounterFact's where the shared data lie (SCEDIT_SHARED or
-../shared), else the shipped ones; the result says which. ``gpu`` runs only where there is a CUDA device.
+Meant for two quiet cores. The plain way is slow, so by default it makes 4 of the 24 edits (12 with FT); the ratio
+compares seconds per edit over those very edits, and ours are also timed over all 24. Facts are CounterFact's where the
+shared data lie (SCEDIT_SHARED or ../shared), else the shipped ones; the result says which. ``workers`` needs Ray,
+``gpu`` a CUDA device.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 
 from benchmarks import plain
+from curation.model_files import cache_dir
 from curation.shipped import mini_split
 from evaluation.batching import Budget
 from evaluation.cache import Cache
@@ -37,7 +39,7 @@ from schemas.cases import Answer, ScoreProbe
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
 EDITS = 24
-SECTIONS = ("rome", "memit", "ft", "evaluate", "growth", "gpu")
+SECTIONS = ("rome", "memit", "ft", "evaluate", "growth", "workers", "gpu")
 WITHIN = 0.02  # NLL a token after editing; float arithmetic in another order is amplified by the search
 
 
@@ -107,8 +109,10 @@ def compared(
     """Both ways over the same edits, checked against each other; ours also over all."""
     some = wanted[:count]
     ours(some[:1])  # statistics and templates are ready, kernels warm
-    whole, _ = timed(lambda: ours(wanted))
-    fast, made = timed(lambda: ours(some))
+    whole, made = timed(lambda: ours(wanted))
+    fast = whole
+    if len(some) < len(wanted):
+        fast, made = timed(lambda: ours(some))
     slow, told = timed(lambda: [theirs(fact) for fact in some])
     a = after(lm, some, [edit.deltas for edit in made])
     b = after(lm, some, [deltas for deltas, _ in told])
@@ -286,123 +290,60 @@ def growth(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str,
     }
 
 
-def big(device: str, *, small: bool = False) -> LM:
-    """A GPT2-XL-shaped model with random weights, under the embedded model's tokenizer."""
-    from transformers import GPT2Config, GPT2LMHeadModel
+def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    """FT edits and their script prompts by Ray with one and with two workers of one thread each; starting aside."""
+    try:
+        import ray
+    except ImportError:
+        return {"what": "Ray workers", "skipped": "Ray is not installed"}
+    from evaluation.config import RunConfig
+    from evaluation.distributed import RayEngine
+    from evaluation.engine import Job
+    from evaluation.support import Support
+    from schemas.cases import Case
 
-    tokenizer = LM.load("embedded", device="cpu").tokenizer
-    shape = {"n_embd": 1600, "n_layer": 48, "n_head": 25}
-    if small:
-        shape = {"n_embd": 64, "n_layer": 6, "n_head": 4}
-    torch.manual_seed(0)
-    with torch.device(device):
-        model = GPT2LMHeadModel(GPT2Config(vocab_size=50257, n_positions=1024, **shape))
-    return LM(model, tokenizer, name="gpt2-xl", revision="random-gpt2-xl-shaped")
-
-
-def gpu(_: LM, cache: Cache, *, count: int, cases: int = 300, plainly: int = 16, small: bool = False) -> dict[str, Any]:
-    """The same on a GPT2-XL-shaped model: ours on 300 cases of 12 script prompts, the plain way on 16."""
-    if not torch.cuda.is_available() and not small:
-        return {"what": "GPT2-XL-shaped model", "skipped": "no CUDA device"}
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    lm = big(device, small=small)
-    wanted, which = facts(cases)
-    scripts = script_cases(lm, cases)
-    out: dict[str, Any] = {"what": "GPT2-XL-shaped model, random weights", "facts": which, "cases": len(wanted)}
-    layers = {"rome": {"layer": 17}, "memit": {"layers": [13, 14, 15, 16, 17]}, "ft": {"layer": 0}}
-    if small:
-        layers = {"rome": {"layer": 2}, "memit": {"layers": [1, 2]}, "ft": {"layer": 0}}
-    texts = {"rome": templates(lm, cache, ((5, 10), (10, 10))), "memit": templates(lm, cache, ((10, 5),))}
-    from evaluation.moments import Moments
-
-    moments = Moments(torch.eye(lm.layout.inner), 10 * lm.layout.inner)
-    path = cache.folder / "identity.safetensors"
-    cache.folder.mkdir(parents=True, exist_ok=True)
-    moments.save(path)
-    identity = moments.second.to(lm.device)
-    flops = 2 * sum(p.numel() for p in lm.model.parameters())
-    for name in ("rome", "memit", "ft"):
-        given: dict[str, Any] = {**layers[name], **({"templates": texts[name]} if name in texts else {})}
-        given |= {"moments": str(path)} if name in texts else {}
-        given |= {"lam": 20000.0} if name == "memit" else {}
-        editor = make_editor(name, lm, cache, given)
-        editor.prepare(())
-        p = editor.params
-
-        def theirs(fact: Fact, name: str = name, p: Any = p) -> list[Delta]:
-            if name == "rome":
-                return [plain.rome(lm, p.layer, fact, texts["rome"], identity, search_of(p))[0]]
-            if name == "memit":
-                seconds = dict.fromkeys(p.layers, identity)
-                return list(plain.memit(lm, p.layers, fact, texts["memit"], seconds, p.lam, search_of(p))[0])
-            return [plain.ft(lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
-
-        editor.edit_each(wanted[:2])
-        if device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        edit_time, made = timed(lambda editor=editor: editor.edit_each(wanted))
-        scorer = EditScorer(lm)
-        score_time, _found = timed(
-            lambda scorer=scorer, made=made: [
-                answer
-                for at in range(0, len(made), 64)
-                for answer in scorer.score(
-                    [
-                        Asked(e.deltas or (), e.rewrite, s)
-                        for e, s in zip(made[at : at + 64], scripts[at : at + 64], strict=True)
-                    ]
-                )
-            ]
-        )
-        peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
-        slow_edit, deltas = timed(lambda theirs=theirs: [theirs(fact) for fact in wanted[:plainly]])
-
-        def score_plainly(deltas: Any = deltas) -> None:
-            for own, change in zip(scripts, deltas, strict=False):
-                with plain.in_force(lm, change):
-                    plain.evaluate(lm, own)
-
-        slow_score, _ = timed(score_plainly)
-        ours, slow = (edit_time + score_time) / len(wanted), (slow_edit + slow_score) / plainly
-        tokens = sum(len(lm.tokenizer(q.prompt)["input_ids"]) for own in scripts for q in own)
-        out[name] = {
-            "seconds_a_case_ours": {"edit": edit_time / len(wanted), "score": score_time / len(wanted)},
-            "seconds_a_case_plain": {"edit": slow_edit / plainly, "score": slow_score / plainly},
-            "ratio": round(slow / ours, 1),
-            "projection_to_1830_cases_minutes (a projection)": round(ours * 1830 / 60, 1),
-            "peak_bytes": peak,
-            "scoring_tera_flops_a_second": round(flops * tokens / score_time / 1e12, 1),
-            "batch_tokens": scorer.budget.tokens,
-        }
-    asked = [Asked((), None, own) for own in scripts[:64]]
-    rows = {}
-    for size in (1, 4, 16, 64, 256):
-        rows[size] = round(timed(lambda size=size: EditScorer(lm, budget=Budget(size * 160)).score(asked))[0] / 64, 4)
-    out["scoring_seconds_a_case_by_rows_in_a_pass"] = rows
-    return out
+    wanted, _ = facts(8)
+    scripts = script_cases(lm, len(wanted))
+    jobs = [
+        Job(str(n), Case(key=f"case/{n}", fact=fact), tuple(own))
+        for n, (fact, own) in enumerate(zip(wanted, scripts, strict=True))
+    ]
+    editor, seconds = make_editor("ft", lm, cache), {}
+    for number in (1, 2):
+        with tempfile.TemporaryDirectory() as out:
+            data = {"split": "mini", "editors": ["ft"], "out": out, "workers": number, "group": 2, "device": "cpu"}
+            with RayEngine(RunConfig.model_validate(data), support=Support()) as engine:
+                ray.get([actor.identity.remote() for actor in engine._workers(number)])
+                spent, done = timed(lambda engine=engine: list(engine.work(editor, jobs)))
+        assert len(done) == len(jobs) and not any(d.error for d in done)
+        seconds[number] = round(spent / len(jobs), 3)
+    return {"what": "Ray: FT edits with 12 script prompts each", "seconds_a_case_by_workers": seconds}
 
 
-def main(sections: Sequence[str] = SECTIONS, *, count: int = 6, edits: int = EDITS) -> dict[str, Any]:
+def gpu(_: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
+    """A GPT2-XL-shaped model on a GPU, where there is one: ``benchmarks/evaluation_gpu.py``."""
+    from benchmarks.evaluation_gpu import main as large
+
+    return large()
+
+
+def main(sections: Sequence[str] = SECTIONS, *, count: int = 4, edits: int = EDITS) -> dict[str, Any]:
     """Run sections; raises where the two ways of scoring differ by more than 1e-3 nats."""
     lm = LM.load("embedded", device="cpu")
     out: dict[str, Any] = {
         "model": "SmolLM2-135M-Instruct (embedded), float32, cpu",
         "threads": torch.get_num_threads(),
     }
-    with tempfile.TemporaryDirectory() as folder:
-        from curation.model_files import cache_dir
-
-        for name in sections:
-            cache = Cache(Path(folder) if name == "gpu" else cache_dir())
-            out[name] = globals()[name](lm, cache, count=count, **({} if name == "gpu" else {"edits": edits}))
-            print(f"{name}: {json.dumps(out[name], ensure_ascii=False)}", file=sys.stderr, flush=True)
+    for name in sections:
+        out[name] = globals()[name](lm, Cache(cache_dir()), count=count, edits=edits)
+        print(f"{name}: {json.dumps(out[name], ensure_ascii=False)}", file=sys.stderr, flush=True)
     return out
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=f"of {', '.join(SECTIONS)}")
-    parser.add_argument("--plain", type=int, default=6, help="edits that the plain way makes")
+    parser.add_argument("--plain", type=int, default=4, help="edits that the plain way makes")
     parser.add_argument("--edits", type=int, default=EDITS)
     given = parser.parse_args()
     print(json.dumps(main(given.sections, count=given.plain, edits=given.edits), indent=1, ensure_ascii=False))

@@ -51,13 +51,14 @@ def items(n: int) -> Iterator[Record]:
 
 
 def measured(*args: object) -> dict[str, float]:
-    """Seconds and peak memory (MiB) of one command."""
+    """Seconds, those of the processor (others may share the machine), and peak memory (MiB) of one command."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "scedit", *map(str, args)], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{args} ended with {status}")
     found = {"seconds": round(time.perf_counter() - start, 1), "peak_mib": round(usage.ru_maxrss / 1024)}
+    found["cpu_seconds"] = round(usage.ru_utime + usage.ru_stime, 1)
     print(*args[:2], found, file=sys.stderr, flush=True)
     return found
 

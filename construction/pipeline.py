@@ -32,7 +32,7 @@ from construction.prompts.own import load_wording
 from construction.questions import QuestionStep
 from construction.scripts import ScriptStep
 from construction.second_reader import SecondReader
-from construction.verdicts import asked_as_edit, standing
+from construction.verdicts import MARK, asked_as_edit, standing
 from curation.store import Store
 from schemas.config import Options
 from schemas.facts import Fact, Neighbour
@@ -226,7 +226,7 @@ class Run:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         records: list[Record] = []
         lineage: list[Lineage] = []
-        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in made]) if v.check == "asked_as_edit"}
+        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in made]) if v.check == MARK}
         for one in made:
             if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
                 records.append(asked_as_edit(one.fact, edited=edited))

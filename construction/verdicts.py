@@ -9,6 +9,7 @@ from schemas.facts import Fact
 from schemas.verdicts import Verdict, verdict_key
 
 Standing = Literal["keep", "unsure", "drop"]
+MARK = "asked_as_edit"
 
 
 def standing(verdicts: Iterable[Verdict]) -> Standing:
@@ -26,7 +27,7 @@ def standing(verdicts: Iterable[Verdict]) -> Standing:
 
 def asked_as_edit(fact: Fact, *, edited: bool) -> Verdict:
     """Whether a fact's questions were written for its change; one that only serves as a neighbour makes no case."""
-    by = "asked_as_edit@1"
+    by = f"{MARK}@1"
     reason = "" if edited else "only serves as a neighbour here: its questions were written without its change"
     key = verdict_key(item_id=fact.id, by=by)
     return Verdict(key=key, item_id=fact.id, by=by, label="keep" if edited else "drop", reason=reason)

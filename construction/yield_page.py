@@ -49,14 +49,15 @@ table { border-collapse:collapse; width:100%; font-variant-numeric:tabular-nums;
 th, td { padding:.35rem .6rem; border-bottom:1px solid var(--line); text-align:right; vertical-align:top;
   white-space:nowrap; }
 th:first-child, td:first-child, .left { text-align:left; white-space:normal; overflow-wrap:normal; min-width:7rem; }
-thead th { border-bottom:2px solid var(--soft); font-weight:600; }
+thead th { white-space:normal; overflow-wrap:normal; border-bottom:2px solid var(--soft); font-weight:600; }
 details { margin:.5rem 0; border-bottom:1px solid var(--line); padding-bottom:.4rem; }
 summary { cursor:pointer; }
 summary b { font-variant-numeric:tabular-nums; }
 blockquote { margin:.4rem 0 .4rem 1rem; padding-left:.7rem; border-left:3px solid var(--line); white-space:pre-line; }
 """
+_HYPHEN = "\N{NON-BREAKING HYPHEN}"  # "S-Eff." stays on one line
 OPEN = 3  # reasons whose examples are shown at once
-_NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good, not needed", "drop": "left out"}
+_NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good but not needed", "drop": "left out"}
 
 
 def page(found: StoreYield) -> str:
@@ -175,7 +176,7 @@ def _section(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> 
 def _html_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = list(head)
     left = [' class="left"' if name == "model" else "" for name in names]
-    top = "".join(f"<th{c}>{escape(h)}</th>" for c, h in zip(left, names, strict=True))
+    top = "".join(f"<th{c}>{escape(h.replace('-', _HYPHEN))}</th>" for c, h in zip(left, names, strict=True))
     cells = (zip(left, row, strict=True) for row in rows)
     body = "".join("<tr>" + "".join(f"<td{c}>{escape(text)}</td>" for c, text in row) + "</tr>" for row in cells)
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -17,7 +17,7 @@ from statistics import mean
 
 from construction.diversity import CHECK as SURPLUS
 from construction.made import better, worse
-from construction.verdicts import Standing
+from construction.verdicts import MARK, Standing
 from construction.yield_cost import spending
 from construction.yield_records import PAPER_TABLE, AuthorLine, Length, Stage, StoreYield, Table1, Why
 from curation.checking import STORE_CHECKS
@@ -31,7 +31,6 @@ from schemas.verdicts import Verdict
 MADE = {"questions", "scripts", "truncate", "neighbours", "adopt"}  # stages that construction writes
 EXAMPLES = 3
 CLIP = 240
-MARK = "asked_as_edit"
 
 
 def store_yield(path: Path, *, prices: Path | None = None) -> StoreYield:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from curation.export_survey import People, Survey
-from curation.export_tables import TABLES
+from curation.export_tables import tables_of
 from curation.splits import Split
 from schemas.shown import shown_line
 
@@ -57,7 +57,7 @@ def card(split: Split, found: Survey, parts: Sequence[Part], *, tables: bool = T
         _section("Limits", _limits(split, found)),
     ]
     if tables:
-        sections.append(_section("Columns", _columns()))
+        sections.append(_section("Columns", _columns(split)))
     return "\n\n".join(sections) + "\n"
 
 
@@ -81,7 +81,7 @@ def _header(split: Split, found: Survey, *, tables: bool) -> str:
     lines += ["size_categories:", f"- {size}"]
     if tables:
         lines.append("configs:")
-        for n, name in enumerate(TABLES):
+        for n, name in enumerate(tables_of(split)):
             lines += [f"- config_name: {name}"] + (["  default: true"] if n == 0 else [])
             lines += ["  data_files:", "  - split: test", f"    path: data/{name}.parquet"]
     return "\n".join(["---", *lines, "---"])
@@ -121,7 +121,8 @@ def _load(split: Split, parts: Sequence[Part], *, tables: bool) -> Iterator[str]
     yield "```python"
     if tables:
         yield "from datasets import load_dataset"
-        yield 'cases = load_dataset(FOLDER, "cases", split="test")  # or questions, prompts, neighbours'
+        _, *others = tables_of(split)
+        yield f'cases = load_dataset(FOLDER, "cases", split="test")  # or {", ".join(others)}'
     own = split.name.replace("/", "-") + ".jsonl"
     if any(part.name == own for part in parts):
         yield from ("from curation.splits import load_split", f'split = load_split("{own}")  # verifies the digest')
@@ -231,8 +232,8 @@ def _limits(split: Split, found: Survey) -> Iterator[str]:
     yield "- Truth and dates of the facts are the sources'; languages of the texts are not recorded."
 
 
-def _columns() -> Iterator[str]:
-    for n, (name, columns) in enumerate(TABLES.items()):
+def _columns(split: Split) -> Iterator[str]:
+    for n, (name, columns) in enumerate(tables_of(split).items()):
         yield from ([""] if n else [])
         yield from (f"### {name}", "")
         yield from _table(("column", "type", "what"), ((f"`{c.name}`", c.type, c.about) for c in columns))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from curation.export_survey import Survey
-from curation.export_tables import TABLES, Column
+from curation.export_tables import EXTRAS, TABLES, Column
 from curation.splits import Split
 
 _URLS = {  # addresses of the licences that sources name
@@ -90,7 +90,8 @@ class About(NamedTuple):
 def croissant(split: Split, found: Survey, files: Iterable[DataFile], about: About | None = None) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
     listed, about = list(files), about or About()
-    tables = {f"data/{name}.parquet": name for name in TABLES}
+    columns = {**TABLES, "extras": EXTRAS}
+    tables = {f"data/{name}.parquet": name for name in columns}
     licences = [_URLS.get(licence, licence) for licence in found.licences]
     said: dict[str, Any] = {
         "@context": _CONTEXT,
@@ -109,7 +110,7 @@ def croissant(split: Split, found: Survey, files: Iterable[DataFile], about: Abo
         "citeAs": about.cite,
         "creator": {"@type": "sc:Organization", "name": about.creator} if about.creator else None,
         "distribution": [_file(f) for f in listed],
-        "recordSet": [_records(tables[f.path], TABLES[tables[f.path]], f) for f in listed if f.path in tables],
+        "recordSet": [_records(tables[f.path], columns[tables[f.path]], f) for f in listed if f.path in tables],
     }
     return {name: value for name, value in said.items() if value is not None}
 
@@ -136,6 +137,7 @@ _WHAT: Mapping[str, str] = {
     "questions": "Script questions of edits and neighbours.",
     "prompts": "Script prompts of edits and neighbours.",
     "neighbours": "Facts that an edit must leave alone.",
+    "extras": "What the sources say beside the facts.",
 }
 
 

@@ -117,13 +117,14 @@ EASYEDIT = Exporter(
     (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
 )
 PARQUET = Exporter(
-    write_parquet, "data", "flat tables in Parquet: cases, questions, prompts, neighbours", ("extras of the sources",)
+    write_parquet,
+    "data",
+    "flat tables in Parquet: cases, questions, prompts, neighbours; extras of the sources where there are any",
 )
 DATASETS = Exporter(
     _write_dataset,
     "{name}",
     "a folder for Hugging Face datasets: a card and the Parquet tables",
-    ("extras of the sources",),
 )
 
 EXPORTERS = Registry(

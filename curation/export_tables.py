@@ -15,6 +15,7 @@ from curation.files import whole_folder
 from curation.splits import Split
 from schemas.cases import Case
 from schemas.errors import UserError
+from schemas.extras import Extra
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
@@ -97,15 +98,29 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
 }
 """Columns of every table, in order."""
 
+EXTRAS = (
+    _text("extra", "key of the record"),
+    _text("fact", "key of the fact that it belongs to"),
+    Column("also", "VARCHAR[]", "keys of further facts that it depends on"),
+    _text("name", "what it is, in the source's words"),
+    _text("content", "its values as JSON"),
+)
+"""Columns of the table ``extras``, which is there where the sources say something beside the facts."""
+
 
 def write_parquet(split: Split, path: Path) -> int:
     """A folder with one Parquet file for each table; returns the number of cases written."""
     with whole_folder(path) as folder:
-        write_tables(split.cases, folder)
+        write_tables(split.cases, folder, split.extras)
     return len(split.cases)
 
 
-def write_tables(cases: Iterable[Case], folder: Path) -> dict[str, int]:
+def tables_of(split: Split) -> dict[str, tuple[Column, ...]]:
+    """The tables of a split with their columns."""
+    return {**TABLES, **({"extras": EXTRAS} if split.extras else {})}
+
+
+def write_tables(cases: Iterable[Case], folder: Path, extras: Iterable[Extra] = ()) -> dict[str, int]:
     """Write ``cases.parquet``, ``questions.parquet`` ... into a folder; returns the rows of each.
 
     Memory is bounded: rows pass in chunks through a DuckDB file in a temporary folder beside the result.
@@ -117,12 +132,13 @@ def write_tables(cases: Iterable[Case], folder: Path) -> dict[str, int]:
 
     folder.mkdir(parents=True, exist_ok=True)
     counts = dict.fromkeys(TABLES, 0)
+    beside = ((e.key, e.of, list(e.also), e.name, e.content) for e in extras)
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".tables-") as scratch,
             duckdb.connect(str(Path(scratch) / "t.duckdb"), config={"threads": 1, "memory_limit": _MEMORY}) as db,
         ):
-            for name, columns in TABLES.items():
+            for name, columns in {**TABLES, "extras": EXTRAS}.items():
                 described = ", ".join(f'"{c.name}" {c.type}' for c in columns)
                 db.execute(f"CREATE TABLE {name} ({described})")
             iterator = iter(cases)
@@ -130,8 +146,11 @@ def write_tables(cases: Iterable[Case], folder: Path) -> dict[str, int]:
                 for name, make in _ROWS.items():
                     rows = [row for case in chunk for row in make(case)]
                     counts[name] += len(rows)
-                    _insert(db, name, rows)
-            for name in TABLES:
+                    _insert(db, name, rows, TABLES[name])
+            while portion := list(itertools.islice(beside, _CHUNK)):
+                counts["extras"] = counts.get("extras", 0) + len(portion)
+                _insert(db, "extras", portion, EXTRAS)
+            for name in counts:
                 target = str(folder / f"{name}.parquet").replace("'", "''")
                 db.execute(f"COPY {name} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
     except duckdb.Error as error:
@@ -140,10 +159,10 @@ def write_tables(cases: Iterable[Case], folder: Path) -> dict[str, int]:
     return counts
 
 
-def _insert(db: Any, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert(db: Any, name: str, rows: Sequence[tuple[Any, ...]], columns: Sequence[Column]) -> None:
     if rows:
-        columns = [list(values) for values in zip(*rows, strict=True)]
-        db.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{c.type}[])' for c in TABLES[name])}", columns)
+        values = [list(column) for column in zip(*rows, strict=True)]
+        db.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{c.type}[])' for c in columns)}", values)
 
 
 def _fact(fact: Fact) -> tuple[Any, ...]:

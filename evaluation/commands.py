@@ -25,8 +25,12 @@ _FILE = click.Path(path_type=Path)
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store: name or name@version.")
 @click.option("--split-file", type=_FILE, help="A frozen split file instead.")
 @click.option("--editors", metavar="A,B", help="Only these methods, by their label or name.")
+@click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
+@click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
+@click.option("--address", help="Ray: the cluster, such as ray://head:10001; else processes of this machine.")
+@click.option("--workers", type=click.IntRange(min=1), help="Ray: how many processes.")
 @click.option("--retry-failed", is_flag=True, help="Do cases again that ended in an error.")
 @click.option("--dry-run", is_flag=True, help="Count cases, probes and tokens; load no model, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
@@ -37,8 +41,12 @@ def run(
     split_name: str | None,
     split_file: Path | None,
     editors: str | None,
+    validity: str | None,
     limit: int | None,
     out: Path | None,
+    engine: str | None,
+    address: str | None,
+    workers: int | None,
     retry_failed: bool,
     dry_run: bool,
     as_json: bool,
@@ -48,12 +56,14 @@ def run(
     Finished cases are kept in the run's folder: the same command goes on where it stopped.
     """
     from evaluation.config import load_config
-    from evaluation.session import execute, narrow, size
+    from evaluation.session import execute, narrow, size, with_variants
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
+    base |= {"engine": engine, "address": address, "workers": workers}
     base |= _split_base(config, store=store, name=split_name, file=split_file)
     wanted = load_config(config, settings, base=base)
     wanted = narrow(wanted, [n.strip() for n in (editors or "").split(",") if n.strip()])
+    wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
         return

@@ -40,7 +40,8 @@ def calibrate(
     """
     from curation.store import Store
     from evaluation.judge.calibrating import Wanted, as_data, as_text, calibrated
-    from evaluation.judge.material import asks_of, ratings_of, store_of
+    from evaluation.judge.material import asks_of, ratings_of
+    from evaluation.judge.places import store_of
 
     with Store.open(store_of(store_or_run)) as kept:
         asks = asks_of(kept)

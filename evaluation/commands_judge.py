@@ -69,8 +69,8 @@ def judge(
 
     It is blind to the method. Ratings land in the store beside people's. A reply that cannot be used, a false quote, a
     rating off the scale and a refusal are unscored: counted, bounded, never imputed. Every reply is journaled before it
-    is used, so the same command goes on after a stop and pays for nothing twice. A run folder stands for the store that
-    the run fed.
+    is used, so the same command goes on after a stop and pays for nothing twice. Of a run folder the scripts are
+    put into the store that the run fed, else into scripts.duckdb in the folder.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def judge(
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
     from evaluation.judge.asking import Judging
-    from evaluation.judge.material import store_of
+    from evaluation.judge.places import store_of
 
     store = store_of(store_or_run)
     profile = profile or ("embedded" if access.embedded else "paper")
@@ -108,7 +108,11 @@ def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int)
     with Store.open(store) as kept:
         asks = asks_of(kept)
     if not asks:
-        raise UserError("the store has no generated scripts", where=str(store), fix="generate some: scedit run")
+        raise UserError(
+            "the store has no generated scripts",
+            where=str(store),
+            fix="put a run's there: scedit scripts RUN --store STORE",
+        )
     there = sorted({a.editor for a in asks})
     for name in editors:
         if name not in there:

@@ -69,11 +69,12 @@ def reproduce(
 
 def _compared(what: Target, folders: tuple[Path, ...], store: Path | None) -> list[Beside]:
     from evaluation.reporting.part import make_parts
-    from evaluation.reporting.texts import read_texts
+    from evaluation.reporting.texts import joined, read_texts, stores_of
     from evaluation.reproduce import beside
     from evaluation.results import load_run
 
-    parts, others = make_parts([load_run(f) for f in folders], None, None if store is None else read_texts(store))
+    texts = joined([read_texts(place) for place in stores_of(folders, store)])
+    parts, others = make_parts([load_run(f) for f in folders], None, texts)
     return beside(what, parts, others)
 
 

@@ -12,6 +12,7 @@ from evaluation.generation_choice import GenerationChoice
 from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.results import EditorRun, Run
 from evaluation.two_way import TwoWay, two_way
+from evaluation.validity import asked_case
 from schemas.cases import Answer, Case, CaseScores
 
 ALL = "all"
@@ -81,7 +82,10 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
     before = {k: _answers(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
     for editor in run.editors:
-        done = [(cases[k], _answers(r.answers)) for k, r in editor.results.items() if r.error is None]
+        about = editor.manifest.components
+        done = [
+            (asked_case(cases[k], about), _answers(r.answers)) for k, r in editor.results.items() if r.error is None
+        ]
         out[editor.label] = {
             m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
             for m in metrics

@@ -12,6 +12,7 @@ from evaluation.generation_choice import GenerationChoice
 from evaluation.metrics import METRICS
 from evaluation.regime_choice import RegimeChoice
 from evaluation.support import SupportChoice
+from evaluation.validity import VARIANTS, Variant
 from schemas.config import Options, override, read_toml, validate
 from schemas.errors import UserError
 
@@ -48,10 +49,26 @@ class SplitChoice(Options):
 
 
 class EditorChoice(Options):
-    """An editing method and the parameters that differ from its preset."""
+    """An editing method and the parameters that differ from its preset; ``variant`` makes it a validity row."""
 
     name: str
     params: dict[str, Any] = Field(default_factory=dict)
+    variant: str | None = None
+
+    @field_validator("variant")
+    @classmethod
+    def _known_variant(cls, variant: str | None) -> str | None:
+        if variant is not None:
+            try:
+                VARIANTS.get(variant)
+            except UserError as error:
+                raise ValueError(str(error)) from None
+        return variant
+
+    @property
+    def variant_made(self) -> Variant | None:
+        """The variant itself."""
+        return None if self.variant is None else VARIANTS.get(self.variant)()
 
 
 class RunConfig(Options):
@@ -111,9 +128,15 @@ class RunConfig(Options):
     def _some_editor(cls, editors: dict[str, EditorChoice]) -> dict[str, EditorChoice]:
         if not editors:
             raise ValueError("name at least one method, such as 'none'")
-        if "none" in editors and editors["none"].name != "none":
+        if "none" in editors and (editors["none"].name != "none" or editors["none"].variant):
             raise ValueError("the label 'none' is kept for the unedited model")
         return editors
+
+    @model_validator(mode="after")
+    def _variants_here(self) -> RunConfig:
+        if self.engine == "ray" and any(e.variant for e in self.editors.values()):
+            raise ValueError("validity rows are not spread over workers: use engine = 'fast'")
+        return self
 
     @field_validator("metrics")
     @classmethod

@@ -142,8 +142,10 @@ class RayEngine:
                     logging_level=logging.ERROR,
                     **({} if self.config.address else own),
                 )
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                raise UserError(f"no Ray cluster can be reached: {error}", where=str(self.config.address)) from None
+            except Exception as error:  # Ray raises bare ones, where its processes do not come up in time, say
+                doing = "reached" if self.config.address else "started"
+                where = self.config.address or "this machine"
+                raise UserError(f"no Ray cluster can be {doing}: {error}", where=where) from None
             self._started = True
         return self
 

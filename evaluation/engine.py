@@ -206,11 +206,10 @@ class FastEngine:
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
-        from evaluation.score_edits import Asked, EditScorer
+        from evaluation.score_edits import Asked
 
         start = time.perf_counter()
-        scorer = EditScorer(self.lm, budget=self.scorer.budget)
-        found = _asked(scorer, [Asked((), rewrite, job.probes) for job in jobs])
+        found = _asked(self.scorer.apart(), [Asked((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
             Done(job, answers, seconds_score=share * len(job.probes)) for job, answers in zip(jobs, found, strict=True)

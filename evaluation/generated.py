@@ -13,6 +13,7 @@ from evaluation.generation_choice import Generation, GenerationChoice
 from evaluation.metrics.ask_text import objects, questions, scripts_for
 from evaluation.results import EditorRun, Run
 from evaluation.scripts_text import parse, refused
+from evaluation.validity import asked_case
 from schemas.cases import Answer, Case, Written
 from schemas.errors import UserError
 from schemas.generations import GeneratedScript
@@ -61,7 +62,9 @@ def generated(run: Run, editors: Sequence[str] = ()) -> list[Wrote]:
         if not editors or editor.label in editors
         for key, result in editor.results.items()
         if result.error is None
-        for one in _of_case(run, editor, cases[key], {a.probe: a for a in result.answers}, how)
+        for one in _of_case(
+            run, editor, asked_case(cases[key], editor.manifest.components), {a.probe: a for a in result.answers}, how
+        )
     ]
     if not found:
         raise UserError(

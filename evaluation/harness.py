@@ -91,7 +91,9 @@ def _asked(lm: LM, tasks: Sequence[str], *, limit: int | None, include: Path | N
             f"the language model evaluation harness is not installed ({error.name})",
             fix="run: pip install 'scedit[harness]'",
         ) from None
-    manager = TaskManager(include_path=None if include is None else str(include))
+    manager = TaskManager(include_path=str(include), include_defaults=False) if include is not None else TaskManager()
+    if include is not None and not all(manager.match_tasks([t]) for t in tasks):
+        manager = TaskManager(include_path=str(include))  # reading the harness's own collection takes a while
     unknown = [t for t in tasks if not manager.match_tasks([t])]
     if unknown or not tasks:
         raise UserError(

@@ -68,8 +68,7 @@ def token_table(tables: Sequence[Comparison], metrics: Sequence[Metric], *, mode
 def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
     lead = table.leads.get(metric.name)
     mark = "" if lead is None else "first" if label in lead.best else "second" if label in lead.next else ""
-    scale = 100.0 if getattr(metric, "unit", "share") == "share" else 1.0
-    return figure(interval, scale=scale, mark=mark)
+    return figure(interval, mark=mark)
 
 
 def text_table(source: Source, *, model: str, baseline: str | None) -> str:

@@ -10,6 +10,7 @@ from curation.splits import Split
 from evaluation.generation_choice import Generation, GenerationChoice
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
+from evaluation.validity import COMPONENT, Variant
 from schemas.cases import Answer, Case, GenerateProbe, Probe, ScoreProbe
 from schemas.config import Options
 from schemas.errors import UserError
@@ -135,16 +136,26 @@ def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
 
 
 def make_manifest(
-    editor: EditorLike, *, lm: Scorer, dtype: str, split: Split, support: str = "", regime: str = REGIME
+    editor: EditorLike,
+    *,
+    lm: Scorer,
+    dtype: str,
+    split: Split,
+    support: str = "",
+    regime: str = REGIME,
+    variant: Variant | None = None,
 ) -> RunManifest:
     """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it.
 
-    ``support`` is the digest of the run's support; it counts only for methods that depend on it.
+    ``support`` is the digest of the run's support; it counts only for methods that depend on it. ``variant`` is the
+    validity variant of the row.
     """
     params = editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
     own = {str(k): str(v) for k, v in getattr(editor, "components", {}).items()}
     if support and getattr(editor, "wants_support", lambda options: False)(params):
         own["support"] = support
+    if variant is not None:
+        own[COMPONENT] = f"{variant.name}@{variant.version}"
     data: dict[str, Any] = {
         "editor": str(editor.name),
         "editor_version": int(editor.version),

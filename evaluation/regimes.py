@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import is_dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -150,9 +151,10 @@ class Sequential(Regime):
                     edit = given.editor.edit_after([case.fact], edits)
                     if weights is not None and edit.deltas is not None:
                         weights.add(edit.deltas)
+                        edits.append(_spent(edit))
                     else:
                         stack.enter_context(edit.on(lm))
-                    edits.append(edit)
+                        edits.append(edit)
                     noted, error = plain(edit.notes), None
                 except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
                     log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
@@ -167,6 +169,11 @@ class Sequential(Regime):
                         done = done._replace(notes=noted, seconds_edit=spent, error=error)
                         done = done if error is None else done._replace(answers=())
                     yield unit, done
+
+
+def _spent(edit: Any) -> Any:
+    """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
+    return replace(edit, deltas=()) if is_dataclass(edit) and edit.deltas and not isinstance(edit, type) else edit
 
 
 def _composed(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:

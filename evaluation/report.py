@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from evaluation.latex import HEAD, escape, text_table, token_table
 from evaluation.metrics.base import Normalisation
 from evaluation.plainly import model_name
+from evaluation.reporting.calibrated import calibrations
 from evaluation.reporting.page import errors, page
 from evaluation.reporting.part import Part, TextPart, make_parts
 from evaluation.reporting.tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
-from evaluation.reporting.texts import read_texts
+from evaluation.reporting.texts import joined, read_texts, stores_of
 from evaluation.results import load_run, now
 from evaluation.tables import by_case, flat, to_csv, to_markdown
 from evaluation.yields import construction_yield
@@ -45,13 +46,15 @@ def write_report(
     Args:
         folders: Run folders, finished or not.
         out: Where to write: a folder, or the HTML file's name (``*.html``); the first run's folder otherwise.
-        store: A store whose generated scripts, ratings and construction are to be shown too.
+        store: A store whose generated scripts, ratings and construction are to be shown too. Stores that runs fed, or
+            have in their folders, are found by themselves.
         normalisation: ``mean`` or ``sum``; what the run's configuration says otherwise.
 
     Raises:
         UserError: a folder is no run, nothing is finished, or the files cannot be written.
     """
-    texts = None if store is None else read_texts(store)
+    stores = stores_of(folders, store)
+    texts = joined([read_texts(place) for place in stores])
     parts, others = make_parts([load_run(Path(f)) for f in folders], normalisation, texts)
     built = None if store is None else construction_yield(store)
     figures = [
@@ -63,7 +66,7 @@ def write_report(
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
     files = {
-        name: page(parts, others, built, store=store),
+        name: page(parts, others, built, store=store, calibrations=calibrations(stores)),
         "results.csv": _csv(parts),
         "results.md": _markdown(parts, others),
         "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",

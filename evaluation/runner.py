@@ -22,6 +22,7 @@ from evaluation.regime_choice import RegimeChoice
 from evaluation.regimes import Given, Regime, Unit, make_regime
 from evaluation.results import EditorFolder, now, write_run
 from evaluation.support import Support
+from evaluation.validity import requested
 from schemas.cases import Answer, Probe
 from schemas.runs import CaseResult, RunManifest
 
@@ -87,7 +88,13 @@ class Runner:
         self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
         metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
-        self._asked = {c.key: ask(c, metrics) for c in self.cases}
+        self._variants = {k: v.variant_made for k, v in config.editors.items()}
+        self._asked: dict[str, dict[str, tuple[Probe, ...]]] = {}
+        plainly = {c.key: ask(c, metrics) for c in self.cases}
+        for label in dict.fromkeys([BASELINE, *config.editors]):
+            variant = self._variants.get(label)
+            asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
+            self._asked[label] = asks
         self._device = str(getattr(lm, "device", config.device))
         self._engine = engine or SimpleEngine(lm, batch_tokens=config.batch_tokens, device=self._device)
         self._answered = answered
@@ -105,6 +112,7 @@ class Runner:
                 split=self.split,
                 support=self.support.digest,
                 regime=REGIME if label == BASELINE else self.config.regime.text,
+                variant=self._variants.get(label),
             )
             for label, e in editors.items()
         }
@@ -143,10 +151,12 @@ class Runner:
     def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
         regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
-        units, stopped = regime.units(self.cases), None
+        variant = self._variants.get(label)
+        cases = self.cases if variant is None else requested(self.cases, variant)
+        units, stopped = regime.units(cases), None
         with Journal(folder.journal, write=True) as journal:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
-            todo = [u for u in units if self._missing(u, known)]
+            todo = [u for u in units if self._missing(label, u, known)]
             left = {u.key for u in todo}
             found, computed = len(units) - len(todo), 0
             failed = sum(result.error is not None for key, result in known.items() if key not in left)
@@ -156,7 +166,9 @@ class Runner:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
                 editor.prepare(self.support.cases)
             begun = time.perf_counter()
-            for unit, done in () if stopped else self._work(label, regime, todo, known, editor):
+            for unit, done in (
+                () if stopped else self._work(label, regime, todo, known, Given(cases, editor, self._engine, self.lm))
+            ):
                 result = self._result(unit, done, manifest.key, known.get(unit.key))
                 journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)
@@ -167,26 +179,26 @@ class Runner:
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
 
     def _work(
-        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], editor: EditorLike
+        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], given: Given
     ) -> Iterator[tuple[Unit, Done]]:
         """The units as they are finished; of the unedited model first those that earlier runs have answered."""
         shared: dict[str, list[Answer]] = {}
         if label == BASELINE and self._answered is not None:
             for unit in list(todo):
-                shared[unit.key] = self._answered.known(self._missing(unit, known))
-                if len(shared[unit.key]) == len(wanted := self._missing(unit, known)):
+                shared[unit.key] = self._answered.known(self._missing(label, unit, known))
+                if len(shared[unit.key]) == len(wanted := self._missing(label, unit, known)):
                     todo.remove(unit)
                     yield unit, Done(Job(unit.key, unit.case, wanted), shared[unit.key])
 
         def missing(unit: Unit) -> tuple[Probe, ...]:
             had = {a.probe for a in shared.get(unit.key, ())}
-            return tuple(p for p in self._missing(unit, known) if p.id not in had)
+            return tuple(p for p in self._missing(label, unit, known) if p.id not in had)
 
         fresh: list[Answer] = []
-        for unit, done in regime.run(todo, missing, Given(self.cases, editor, self._engine, self.lm)):
+        for unit, done in regime.run(todo, missing, given):
             fresh += done.answers
             if shared.get(unit.key) and done.error is None:
-                job = done.job._replace(probes=self._missing(unit, known))
+                job = done.job._replace(probes=self._missing(label, unit, known))
                 done = done._replace(job=job, answers=[*shared[unit.key], *done.answers])
             yield unit, done
         if label == BASELINE and self._answered is not None:
@@ -197,9 +209,9 @@ class Runner:
             return None
         return f"{failed} of {done} cases failed"
 
-    def _missing(self, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
+    def _missing(self, label: str, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
-        asked, before = self._asked[unit.case.key], known.get(unit.key)
+        asked, before = self._asked[label][unit.case.key], known.get(unit.key)
         if before is None:
             return asked
         if before.error is not None and not self._retry:

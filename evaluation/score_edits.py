@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -95,6 +96,12 @@ class EditScorer:
             room = int(CUDA_STORE * torch.cuda.mem_get_info(lm.device)[0]) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
         self._worth = token_worth(lm) if can_pack(lm) else 0.0
+
+    def apart(self) -> EditScorer:
+        """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
+        other = copy.copy(self)
+        other.kept = HiddenStates((), room=0)
+        return other
 
     def score(self, asked: Sequence[Asked]) -> list[list[Answer]]:
         """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""

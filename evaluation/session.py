@@ -219,6 +219,24 @@ def _known(
     return finished, left
 
 
+def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with a row more for every method, the unedited model among them, under each validity variant.
+
+    Raises:
+        UserError: an unknown variant.
+    """
+    from evaluation.validity import VARIANTS
+
+    if not names:
+        return config
+    for name in names:
+        VARIANTS.get(name)
+    plain = {"none": {"name": "none"}} | config.model_dump(mode="json")["editors"]
+    more = {f"{label} [{name}]": {**choice, "variant": name} for name in names for label, choice in plain.items()}
+    data = config.model_dump(mode="json")
+    return RunConfig.model_validate(data | {"editors": data["editors"] | more})
+
+
 def narrow(config: RunConfig, names: Sequence[str]) -> RunConfig:
     """The configuration with these editors only: its own labels, or names of methods with their presets.
 

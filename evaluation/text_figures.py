@@ -21,7 +21,9 @@ from evaluation.metrics.collapse import PROMPT, TEXT, perplexity
 from evaluation.metrics.s_es import SES
 from evaluation.results import EditorRun, Run
 from evaluation.scripts_text import Mentioned, broken_rules, loops, n_gram_entropy, names, parse, words
+from evaluation.validity import asked_case
 from schemas.cases import Answer, Case, ScoreProbe, Written
+from schemas.scripts import ScriptPrompt
 
 Place = Literal["script prompt", "question"]
 
@@ -171,6 +173,7 @@ def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[
         result = editor.results.get(key)
         if result is None or result.error is not None:
             continue
+        case = asked_case(case, editor.manifest.components)
         answers = {a.probe: a for a in result.answers}
         for item, probe, prompt in _asked(case, place, how):
             answer = answers.get(probe)
@@ -182,7 +185,7 @@ def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[
     return found, missing
 
 
-def _asked(case: Case, place: Place, how: Generation) -> list[tuple]:
+def _asked(case: Case, place: Place, how: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
     if place == "question":
         return [(p.item, p.id, None) for p in scripts_for(case, how)]
     return [(p.key, rest_of_step(case, p, how).id, p) for p in case.prompts]
@@ -215,7 +218,7 @@ def _preferred(run: Run, editor: EditorRun, normalisation: Normalisation) -> dic
         if result is None or result.error is not None:
             continue
         answers: Mapping[str, Answer] = {a.probe: a for a in result.answers}
-        for probe in metric.probes(case):
+        for probe in metric.probes(asked_case(case, editor.manifest.components)):
             values = target_values(probe, answers.get(probe.id), normalisation)
             if not isinstance(values, str):
                 out[key, probe.item] = float(values[0] > values[1])

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from construction.llm.cache import ReplyCache
 from construction.llm.faults import Fault
-from construction.llm.step import Request
+from construction.llm.step import PlainText, Request
 from schemas.config import validate
 from schemas.ids import content_id
 from schemas.records import Frozen
@@ -132,7 +132,9 @@ def body_of(model: str, request: Request, form: Form, *, longest: int | None = N
     parameters = {k: v for k, v in parameters.items() if k not in form.without}
     if form.renamed:
         parameters = {_RENAMED.get(k, k): v for k, v in parameters.items()}
-    if form.reply == "schema":
+    if issubclass(request.reply, PlainText):
+        pass
+    elif form.reply == "schema":
         parameters["response_format"] = _response_format(request.reply)
     else:
         messages[-1]["content"] += _wanted(request.reply)

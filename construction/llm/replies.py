@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from construction.llm.cache import Stored
 from construction.llm.faults import Fault
-from construction.llm.step import Message, Request
+from construction.llm.step import Message, PlainText, Request
 from schemas.config import explain
 
 _QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
@@ -83,6 +83,8 @@ def read(
     """
     if stored.kind != "reply":
         return stored.kind, None, stored.message or stored.kind
+    if issubclass(reply, PlainText):
+        return "ok", reply(text=stored.raw, cut=stored.finish == "length"), ""
     try:
         return "ok", reply.model_validate_json(stored.raw), ""
     except ValidationError as error:

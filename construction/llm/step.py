@@ -41,6 +41,18 @@ class Request(NamedTuple):
     sample: int = 0
 
 
+class PlainText(BaseModel):
+    """A reply that is a text and not JSON: asked for without a schema, taken as it comes, never sent back for repair.
+
+    Attributes:
+        text: What the model wrote.
+        cut: Whether the limit on its length ended it.
+    """
+
+    text: str
+    cut: bool = False
+
+
 class PromptStep(Generic[R, W]):
     """What to ask of an item, and what the reply means; both methods are pure.
 

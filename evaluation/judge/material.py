@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.judge.asking import STAGE
@@ -124,23 +123,3 @@ def ratings_of(store: Store, items: Iterable[str] | None = None) -> list[Given]:
 def authors_of(store: Store) -> set[str]:
     """Models that wrote the questions, by the lineage."""
     return {line.model for line in store.lineages(stage="questions") if line.model}
-
-
-def store_of(place: Path) -> Path:
-    """The store that a path stands for: itself, or the store that a run in this folder fed.
-
-    Raises:
-        UserError: a folder that is no run's, or a run that fed no store.
-    """
-    if not place.is_dir():
-        return place
-    from evaluation.results import RUN_FILE, read_json
-
-    if not (place / RUN_FILE).is_file():
-        raise UserError("not the folder of a run (there is no run.json)", where=str(place), fix="name the store itself")
-    config = read_json(place / RUN_FILE).get("config") or {}
-    fed = config.get("feed") or (config.get("split") or {}).get("store")
-    if not fed:
-        fix = "run it again with --store and --split (nothing is computed twice), or name the store"
-        raise UserError("this run fed no store", where=str(place), fix=fix)
-    return Path(fed)

@@ -11,8 +11,10 @@ from typing import Any
 from evaluation import plainly
 from evaluation.compare import Comparison
 from evaluation.examples import PURPOSES, pick, probability
+from evaluation.ladder import KNOWN
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.plot import plane
+from evaluation.reporting.calibrated import JudgeCalibrated
 from evaluation.reporting.curves import curve_picture
 from evaluation.reporting.heatmap import heat_map
 from evaluation.reporting.part import Part, TextPart, told_apart
@@ -28,7 +30,14 @@ NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_scrip
 _TEMPLATES = Path(__file__).parent.parent
 
 
-def page(parts: Sequence[Part], others: Sequence[TextPart], built: Yield | None, *, store: Path | None) -> str:
+def page(
+    parts: Sequence[Part],
+    others: Sequence[TextPart],
+    built: Yield | None,
+    *,
+    store: Path | None,
+    calibrations: Sequence[JudgeCalibrated] = (),
+) -> str:
     """The whole file.
 
     Args:
@@ -36,6 +45,7 @@ def page(parts: Sequence[Part], others: Sequence[TextPart], built: Yield | None,
         others: Scripts of models that no run is of.
         built: What construction left over, where a store was given.
         store: That store.
+        calibrations: Judges held to people.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -68,6 +78,8 @@ def page(parts: Sequence[Part], others: Sequence[TextPart], built: Yield | None,
     return place.get_template("report.html.j2").render(
         parts=[_shown(p) for p in parts],
         others=others,
+        calibrations=calibrations,
+        known_before=KNOWN,
         apart=told_apart(parts),
         built=built,
         store=None if store is None else Path(store).name,
@@ -110,6 +122,9 @@ def _shown(part: Part) -> dict[str, Any]:
         "breakdowns": part.breakdowns,
         "curves": [curve_picture(f) for f in part.forgetting],
         "text": part.text,
+        "writing": part.writing,
+        "by_text": [m for m in part.metrics if getattr(m, "asks_for_texts", False)],
+        "by_token": [m for m in part.metrics if not getattr(m, "asks_for_texts", False)],
         "correlations": part.correlations,
         "two_way": _recurring(table, part.metrics),
         "maps": [m for m in ((c, heat_map(c)) for c in part.correlations) if m[1] is not None],

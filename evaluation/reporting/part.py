@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast
 from curation.stats.bootstrap import DEFAULT, Resampling
 from evaluation.compare import Comparison, Scores, chosen, compare, merge, score_run
 from evaluation.correlations import Correlations, View, correlate
-from evaluation.generation_choice import Generation, GenerationChoice
+from evaluation.generated import generated, generation_of
+from evaluation.ladder import Known, Ladder, ladder
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.paired import Family, families
 from evaluation.plan import load_metrics
@@ -20,7 +21,9 @@ from evaluation.reporting.mentioned import Named, count
 from evaluation.reporting.side_by_side import SideBySide, side_by_side
 from evaluation.reporting.texts import ASPECTS, SHORT, Source, Texts, sources
 from evaluation.results import Run
+from evaluation.text_figures import Gap, Naming, Shape, gaps, naming, shapes
 from schemas.cases import Case
+from schemas.errors import UserError
 
 VIEWS: tuple[View, ...] = ("pooled", "within", "between")
 _CORRELATING = Resampling(1000)
@@ -39,6 +42,15 @@ class TextPart(NamedTuple):
     strange: int
 
 
+class Writing(NamedTuple):
+    """What a run's own texts show: the ladder for each reading of "knew it before", naming, gap to S-ES, shape."""
+
+    ladders: tuple[tuple[Known, tuple[Ladder, ...]], ...]
+    naming: tuple[Naming, ...]
+    gaps: tuple[Gap, ...]
+    shapes: tuple[Shape, ...]
+
+
 class Part(NamedTuple):
     """One run, or several of the same model, precision, split and regime as one."""
 
@@ -52,6 +64,7 @@ class Part(NamedTuple):
     forgetting: tuple[Forgetting, ...]
     text: TextPart | None
     correlations: tuple[Correlations, ...]
+    writing: Writing
 
 
 def make_parts(
@@ -59,7 +72,7 @@ def make_parts(
 ) -> tuple[list[Part], list[TextPart]]:
     """The parts of a report, and the scripts of models that no run here is of (closed models, for instance)."""
     merged = merge(runs)
-    own = [None if texts is None else own_texts(run, texts) for run in merged]
+    own = [own_texts(run, texts) for run in merged]
     parts = [make_part(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
     if texts is None:
         return parts, []
@@ -69,8 +82,21 @@ def make_parts(
     return parts, [text_part(left.of_model(model), cases) for model in left.models]
 
 
-def own_texts(run: Run, texts: Texts) -> Texts | None:
-    """The scripts that were written in a run: of its model, on its cases, by its methods; None where there is none."""
+def own_texts(run: Run, texts: Texts | None) -> Texts | None:
+    """The scripts that were written in a run: of its model, on its cases, by its methods; None where there is none.
+
+    Those of a store come with their ratings; where it has none of this run, those of the run's own journal stand alone.
+    """
+    found = None if texts is None else _stored_texts(run, texts)
+    if found is not None:
+        return found
+    try:
+        return Texts(tuple(one.script for one in generated(run)), ())
+    except UserError:  # no text was asked for in this run
+        return None
+
+
+def _stored_texts(run: Run, texts: Texts) -> Texts | None:
     names = {run.about["model"], run.about["model_revision"]}
     keys, labels = set(run.cases), {e.label for e in run.editors}
     mine = [m for m in texts.models if m in names or any(m.startswith(f"{n}@") or m.endswith(f"@{n}") for n in names)]
@@ -104,6 +130,7 @@ def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None
         tuple(forgetting(run, metrics, how)),
         text,
         _correlations(run, metrics, scores, text),
+        _writing(run, how, text),
     )
 
 
@@ -116,8 +143,18 @@ def _correlations(
 
 def run_metrics(run: Run) -> tuple[Metric, ...]:
     """The metrics of a run, told how its texts were written."""
-    told = run.about.get("config", {}).get("generation", {})
-    return load_metrics(run.about["metrics"], Generation(GenerationChoice.model_validate(told or {}), run.split.digest))
+    return load_metrics(run.about["metrics"], generation_of(run))
+
+
+def _writing(run: Run, how: Normalisation, text: TextPart | None) -> Writing:
+    source = main_source(text.sources) if text is not None else None
+    rated = None if source is None else source.values.get("coherence")
+    ladders = []
+    for known in ("preferred", "named", "all"):
+        found = ladder(run, known=known, normalisation=how, coherence=rated)
+        if any(one.cases for one in found):
+            ladders.append((known, tuple(found)))
+    return Writing(tuple(ladders), tuple(naming(run)), tuple(gaps(run, how)), tuple(shapes(run)))
 
 
 def correlated(

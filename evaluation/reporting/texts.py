@@ -98,6 +98,30 @@ def read_texts(path: Path) -> Texts:
     return Texts(scripts, ratings, len(found) - len(ratings), synthetic)
 
 
+def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
+    """The store that was named, and those that runs fed or have in their folders."""
+    from evaluation.judge.places import OWN
+    from evaluation.results import RUN_FILE, read_json
+
+    found = [] if store is None else [Path(store)]
+    for folder in folders:
+        path = Path(folder) / RUN_FILE
+        config = (read_json(path).get("config") or {}) if path.is_file() else {}
+        fed = config.get("feed") or (config.get("split") or {}).get("store")
+        found += [p for p in (Path(folder) / OWN, *([Path(fed)] if fed else ())) if p.is_file()]
+    return tuple({p.resolve(): p for p in found}.values())
+
+
+def joined(found: Sequence[Texts]) -> Texts | None:
+    """Scripts and ratings of several places, each once; None where there is no script."""
+    scripts = {s.id: s for texts in found for s in texts.scripts}
+    ratings = {r.id: r for texts in found for r in texts.ratings if r.item_id in scripts}
+    if not scripts:
+        return None
+    synthetic = any(texts.synthetic for texts in found)
+    return Texts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in found), synthetic)
+
+
 def sources(texts: Texts) -> list[Source]:
     """The figures of every source of ratings, people first, then judges in order of their names."""
     groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)

@@ -79,7 +79,7 @@ def prompts(path):
         return sorted(p.id for p in store.all(ScriptPrompt))
 
 
-@pytest.mark.parametrize("options", [["--rpm", "200"], ["--tpm", "160000"]], ids=str)
+@pytest.mark.parametrize("options", [["--rpm", "200"], ["--tpm", "120000"]], ids=str)
 def test_requests_and_tokens_a_minute(construct, options):
     at = []
 

@@ -16,8 +16,9 @@ from curation.export_files import sha256
 from curation.export_publish import DEFAULT, publish
 from curation.load_facts import keep_split
 from curation.shipped import mini_path, mini_split
-from curation.splits import load_split, make_split
+from curation.splits import Extras, load_split, make_split
 from schemas.errors import UserError
+from schemas.extras import Extra
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -177,3 +178,24 @@ def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> N
     assert isinstance(error, UserError) and not (tmp_path / "r").exists()
     with pytest.raises(UserError, match=complaint):
         raise error
+
+
+def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    keys = [c.fact.key for c in mini_split().cases[:3]]
+    held = [
+        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, of=k, name="hops", also=keys[:n]) for n, k in enumerate(keys)
+    ]
+    split = mini_split()._replace(extras=Extras(held))
+    publish(split, tmp_path / "r")
+    rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
+    again = [Extra(key=r["extra"], of=r["fact"], also=r["also"], name=r["name"], content=r["content"]) for r in rows]
+    assert again == held
+    assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
+    said = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
+    assert "extras" in {r["name"] for r in said["recordSet"]}
+    card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
+    assert "- config_name: extras" in card and "### extras" in card
+    publish(mini_split(), tmp_path / "without")
+    assert not (tmp_path / "without" / "data" / "extras.parquet").exists()

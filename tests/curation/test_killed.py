@@ -65,7 +65,7 @@ def count(path: Path) -> int:
 def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
     rng = random.Random(7)
     hits = 0
-    for trial in range(5):
+    for trial in range(3):
         path = tmp_path / f"s{trial}.duckdb"
         hits += killed(command("import", many, "--store", path), rng.uniform(0.2, 1.6))
         assert count(path) in (0, FACTS)
@@ -74,20 +74,103 @@ def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
     assert hits, "no command was killed in time: the test says nothing"
 
 
-def test_freeze_and_export_are_whole_or_not_at_all(tmp_path: Path) -> None:
-    store, out = tmp_path / "s.duckdb", tmp_path / "out.jsonl"
-    subprocess.run(command("split", "add", "mini", "--store", store), check=True, capture_output=True)
-    rng = random.Random(8)
-    for trial in range(4):
-        killed(command("split", "freeze", f"t{trial}", "--store", store, "--out", out), rng.uniform(0.2, 1.2))
-        with Store.open(store) as opened:
-            for name, digest, _ in opened.split_names():
-                assert opened.split(name).digest == digest
-        if out.exists():
-            assert load_split(out).cases
-        killed(command("split", "export", "mini", out, "--store", store), rng.uniform(0.2, 0.9))
-        if out.exists():
-            assert load_split(out).cases
+DYING = """
+import os, signal, sys
+import duckdb
+from curation import files
+
+left, what = int(sys.argv[1]), sys.argv[2]
+
+def step():
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Dying:
+    def __init__(self, db):
+        self._db = db
+    def __getattr__(self, name):
+        return getattr(self._db, name)
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self._db.close()
+    def cursor(self):
+        return Dying(self._db.cursor())
+    def execute(self, *words):
+        step()
+        return self._db.execute(*words)
+
+if what == "store":
+    connect = duckdb.connect
+    duckdb.connect = lambda *words, **settings: Dying(connect(*words, **settings))
+else:
+    for name in ("fsync", "replace"):
+        def dies(*words, do=getattr(os, name)):
+            step()
+            return do(*words)
+        setattr(files.os, name, dies)
+from scedit import main
+sys.argv[1:] = sys.argv[3:]
+main()
+"""
+
+
+def dies_at(step: int, what: str, *words: object) -> bool:
+    """Run a command that kills itself (-9) at a step: a statement in the store, or the last acts of writing a file."""
+    done = subprocess.run([sys.executable, "-c", DYING, str(step), what, *map(str, words)], capture_output=True)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
+    return done.returncode != 0
+
+
+STEPS = (5, 12, 20, 60)
+
+
+def test_import_killed_at_any_statement_counts_for_nothing(many: Path, tmp_path: Path) -> None:
+    hits = 0
+    for step in STEPS:
+        path = tmp_path / f"{step}.duckdb"
+        killed_here = dies_at(step, "store", "import", many, "--store", path)
+        hits += killed_here
+        assert count(path) == (0 if killed_here else FACTS)
+    assert hits >= 2, "hardly any command was killed: the test says little"
+
+
+def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    keep_split(mini_split(), path, origin="mini")
+    hits = 0
+    for step in STEPS:
+        killed_here = dies_at(step, "store", "split", "freeze", f"t{step}", "--store", path)
+        hits += killed_here
+        with Store.open(path) as store:
+            names = [name for name, _, _ in store.split_names()]
+            assert (f"t{step}@1.0.0" in names) is not killed_here
+            for name in names:
+                assert list(store.open_split(name).cases), "the digest is verified at the end"
+            assert store.open_split("mini").digest == mini_split().digest
+    assert hits >= 2, "hardly any command was killed: the test says little"
+
+
+@pytest.mark.parametrize("format", ["split", "scedit-cf", "parquet"])
+def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, format: str) -> None:
+    path, out = tmp_path / "s.duckdb", tmp_path / "out"
+    keep_split(mini_split(), path, origin="mini")
+    words = ("split", "export", "mini", out, "--format", format, "--store", path)
+    if format != "parquet":
+        out.write_text("earlier")
+        for step in (0, 1):  # before the file is on the disk, and before it takes its name
+            assert dies_at(step, "file", *words)
+            assert out.read_text() == "earlier"
+    else:
+        for step in (4, 16):  # while the store is read, and while the tables are written
+            assert dies_at(step, "store", *words)
+            assert not out.exists()
+    subprocess.run(command(*words), check=True, capture_output=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "s.duckdb"], "the next run clears the rest away"
+    if format == "split":
+        assert load_split(out).digest == mini_split().digest
 
 
 def limited(size: int) -> Callable[[], None]:

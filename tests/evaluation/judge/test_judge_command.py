@@ -193,17 +193,32 @@ def test_refusals_of_the_command(tmp_path):
         pass
     assert "no generated scripts" in str(call(tmp_path / "empty.duckdb", "--show-only").exception)
     assert "not the folder of a run" in str(call(tmp_path, "--show-only").exception)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.json").write_text('{"config": {"split": {"name": "mini"}}}')
-    assert "fed no store" in str(call(tmp_path / "run", "--show-only").exception)
-    (tmp_path / "run" / "run.json").write_text(json.dumps({"config": {"feed": str(store)}}))
-    assert data(call(tmp_path / "run", "--show-only", "--json"))["cells"] == []
     alone = make_script(make_fact("fact/gone", "Gone", "Lima", "Oslo"), "rome", ("Go",))
     with Store.open(tmp_path / "lost.duckdb", create=True) as kept:
         kept.put([alone])
         with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):
             asks_of(kept)
     assert call(store, "--samples", "0").exit_code == 2 and call(store, "--help").exit_code == 0
+
+
+def test_a_run_folder_is_judged_through_a_store(tmp_path):
+    """A run that fed no store: its scripts get one in the run's folder; judging again adds nothing."""
+    from curation.shipped import mini_split
+    from tests.evaluation.material import go
+
+    run = tmp_path / "run"
+    go(run, split=mini_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
+    with ScriptedServer(by_rubric) as server:
+        options = ("--no-canaries", "--retest", "0", "--json")
+        found = data(call(run, *options, server=server))
+        again = data(call(run, *options, server=server))
+    assert found["outcome"]["ratings"] == 2 * 2 * 4 * 4, "two methods, two cases, four questions, four aspects"
+    assert again["outcome"]["new"] == 0 and (run / "scripts.duckdb").exists()
+    assert {c["editor"] for c in found["cells"]} == {"none", "push"}
+    (run / "other").mkdir()
+    assert "not the folder of a run" in str(call(run / "other", "--show-only").exception)
+    go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
+    assert "no scripts were written" in str(call(tmp_path / "plain", "--show-only").exception)
 
 
 def test_a_sample_is_the_same_whatever_else_is_there():

@@ -1,0 +1,101 @@
+"""The forgetting curve of a sequence of edits: what is left of earlier edits as more of them stand in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from curation.stats.intervals import Interval, mean_interval, paired_interval
+from evaluation.compare import chosen
+from evaluation.metrics.base import Metric, Normalisation
+from evaluation.results import EditorFolder, Run
+from schemas.cases import Answer
+from schemas.errors import UserError
+from schemas.runs import CaseResult
+
+
+class Point(NamedTuple):
+    """One metric of one method when ``edits`` edits stand in the model.
+
+    Attributes:
+        all: Mean of the case means over all cases edited so far.
+        new: The same right after each case's own edit, over the same cases, whenever that was.
+        lost: ``all`` minus ``new``, paired by case over those that were asked at both times: negative is forgotten
+            (positive for metrics of which less is better).
+        latest: Mean over the case edited last only, where it was asked right after its edit.
+    """
+
+    label: str
+    metric: str
+    edits: int
+    all: Interval
+    new: Interval
+    lost: Interval
+    latest: float | None
+
+
+def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
+    """The curve of every method and metric of a run in the regime ``sequential``, from its journals.
+
+    Cases that ended in an error, and those not yet run, are in no mean.
+
+    Raises:
+        UserError: the run was of another regime.
+    """
+    if run.about["regime"] != "sequential":
+        raise UserError(
+            f"the run's regime is '{run.about['regime']}': edits are forgotten only where they follow each other",
+            where=str(run.folder),
+            fix='run with regime = { name = "sequential", size = [1, 10, 100] }',
+        )
+    folders = {entry["label"]: entry["folder"] for entry in run.about["runs"]}
+    points: list[Point] = []
+    for editor in run.editors[1:]:
+        units = EditorFolder(run.folder / folders[editor.label]).units().values()
+        for metric in metrics:
+            points += _curve(editor.label, metric, _values(run, units, metric, normalisation))
+    return points
+
+
+Values = dict[tuple[int, int], tuple[str, float]]
+"""(position, edits in the model) -> case key and its mean."""
+
+
+def _values(run: Run, units: Iterable[CaseResult], metric: Metric, normalisation: Normalisation) -> Values:
+    cases = chosen(run)
+    before = {k: _by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    found: Values = {}
+    for result in units:
+        if result.error is not None or result.case not in cases or result.after is None or result.position is None:
+            continue
+        scores = metric.score(cases[result.case], _by_probe(result.answers), before.get(result.case, {}), normalisation)
+        if scores.mean is not None:
+            found[result.position, result.after] = (result.case, scores.mean)
+    return found
+
+
+def _by_probe(answers: Sequence[Answer]) -> Mapping[str, Answer]:
+    return {a.probe: a for a in answers}
+
+
+def _curve(label: str, metric: Metric, values: Values) -> list[Point]:
+    fresh = {case: mean for (position, after), (case, mean) in values.items() if position == after}
+    out = []
+    for edits in sorted({after for _, after in values}):
+        now = {case: mean for (_, after), (case, mean) in values.items() if after == edits}
+        latest = values.get((edits, edits))
+        if edits > 1 and len(now) == 1 and latest is not None:
+            continue  # only the newest case was asked here: it is in ``new`` of the next length
+        new = {case: fresh[case] for case in now if case in fresh}
+        out.append(
+            Point(
+                label,
+                metric.name,
+                edits,
+                mean_interval(list(now.values())),
+                mean_interval(list(new.values())),
+                paired_interval(now, new),
+                None if latest is None else latest[1],
+            )
+        )
+    return out

@@ -1,0 +1,76 @@
+"""The forgetting curve against hand-worked journals, and its command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evaluation.commands_forgetting import forgetting as command
+from evaluation.forgetting import Point, forgetting
+from evaluation.plan import load_metrics
+from evaluation.results import load_run
+from evaluation.runner import Runner
+from schemas.errors import UserError
+from tests.evaluation.material import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
+
+SEQUENCE = {"name": "sequential", "size": [1, 2, 4]}
+
+
+class Fading(ArithmeticEditor):
+    """An edit lifts its own object while no more than two edits follow it; the model then has forgotten it."""
+
+    def edit(self, requests: Any) -> ArithmeticEdit:
+        return self.edit_after(requests, [])
+
+    def edit_after(self, requests: Any, earlier: Any) -> ArithmeticEdit:
+        lift = 900.0 if len(earlier) < 2 else -900.0  # one lift for the one object that all cases share
+        return ArithmeticEdit({requests[0].new.text: lift} if self.name != "none" else {})
+
+
+def run(out: Path, **more: Any) -> Path:
+    config = make_config(out, metrics=["es"], **{"regime": SEQUENCE, **more})
+    Runner(config, make_cases(4, 0), lm=ArithmeticLM(), make=Fading).run()
+    return out
+
+
+def curve(out: Path) -> list[Point]:
+    return forgetting(load_run(out), load_metrics(["es"]), "mean")
+
+
+def test_hand_worked(tmp_path: Path) -> None:
+    """Edits 1 and 2 succeed on the spot; from the third on the object is lowered, for earlier cases too."""
+    points = curve(run(tmp_path))
+    assert [(p.label, p.metric, p.edits) for p in points] == [("push", "es", 1), ("push", "es", 2), ("push", "es", 4)]
+    one, two, four = points
+    assert (one.all.mean, one.new.mean, one.lost.mean, one.latest) == (1.0, 1.0, 0.0, 1.0)
+    assert (two.all.mean, two.new.mean, two.lost.mean, two.latest) == (1.0, 1.0, 0.0, 1.0)
+    assert (four.all.mean, four.new.mean, four.lost.mean, four.latest) == (0.0, 0.5, -0.5, 0.0)
+    assert [p.all.n for p in points] == [1, 2, 4] == [p.new.n for p in points]
+
+
+@pytest.mark.parametrize(("score", "edits", "new"), [("end", [1, 2, 4], [1, 1, 1]), ("immediate", [1], [1])])
+def test_what_was_not_asked_is_in_no_mean(score: str, edits: list[int], new: list[int], tmp_path: Path) -> None:
+    """Without asking on the spot, only the last case of each length has a value right after its own edit."""
+    points = curve(run(tmp_path, regime={**SEQUENCE, "score": score}))
+    assert [p.edits for p in points] == edits
+    if score == "end":
+        assert [p.new.n for p in points] == [1, 2, 3], "cases 1, 2 and 4 were asked right after their edits"
+
+
+def test_another_regime_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the run's regime is 'single'"):
+        curve(run(tmp_path, regime="single"))
+
+
+def test_command(tmp_path: Path) -> None:
+    run(tmp_path)
+    shown = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    assert shown.exit_code == 0 and "\N{MINUS SIGN}50.0" in shown.stdout.splitlines()[3]
+    told = CliRunner().invoke(command, [str(tmp_path), "--json", "--metrics", "es"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
+    assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
