@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "judge": ("evaluation.commands_judge:judge", "Have a language model rate generated scripts."),
     "calibrate": ("evaluation.commands_calibrate:calibrate", "What people would say: a judge and a sample they rated."),
     "closed": ("evaluation.commands_closed:closed", "Edit a model behind a chat endpoint by its prompt (Table 8)."),
+    "ability": ("evaluation.commands_harness:ability", "Ask general tasks before and after editing (extra: harness)."),
     "moments": ("evaluation.commands_moments:moments", "Measure and hand on the statistics that editing methods need."),
     "tune": ("evaluation.commands_tune:tune", "Search a method's settings on a development split, at a stated budget."),
     "annotate": ("annotation_ui.commands:annotate", "Have people filter and rate: campaigns, answers, agreement."),

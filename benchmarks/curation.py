@@ -238,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=1_000_000, help="leave out the larger sizes")
     parser.add_argument("--pairs", type=int, default=1000, help="true pairs that a sample has at the least")
-    parser.add_argument("--most", type=int, default=5000, help="questions of a sample at the most")
+    parser.add_argument("--most", type=int, default=1500, help="questions of a sample at the most")
     parser.add_argument(
         "--only", action="append", default=[], help="METHOD:NUMBER:THRESHOLD, or counterfact; merged in"
     )

@@ -192,7 +192,7 @@ def _table(y: Yield, store: Path) -> str:
             -1, f"  surplus     {y.surplus:6d}  {100 * y.surplus / y.asked:5.1f} %  good, but enough were chosen"
         )
     if y.links:
-        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits")
+        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits, unsure ones included")
     for h in y.held:
         lines.append(f"  facts       {h.count:6d}  {h.label} by {h.check}: {h.reason} ({h.example})")
     if len(y.authors) > 1:

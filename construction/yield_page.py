@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator
-from html import escape
 
 from construction.funnel import PAPER_EARLY
 from construction.yield_records import StoreYield, Table1
@@ -20,6 +20,7 @@ from construction.yield_text import (
     per_case,
     plumbing_sentence,
 )
+from schemas.shown import shown
 
 _STYLE = """
 :root { --bg:#fff; --fg:#1b1f24; --soft:#59616b; --line:#d5dae0; --panel:#f4f6f8;
@@ -58,6 +59,11 @@ blockquote { margin:.4rem 0 .4rem 1rem; padding-left:.7rem; border-left:3px soli
 _HYPHEN = "\N{NON-BREAKING HYPHEN}"  # "S-Eff." stays on one line
 OPEN = 3  # reasons whose examples are shown at once
 _NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good but not needed", "drop": "left out"}
+
+
+def escape(text: str, *, quote: bool = True) -> str:
+    """A text as a page's text: no mark-up, and nothing that turns a line around."""
+    return html.escape(shown(text), quote=quote)
 
 
 def page(found: StoreYield) -> str:

@@ -101,6 +101,7 @@ COUNTERFACT = Exporter(
         "all script prompts",
         "keys other than CounterFact's, aliases, sources, labels of relations",
         "neighbours whose object is not the old object; extras other than CounterFact's own fields",
+        "repetitions among the generation prompts",
     ),
     "counterfactual",
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from curation.spill import Spilled
 from curation.splits import Split
 from curation.store import Store
 from schemas.cases import Case
@@ -85,16 +86,13 @@ class Survey:
 def survey(split: Split, store: Store | None = None) -> Survey:
     """Count a split, and with its store also lineage, verdicts and ratings of the split's items.
 
-    Memory holds the ids of the split's items, and what people said; checks and lineage are counted as they stream by.
+    Memory holds what people said; checks and lineage are counted as they stream by, ids lie on the disk where they are
+    many.
     """
     numbers = _numbers(split.cases)
     if store is None:
         return numbers
-    items = {record.id: case.key for case in split.cases for record in _records(case)}
-    scripts = {key: case.key for case in split.cases for key in _script_keys(case)}
-    if scripts:
-        items |= {s.id: scripts[s.key] for s in store.all(Script) if s.key in scripts}
-    links = {n.link.id for case in split.cases for n in case.neighbours}
+    items, links = _items(split, store)
     checks: dict[str, Counter[str]] = defaultdict(Counter)
     people: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in store.verdicts():
@@ -125,14 +123,46 @@ def survey(split: Split, store: Store | None = None) -> Survey:
     )
 
 
+class _Cases:
+    """To which case something belongs, by its name (a key or an id); of several the first."""
+
+    def __init__(self) -> None:
+        self._found = Spilled()
+
+    def add(self, name: str, case: str) -> None:
+        self._found.first(hash(name), case)
+
+    def __contains__(self, name: object) -> bool:
+        return self._found.get(hash(name)) is not None
+
+    def __getitem__(self, name: str) -> str:
+        return str(self._found.get(hash(name)))
+
+
+def _items(split: Split, store: Store) -> tuple[_Cases, _Cases]:
+    """The case of every item of a split by its id, scripts included; and that of every neighbour's link."""
+    items, links, scripts = _Cases(), _Cases(), _Cases()
+    for case in split.cases:
+        for record in _records(case):
+            items.add(record.id, case.key)
+        for neighbour in case.neighbours:
+            links.add(neighbour.link.id, case.key)
+        for key in _script_keys(case):
+            scripts.add(key, case.key)
+    for script in store.all(Script):
+        if script.key in scripts:
+            items.add(script.id, scripts[script.key])
+    return items, links
+
+
 def _numbers(cases: Iterable[Case]) -> Survey:
     changes: Counter[str] = Counter()
     relations: Counter[str] = Counter()
     steps: Counter[int | None] = Counter()
     neighbours: Counter[str] = Counter()
     sources: Counter[tuple[str, str, str | None]] = Counter()
-    texts: Counter[int] = Counter()
-    questions = prompts = near = lonely = 0
+    texts = Spilled()
+    questions = prompts = near = lonely = repeated = 0
     for case in cases:
         changes[case.fact.change] += 1
         relations[case.fact.relation.label or case.fact.relation.id] += 1
@@ -143,7 +173,7 @@ def _numbers(cases: Iterable[Case]) -> Survey:
         lonely += not any(n.prompts for n in case.neighbours)
         for fact in (case.fact, *(n.fact for n in case.neighbours)):
             sources[fact.source.name, fact.source.licence, fact.source.url] += 1
-        texts.update(hash(p.text) for p in case.prompts)
+        repeated += sum(not texts.add(hash(p.text)) for p in case.prompts)
     return Survey(
         changes=dict(sorted(changes.items())),
         relations=dict(relations.most_common()),
@@ -153,7 +183,7 @@ def _numbers(cases: Iterable[Case]) -> Survey:
         neighbours=dict(sorted(neighbours.items())),
         neighbour_prompts=near,
         lonely=lonely,
-        repeated=sum(n - 1 for n in texts.values()),
+        repeated=repeated,
         sources=dict(sources.most_common()),
     )
 
@@ -164,7 +194,7 @@ def _records(case: Case) -> Iterator[Record]:
         yield from (n.link, n.fact, *n.questions, *n.prompts)
 
 
-def _elsewhere(verdict: Verdict, links: Collection[str], items: Mapping[str, str]) -> bool:
+def _elsewhere(verdict: Verdict, links: _Cases, items: _Cases) -> bool:
     """Whether a verdict is about a neighbour beside a prompt that is not in the split."""
     return verdict.item_id in links and any(r not in items for r in verdict.related)
 
@@ -175,7 +205,7 @@ def _script_keys(case: Case) -> Iterator[str]:
             yield prompt.script
 
 
-def _made(store: Store, items: Mapping[str, str]) -> tuple[Made, ...]:
+def _made(store: Store, items: _Cases) -> tuple[Made, ...]:
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():
@@ -217,7 +247,7 @@ def _people(
     )
 
 
-def _verdicts(task: str, found: list[Verdict], items: Mapping[str, str]) -> People:
+def _verdicts(task: str, found: list[Verdict], items: _Cases) -> People:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     from curation.stats.proportions import binomial_interval
 
@@ -233,7 +263,7 @@ def _label(verdict: Verdict) -> str | None:
     return None if verdict.label == "unscored" else verdict.label
 
 
-def _ratings(task: str, found: list[Rating], items: Mapping[str, str]) -> People:
+def _ratings(task: str, found: list[Rating], items: _Cases) -> People:
     last = {(r.item_id, r.rater): r for r in found}  # who rated a text again meant the later rating
     rows = [(item, rater, None if r.value is None else float(r.value)) for (item, rater), r in last.items()]
     low, high = SCALES[found[0].scale]

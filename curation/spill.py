@@ -49,6 +49,13 @@ class Spilled:
         """Keep a number; whether it is new."""
         return self.first(number, 1) is None
 
+    def get(self, number: int) -> Any:
+        """What was said of a number first; None where nothing was."""
+        if (known := self._held.get(number)) is not None or self._file is None:
+            return known
+        row = self._look(number)
+        return row[0] if row else None
+
     def _look(self, number: int) -> Any:
         assert self._file is not None
         return self._file.execute("SELECT value FROM seen WHERE number = ?", (number,)).fetchone()

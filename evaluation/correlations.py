@@ -22,6 +22,7 @@ View = Literal["pooled", "within", "between"]
 LEVEL, SMALLEST = 0.05, 0.1  # the filter of Table 6
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]  # metric -> method -> case -> value
 _ALL_ORDERS = 7  # methods up to which all orders are tried: 5040
+_CHUNK = 1_000_000  # numbers ranked at once
 _FEW = "fewer than three cases have values under every method"
 
 
@@ -169,13 +170,14 @@ def _exchanged(u: Floats, v: Floats, how: Resampling, *, average: bool) -> float
 def _resampled(x: Floats, y: Floats, how: Resampling) -> tuple[float | None, float | None]:
     """Percentile interval of the mean rho when cases are drawn with replacement, the same under all methods."""
     rng = np.random.default_rng([how.seed, 5])
-    draws = []
-    for _ in range(how.resamples):
-        picked = rng.integers(0, x.shape[1], size=x.shape[1])
-        u, v = _ranks(x[:, picked]), _ranks(y[:, picked])
-        vary = (np.abs(u).sum(axis=1) > 0) & (np.abs(v).sum(axis=1) > 0)
-        if vary.any():
-            draws.append(float((u[vary] * v[vary]).sum(axis=1).mean()))
+    draws: list[float] = []
+    chunk = max(1, _CHUNK // x.size)
+    for start in range(0, how.resamples, chunk):
+        picked = rng.integers(0, x.shape[1], size=(min(chunk, how.resamples - start), x.shape[1]))
+        u, v = (np.moveaxis(_ranks(m[:, picked]), 0, 1) for m in (x, y))  # (resamples, methods, cases)
+        vary = (np.abs(u).sum(axis=2) > 0) & (np.abs(v).sum(axis=2) > 0)
+        rho = np.where(vary, (u * v).sum(axis=2), 0.0).sum(axis=1)
+        draws += (rho[vary.any(axis=1)] / vary.sum(axis=1)[vary.any(axis=1)]).tolist()
     if len(draws) < 2:
         return None, None
     tail = 100 * (1 - how.confidence) / 2
@@ -184,11 +186,11 @@ def _resampled(x: Floats, y: Floats, how: Resampling) -> tuple[float | None, flo
 
 
 def _ranks(data: Floats) -> Floats:
-    """Mid-ranks of every row, centred, of length 1; zeros where a row does not vary."""
+    """Mid-ranks along the last axis, centred, of length 1; zeros where the values do not vary."""
     from scipy import stats  # type: ignore[import-untyped]
 
-    ranks = stats.rankdata(data, axis=1) - (data.shape[1] + 1) / 2
-    size = np.sqrt((ranks**2).sum(axis=1, keepdims=True))
+    ranks = stats.rankdata(data, axis=-1) - (data.shape[-1] + 1) / 2
+    size = np.sqrt((ranks**2).sum(axis=-1, keepdims=True))
     return np.asarray(np.divide(ranks, size, out=np.zeros_like(ranks), where=size > 0))
 
 

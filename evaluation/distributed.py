@@ -142,7 +142,7 @@ class RayEngine:
                     logging_level=logging.ERROR,
                     **({} if self.config.address else own),
                 )
-            except Exception as error:  # Ray raises bare ones, where its processes do not come up in time, say
+            except Exception as error:  # noqa: BLE001 - Ray raises bare ones where its processes are slow to come up
                 doing = "reached" if self.config.address else "started"
                 where = self.config.address or "this machine"
                 raise UserError(f"no Ray cluster can be {doing}: {error}", where=where) from None

@@ -2,12 +2,12 @@ r"""Tables for a paper: LaTeX with booktabs, best method bold, second best under
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from curation.stats.intervals import Interval
 from evaluation.compare import Comparison
 from evaluation.metrics.base import Metric
-from evaluation.reporting.texts import ASPECTS, SHORT, Source
+from evaluation.reporting.texts import ASPECTS, SHORT, Source, ranks
 from evaluation.tables import group_title
 
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
@@ -74,13 +74,13 @@ def _token_cell(interval: Interval, label: str, metric: Metric, table: Compariso
 def text_table(source: Source, *, model: str, baseline: str | None) -> str:
     """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
-    ranks = {
-        a: _ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
+    places = {
+        a: ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
     }
     body = []
     for label, row in source.cells.items():
         cells = [
-            figure(row[a].by_script, scale=1.0, mark=ranks[a].get(label, "")) if a in row else "--" for a in aspects
+            figure(row[a].by_script, scale=1.0, mark=places[a].get(label, "")) if a in row else "--" for a in aspects
         ]
         body.append(" & ".join([escape(label), *cells]) + r" \\")
     caption = (
@@ -88,17 +88,6 @@ def text_table(source: Source, *, model: str, baseline: str | None) -> str:
         f"independent; unscored scripts are in no mean. Model: {model}."
     )
     return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label="tab:text")
-
-
-def _ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
-    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second."""
-    known = {k: v for k, v in means.items() if v is not None and k != baseline}
-    values = sorted(set(known.values()), reverse=True)
-    if len(known) < 2:
-        return {}
-    best = [k for k, v in known.items() if v == values[0]]
-    after = [k for k, v in known.items() if len(best) == 1 and len(values) > 1 and v == values[1]]
-    return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
 
 
 def _table(head: Sequence[str], body: Sequence[str], *, caption: str, label: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from curation.model_files import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
 from evaluation.compare import Comparison, Scores, moved
+from evaluation.judge.families import flags
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.results import Run
 from evaluation.tables import certain, p_value, percent, spread
@@ -181,8 +182,7 @@ def _texts(text: TextPart) -> list[str]:
         out.append(
             "A judge model rated and nobody checked it: its ratings are an opinion that no person has confirmed."
         )
-    if any(text.model.split("/")[-1].split("-")[0].casefold() in r.casefold() for s in judges for r in s.raters):
-        out.append("A judge is of the same family as the model that wrote the scripts; such judges favour their own.")
+    out += [f"{f}." for s in judges for r in s.raters for f in flags(r, writers=[text.model])]
     return out
 
 

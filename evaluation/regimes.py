@@ -171,9 +171,11 @@ class Sequential(Regime):
                     yield unit, done
 
 
-def _spent(edit: Any) -> Any:
+def _spent(edit: object) -> Any:
     """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
-    return replace(edit, deltas=()) if is_dataclass(edit) and edit.deltas and not isinstance(edit, type) else edit
+    if not is_dataclass(edit) or isinstance(edit, type):
+        return edit
+    return replace(edit, deltas=())
 
 
 def _composed(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:

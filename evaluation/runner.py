@@ -166,9 +166,8 @@ class Runner:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
                 editor.prepare(self.support.cases)
             begun = time.perf_counter()
-            for unit, done in (
-                () if stopped else self._work(label, regime, todo, known, Given(cases, editor, self._engine, self.lm))
-            ):
+            given = Given(cases, editor, self._engine, self.lm)
+            for unit, done in () if stopped else self._work(label, regime, todo, known, given):
                 result = self._result(unit, done, manifest.key, known.get(unit.key))
                 journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)

@@ -28,7 +28,8 @@ ENTROPY_WORDS = 50
 _LABEL = re.compile(r"(?:^|(?<=\s))[*_#>\-\s]*step\s*(\d+)\s*[*_]*\s*[:.)\-–][*_]*[ \t]*", re.IGNORECASE)
 _NUMBER = re.compile(r"^\s*[*_]*(\d{1,2})[.)][*_]*\s+")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_COUNTED = re.compile(r"(?:^|(?<=\s))(\d{1,2})[.)]\s+")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _REFUSAL = re.compile(
     r"\b(?:i(?:['’]m| am) (?:so |very )?(?:sorry|unable|not able)|i (?:cannot|can['’]t|can not|won['’]t|will not)|"
@@ -36,6 +37,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _OPENING = 200  # characters in which a refusal says so
+_ENOUGH = 12  # trigrams of a text before their repetition means anything
 
 Named = Literal["new", "old", "neither"]
 
@@ -57,9 +59,9 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    r"""Steps of a written script: lines labelled "Step k", else numbered lines, else lines with bullets (two or more).
+    r"""Steps of a written script: lines labelled "Step k", else numbered ones, else lines with bullets (two or more).
 
-    A label alone on its line takes the next line as its step.
+    Numbered steps may stand on one line where they are counted from 1. A label alone on its line takes the next line as its step.
 
     Example:
         >>> parse("Sure!\nStep 1: Buy a ticket\nStep 2: Go")
@@ -75,7 +77,19 @@ def parse(text: str) -> Parsed:
         if len(marked) > 1:
             steps = tuple(_bare(pattern.sub("", line, count=1)) for line in marked)
             return Parsed(tuple(s for s in steps if s), beside=tuple(x for x in lines if x not in marked))
-    return Parsed((), beside=tuple(lines))
+    return _counted(lines) or Parsed((), beside=tuple(lines))
+
+
+def _counted(lines: Sequence[str]) -> Parsed | None:
+    """Steps "1. ... 2. ..." of a line that counts them from 1 on; None where there is no such line."""
+    for at, line in enumerate(lines):
+        marks = list(_COUNTED.finditer(line))
+        if len(marks) > 1 and [int(m.group(1)) for m in marks] == list(range(1, len(marks) + 1)):
+            ends = [m.start() for m in marks[1:]] + [len(line)]
+            steps = [_bare(line[m.end() : end]) for m, end in zip(marks, ends, strict=True)]
+            head = [line[: marks[0].start()].strip()] if marks[0].start() else []
+            return Parsed(tuple(s for s in steps if s), (), (*lines[:at], *head, *lines[at + 1 :]), inline=True)
+    return None
 
 
 def _labelled(lines: Sequence[str]) -> Parsed:
@@ -144,9 +158,11 @@ def refused(text: str) -> bool:
 
 
 def loops(text: str) -> bool:
-    r"""Whether a text turns in circles: a word four times on end, a longer phrase three times, or half its steps twice.
+    r"""Whether a text turns in circles.
 
-    Labels and numbers are left out of account, so that "Step 5: Click. Step 6: Click. Step 7: Click." is a circle.
+    A word stands there four times on end, a longer phrase three times, half of the steps twice, or half of the trigrams
+    stood there before (of twelve or more). Labels are left out of account, so that "Step 5: Click. Step 6: Click. Step
+    7: Click." is a circle.
 
     Example:
         >>> loops("Fly to Rome Rome Rome Rome"), loops("Step 1: Fly to Rome\nStep 2: See Rome"), loops("")
@@ -156,6 +172,9 @@ def loops(text: str) -> bool:
     plain = "\n".join(script.steps) if script.steps else text
     words = [w.casefold() for w in _WORD.findall(_LABEL.sub(" ", plain))]
     if any(_repeats(words, period) >= (4 if period == 1 else 3) for period in range(1, len(words) // 3 + 1)):
+        return True
+    trigrams = list(zip(words, words[1:], words[2:], strict=False))
+    if len(trigrams) >= _ENOUGH and 2 * len(set(trigrams)) <= len(trigrams):
         return True
     steps = [" ".join(s.casefold().split()) for s in script.steps]
     return len(steps) >= 4 and 2 * len(set(steps)) <= len(steps)

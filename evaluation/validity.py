@@ -1,7 +1,7 @@
 """Validity rows: the same method asked or told something else, to see what a metric rests on.
 
-A variant changes what a case asks (``asks``) or what the edit writes (``request``), never both halves of a comparison. Its
-row stands beside the method's own under the label ``method [variant]``; its name is part of the run's identity.
+A variant changes what a case asks (``asks``) or what the edit writes (``request``). Its row stands beside the method's
+own under the label ``method [variant]``; its name is part of the run's identity.
 """
 
 from __future__ import annotations

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from construction.llm.replies import now
 from evaluation.judge.scores import weighted
-from evaluation.judge.steps import JudgeAsk, JudgeStep
+from evaluation.judge.steps import JudgeAsk, JudgeStep, evidence
 from evaluation.judge.wording import ASPECTS
 from schemas.config import Options
 from schemas.ids import seed
 from schemas.lineage import Lineage
 from schemas.ratings import Aspect, Rating
+from schemas.verdicts import Span
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
@@ -56,13 +58,13 @@ class Judged(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What one reply comes to: the rating (None: unscored, and why) and its weighted score where there is one."""
+    """What one reply comes to: the rating (None: unscored, and why), its weighted score and evidence where given."""
 
     value: int | None
     why: str
     score: float | None
     mass: float | None
-    reply: Reply
+    evidence: Sequence[Span] = ()
 
 
 def steps_of(how: Judging, *, model: str) -> list[JudgeStep]:
@@ -103,11 +105,12 @@ async def judge_all(
 def look(step: JudgeStep, ask: JudgeAsk, reply: Reply) -> Looked:
     """What one reply comes to."""
     if reply.value is None:
-        return Looked(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None, reply)
+        return Looked(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None)
     (rating,) = step.parse(ask, reply.value)
     found = weighted(reply.logprobs) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
-    return Looked(rating.value, rating.reason, score, mass, reply)
+    shown = evidence(ask.text, reply.value) if rating.value is not None else []
+    return Looked(rating.value, rating.reason, score, mass, shown)
 
 
 def settle(step: JudgeStep, ask: JudgeAsk, looks: Sequence[Looked]) -> tuple[Rating, dict[str, Any]]:
@@ -130,8 +133,10 @@ def settle(step: JudgeStep, ask: JudgeAsk, looks: Sequence[Looked]) -> tuple[Rat
     detail["weighted"] = whole
     if whole:
         detail["mass"] = round(min(x.mass for x in scored if x.mass is not None), 6)
-    reason = next(x.why for x in scored if x.value == median)
-    return step.rating(ask, median, reason), detail
+    chosen = next(x for x in scored if x.value == median)
+    if chosen.evidence:
+        detail["evidence"] = [s.model_dump(include={"start", "end", "text"}) for s in chosen.evidence]
+    return step.rating(ask, median, chosen.why), detail
 
 
 def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Reply], detail: dict[str, Any]) -> Lineage:
@@ -152,12 +157,12 @@ def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Rep
 
 
 def _plain_line(rating: Rating, step: JudgeStep, client: Client, ask: JudgeAsk) -> Lineage:
-    """Lineage of a rating that nobody was asked for; its time is fixed, so that judging again adds no line."""
+    """Lineage of a rating that nobody was asked for; told again, it is the same act."""
     return Lineage(
         item_id=rating.id,
         stage=STAGE,
         parents=(rating.item_id,),
-        made_at="1970-01-01T00:00:00+00:00",
+        made_at=now(),
         model=client.endpoint.model,
         prompt=step.label,
         detail={"samples": [], "case": ask.case, "asked": False},

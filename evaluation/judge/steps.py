@@ -19,6 +19,7 @@ from schemas.facts import Fact
 from schemas.ids import seed
 from schemas.ratings import Aspect, Rating
 from schemas.shown import shown_line
+from schemas.verdicts import Span
 
 _ABSENT = "absent"
 _REASON = 300  # characters of a judge's reason that are kept
@@ -182,9 +183,19 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
         return ""
 
 
+def evidence(text: str, reply: BaseModel) -> list[Span]:
+    """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
+    found = [quoted(text, q, what="evidence") for q in _given(getattr(reply, "quotes", []))]
+    return [span for span in found if span is not None]
+
+
+def _given(quotes: list[str]) -> list[str]:
+    return [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]
+
+
 def _fault(text: str, quotes: list[str]) -> str:
     """What is wrong with the evidence; empty where all quotes stand in the script, or it is "absent"."""
-    given = [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]
+    given = _given(quotes)
     if not quotes:
         return "no evidence: neither a quote nor 'absent'"
     false = next((q for q in given if quoted(text, q, what="evidence") is None), None)

@@ -10,13 +10,14 @@ from schemas.cases import Case, GenerateProbe, Written
 
 
 class ScriptLoops(WrittenMetric):
-    """Does the script repeat a word or phrase on end, or half of its steps?"""
+    """Does the script repeat a word or phrase on end, half of its steps, or half of its trigrams?"""
 
     name: ClassVar[str] = "script_loops"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Loops"
     about: ClassVar[str] = (
-        "Share of scripts that turn in circles: a word four times on end, a phrase three times, or half the steps twice"
+        "Share of scripts that turn in circles: a word four times on end, a phrase three times, half of the steps or "
+        "trigrams more than once"
     )
     better: ClassVar[Literal["higher", "lower"]] = "lower"
 

@@ -33,7 +33,11 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
     out = []
     for path in stores:
         with Store.open(path) as store:
-            asks = asks_of(store)
+            try:
+                asks = asks_of(store)
+            except UserError as error:  # a script without its question or fact: the report goes on and says so
+                out.append(JudgeCalibrated(f"judges in {path.name}", None, str(error), ()))
+                continue
             ratings = ratings_of(store, [a.item for a in asks])
             authors = authors_of(store)
         writers = {a.writer for a in asks}

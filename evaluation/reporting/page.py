@@ -19,7 +19,7 @@ from evaluation.reporting.curves import curve_picture
 from evaluation.reporting.heatmap import heat_map
 from evaluation.reporting.part import Part, TextPart, told_apart
 from evaluation.reporting.tables import points
-from evaluation.reporting.texts import ASPECTS, SHORT
+from evaluation.reporting.texts import ASPECTS, SHORT, Source, ranks
 from evaluation.results import Run, now
 from evaluation.tables import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
 from evaluation.yields import Yield
@@ -72,6 +72,7 @@ def page(
         "setting": _setting,
         "glue": _glue,
         "p_value": p_value,
+        "best": _best,
         "estimate": lambda e: e.text(2),
         "unscaled": _unscaled,
     }
@@ -157,6 +158,12 @@ def _blow_ups(run: Run) -> list[dict[str, Any]]:
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
     """The metrics that have a value in a table; a column of dashes says nothing."""
     return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
+
+
+def _best(source: Source, text: TextPart) -> dict[str, dict[str, str]]:
+    """``first`` and ``second`` by aspect and label."""
+    base = next((s.editor for s in text.texts.scripts if not s.edited), None)
+    return {a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, base) for a in ASPECTS}
 
 
 def _unscaled(value: float | None, rated: bool) -> str:

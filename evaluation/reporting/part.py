@@ -103,6 +103,8 @@ def _stored_texts(run: Run, texts: Texts) -> Texts | None:
     kept = [s for s in texts.scripts if s.model in mine and s.case in keys and s.editor in labels]
     if not kept:
         return None
+    order = [e.label for e in run.editors]
+    kept.sort(key=lambda s: order.index(s.editor))
     ids = {s.id for s in kept}
     return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.reporting.mentioned import Piece, marked, named
@@ -53,10 +53,20 @@ def side_by_side(texts: Texts, cases: Mapping[str, Case]) -> list[SideBySide]:
         rated = {k: _share_new(v, cases) for k, v in whole.items()}
         told = "share of edited methods whose script names the new object only {:.2f}"
     order = sorted(rated, key=lambda k: (rated[k], k))
-    picked = {k: f"among the worst: {told.format(rated[k])}" for k in order[:WORST]}
-    for k in order[::-1][:BEST]:
-        picked.setdefault(k, f"among the best: {told.format(rated[k])}")
+    picked = {k: f"among the worst: {told.format(rated[k])}" for k in _one_a_case(order, (), WORST)}
+    for k in _one_a_case(order[::-1], picked, BEST):
+        picked[k] = f"among the best: {told.format(rated[k])}"
     return [_shown(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
+
+
+def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+    """The first questions in order, one of a case, none of a case that is taken."""
+    cases, out = {case for case, _ in taken}, []
+    for case, question in order:
+        if case not in cases and len(out) < most:
+            cases.add(case)
+            out.append((case, question))
+    return out
 
 
 def _coherence(texts: Texts) -> dict[str, float]:

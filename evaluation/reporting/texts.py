@@ -147,6 +147,17 @@ def profile(rating: Rating) -> str:
     return f"{bare or name}@{version}"
 
 
+def ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
+    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second."""
+    known = {k: v for k, v in means.items() if v is not None and k != baseline}
+    values = sorted(set(known.values()), reverse=True)
+    if len(known) < 2:
+        return {}
+    best = [k for k, v in known.items() if v == values[0]]
+    after = [k for k, v in known.items() if len(best) == 1 and len(values) > 1 and v == values[1]]
+    return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
+
+
 def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None]]:
     """Aspect -> item id -> mean rating; None where every rating of it is unscored."""
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -19,6 +19,7 @@ def _load(name: str) -> None:
 
 _load("scripted_server")
 _load("made_facts")
+_load("hostile_text")
 
 from made_facts import make_fact  # noqa: E402
 

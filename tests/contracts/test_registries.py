@@ -13,10 +13,11 @@ from curation.export import EXPORTERS
 from curation.loaders import LOADERS
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
+from evaluation.validity import VARIANTS
 from schemas.errors import UserError
 from schemas.registry import Registry
 
-REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS)}
+REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, VARIANTS)}
 
 
 def components() -> Iterator[tuple[str, str]]:

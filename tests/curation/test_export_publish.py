@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from curation import export_publish
 from curation.commands_export import publish as command
-from curation.export import EXPORTERS, Exporter
+from curation.export import EXPORTERS, Exporter, export
 from curation.export_files import sha256
 from curation.export_publish import DEFAULT, publish
 from curation.load_facts import keep_split
@@ -141,6 +141,26 @@ def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.M
         default = datasets.load_dataset(str(tmp_path / "r"), split="test", cache_dir=str(tmp_path / "cache"))
         assert default["subject"][:] == table["subject"][:] == [c.fact.subject.text for c in cases]
         assert default["paraphrases"][0] == list(cases[0].fact.paraphrases)
+
+
+@pytest.mark.parametrize("format", ["scedit-cf", "scedit-t", "counterfact", "easyedit", "facts"])
+def test_datasets_reads_the_shapes_of_others_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    path = tmp_path / "x.json"
+    written = export(mini_split(), path, format)
+    table = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+    whole = load_split(mini_path())
+    change = {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}.get(format)
+    chosen = [c for c in whole.cases if change in (None, c.fact.change)]
+    assert written == len(chosen) > 0
+    facts = {f.key for c in chosen for f in (c.fact, *(n.fact for n in c.neighbours))}
+    assert len(table) == (len(facts) if format == "facts" else len(chosen))
+    if format == "scedit-cf":
+        assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in chosen]
+        assert table["subject"][:] == [c.fact.subject.text for c in chosen]
 
 
 def invoke(*args: object) -> tuple[object, str]:

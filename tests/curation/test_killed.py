@@ -190,6 +190,14 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_pa
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ") and "free some space" in done.stderr and "Traceback" not in done.stderr
     assert count(path) == 3
+    subprocess.run(command("import", many, "--store", path), check=True, capture_output=True)
+    freeze = command("split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
+    done = subprocess.run(freeze, capture_output=True, text=True, preexec_fn=limited(200_000))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    assert count(path) == 3 + FACTS
+    with Store.open(path) as store:
+        assert not store.split_names()
 
 
 WRITING = [  # a command that writes into the closed folder; S is a store that may be read

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,16 @@ def test_sql_reads_and_does_not_write(path: Path, tmp_path: Path) -> None:
 def test_every_view_can_be_read(path: Path) -> None:
     for view in ("facts", "questions", "scripts", "prompts", "neighbours", "verdicts"):
         assert query(path, f"SELECT * FROM {view}", limit=1).columns
+
+
+def test_the_page_names_all_columns_of_tables_and_views(path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
+    told = {m[1]: m[2].strip().split(", ") for m in re.finditer(r"^\| `(\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE)}
+    there = query(path, "SELECT table_name, column_name FROM information_schema.columns ORDER BY ordinal_position")
+    found: dict[str, list[str]] = {}
+    for table, column in there.rows:
+        found.setdefault(table, []).append(column)
+    assert told == found
 
 
 def test_unwritable_places(path: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Made scripts and made ratings for a run of the arithmetic model, in a store: what text-level reports are tested on."""
+"""Made scripts and ratings for a run of the arithmetic model, in a store: what text-level reports are tested on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from evaluation.compare import chosen
 from evaluation.results import Run
 from schemas.generations import GeneratedScript
 from schemas.ratings import Rating
+from schemas.scripts import ScriptQuestion
 from tests.evaluation.material import noise
 
 ASPECTS = ("executability", "coherence", "consistency", "completeness")
@@ -23,7 +24,8 @@ def made_scripts(run: Run, *, questions: int = 2) -> list[GeneratedScript]:
         edited = editor.label != run.baseline.label
         for n, (key, case) in enumerate(chosen(run).items()):
             fact = case.fact
-            for q in range(questions):
+            asked = [q.key for q in case.questions] or [f"{fact.key}/q{q}" for q in range(questions)]
+            for q, question in enumerate(asked[:questions]):
                 place = fact.new.text if edited and fact.new else fact.old.text
                 also = f"Ask about {fact.old.text}" if edited and n % 3 == 0 else "Ask a guide"
                 steps = (f"Fly to {place}", also, "Go home")
@@ -32,7 +34,7 @@ def made_scripts(run: Run, *, questions: int = 2) -> list[GeneratedScript]:
                         key=f"{editor.label}/{key}/{q}",
                         case=key,
                         fact=fact.key,
-                        question=f"{fact.key}/q{q}",
+                        question=question,
                         model=f"{run.about['model']}@{run.about['model_revision']}",
                         editor=editor.label,
                         edited=edited,
@@ -48,7 +50,7 @@ def made_value(script: GeneratedScript, rater: str, aspect: str) -> int | None:
     if rater.startswith("judge:") and noise("lost", script.key, aspect) < 0.1:
         return None
     quality = 5 if script.edited else 2
-    return min(7, max(1, quality + round(2 * noise(script.case, aspect)) + round(noise(rater, script.key) - 0.5)))
+    return min(7, max(1, quality + round(2 * noise(script.case, aspect)) + round(2 * noise(rater, script.key) - 1)))
 
 
 def rate(scripts: list[GeneratedScript], raters: tuple[str, ...], value: Value = made_value) -> list[Rating]:
@@ -78,8 +80,12 @@ def rate(scripts: list[GeneratedScript], raters: tuple[str, ...], value: Value =
 def rated_store(path: Path, run: Run, raters: tuple[str, ...], value: Value = made_value) -> list[GeneratedScript]:
     """A store with the scripts, their facts and their ratings."""
     scripts = made_scripts(run)
+    asked = {s.question: s.fact for s in scripts}
+    made = [ScriptQuestion(key=k, fact=f, text=f"How to see it ({k})?") for k, f in asked.items()]
+    known = {q.key for case in chosen(run).values() for q in case.questions}
     with Store.open(path, create=True) as store:
         store.put([r for case in chosen(run).values() for r in (case.fact, *case.questions, case)])
+        store.put([q for q in made if q.key not in known])
         store.put(scripts)
         store.put(rate(scripts, raters, value))
     return scripts

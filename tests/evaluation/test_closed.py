@@ -16,6 +16,7 @@ from curation.store import Store
 from evaluation.cache import Cache
 from evaluation.closed import CONTINUE, ClosedStep, Remote, asks, make_editor
 from evaluation.commands_closed import closed as command
+from evaluation.plan import choose
 from evaluation.scripts_text import INSTRUCTION
 from schemas.errors import DataError, UserError
 from schemas.generations import GeneratedScript
@@ -52,12 +53,12 @@ def test_the_table_of_four_methods(tmp_path):
     """none answers with the old object; the three methods in context say the new fact, so the reply names the new."""
     store = tmp_path / "s.duckdb"
     with ScriptedServer(obedient) as server:
-        found = data(call(store, *TFIDF, "--limit", "3", "--json", server=server))
+        found = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
         asked = len(server.requests)
         assert all("response_format" not in r and len(r["messages"]) == 1 for r in server.requests)
-        again = data(call(store, *TFIDF, "--limit", "3", "--json", server=server))
+        again = data(call(store, *TFIDF, "--limit", "2", "--json", server=server))
         assert len(server.requests) == asked and again == found, "the journal answers"
-    assert "not to be compared" in found["note"] and found["cases"] == 3
+    assert "not to be compared" in found["note"] and found["cases"] == 2
     rows = {(r["editor"], r["kind"]): r for r in found["rows"]}
     assert [e for e, kind in rows if kind == "script"] == ["none", "prompt", "ike", "script_ike"]
     for (editor, kind), row in rows.items():
@@ -134,28 +135,28 @@ def test_options_of_methods(tmp_path):
 
 
 def test_refusals_and_failures_are_counted_apart(tmp_path):
+    """Of each case the endpoint refuses the first question, the model declines the second; no prompt is taken."""
+    cases = choose(mini_split(), kinds=("counterfactual",), limit=2)
+
     def answer(payload):
         text = of(payload)
         if text.startswith(CONTINUE):
             return Raw(400, {"error": {"message": "maximum context length"}})
-        if "parliament" in text:
+        if any(c.questions[0].text in text for c in cases):
             return Raw(body=completion(None, refusal="I will not"))
-        return "I'm sorry, but I can't help with that." if "letter" in text else obedient(payload)
+        declines = any(c.questions[1].text in text for c in cases)
+        return "I'm sorry, but I can't help with that." if declines else obedient(payload)
 
     store = tmp_path / "s.duckdb"
     with ScriptedServer(answer) as server:
-        first = CASES[0]
-        options = ("--editors", "none", "--limit", "100", "--concurrency", "1", "--json")
-        found = data(call(store, *options, server=server))
+        found = data(call(store, "--editors", "none", "--limit", "2", "--concurrency", "1", "--json", server=server))
     script, rest = found["rows"]
-    texts = [q.text for c in CASES for q in c.questions]
-    declined = sum("parliament" in t or "letter" in t for t in texts)
-    assert script["texts"] == len(texts) and script["refused"] == declined > 1
-    assert script["answered"] == len(texts) - declined
+    texts = sum(len(c.questions) for c in cases)
+    assert (script["texts"], script["refused"], script["answered"]) == (texts, 4, texts - 4)
     assert rest["failed"] == rest["texts"] > 0 and rest["new"]["mean"] is None
     with Store.open(store) as kept:
-        assert sum(s.refused for s in kept.all(GeneratedScript)) == declined
-        assert kept.get(first.fact.key) == first.fact
+        assert sum(s.refused for s in kept.all(GeneratedScript)) == 4
+        assert kept.get(cases[0].fact.key) == cases[0].fact
 
 
 def test_price_and_batches(tmp_path):

@@ -73,3 +73,16 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
 def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="edits build on each other"):
         RayEngine(config(tmp_path, regime={"name": "batch", "size": 2}), support=Support())
+
+
+def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    import ray
+
+    def silent(**more: Any) -> None:
+        raise ConnectionError(f"no answer from {more['address']}")
+
+    monkeypatch.setattr(ray, "init", silent)
+    engine = RayEngine(config(tmp_path, address="ray://nowhere:10001"), support=Support())
+    with pytest.raises(UserError, match="ray://nowhere:10001: no Ray cluster can be reached: no answer"), engine:
+        pass

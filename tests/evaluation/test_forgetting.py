@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from evaluation import commands
 from evaluation.commands_forgetting import forgetting as command
 from evaluation.forgetting import Point, forgetting
 from evaluation.plan import load_metrics
 from evaluation.results import load_run
 from evaluation.runner import Runner
 from schemas.errors import UserError
+from tests.evaluation import test_commands
 from tests.evaluation.material import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
 
+place = test_commands.place  # a fixture: configuration, split and tiny model
 SEQUENCE = {"name": "sequential", "size": [1, 2, 4]}
 
 
@@ -74,3 +77,20 @@ def test_command(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
     assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
+
+
+def test_from_the_run_to_the_curve(place: Path) -> None:
+    words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
+    done = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    told = CliRunner().invoke(command, [str(place / "run"), "--json"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert {(x["label"], x["metric"], x["edits"]) for x in lines} >= {("ft", "es", 1), ("ft", "es", 4)}
+    again = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--json"], catch_exceptions=False)
+    assert {json.loads(x)["computed"] for x in again.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
+
+
+def test_ray_is_refused_where_edits_build_on_each_other(place: Path) -> None:
+    words = ["--engine", "ray", "--workers", "2", "--address", "ray://nowhere:1", "--set", "regime=sequential"]
+    with pytest.raises(UserError, match="edits build on each other"):
+        CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)

@@ -216,6 +216,24 @@ def test_a_checkpoint_knows_its_model_and_its_cases(cases: list[Case], tmp_path:
     assert Mend.wants_support({"checkpoint": None}) and not Mend.wants_support({"checkpoint": str(out)})
 
 
+def test_the_shipped_network_learnt_nothing_of_mini(tmp_path: Path) -> None:
+    from curation.shipped import mini_split
+    from evaluation.editors.mend import SHIPPED, _path
+    from evaluation.editors.presets import preset
+    from evaluation.support import refuse_shared
+
+    named = preset("mend", "embedded")["checkpoint"]
+    assert named.startswith(SHIPPED) and _path(named).stat().st_size < 5_000_000
+    learnt = Mend.learnt({"checkpoint": named})
+    assert learnt is not None and len(learnt.subjects) > 500
+    refuse_shared(learnt, mini_split(), where="mend")  # no refusal
+    known = sorted(learnt.subjects)[0]
+    with pytest.raises(UserError, match="it learnt from shipped, which shares the subject"):
+        refuse_shared(learnt, make_split("other", [make_case(known)]), where="mend")
+    with pytest.raises(UserError, match="trained for another model"):
+        make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": named}).edit([fact()])
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 

@@ -180,6 +180,14 @@ def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
     assert done.rating.value is None and done.rating.reason.startswith("false quote: 'train to Lima'")
 
 
+def test_the_evidence_is_kept_with_its_places(tmp_path):
+    raw = '{"quotes": ["flight to oslo", "absent"], "rating": 6, "reason": "so"}'
+    with ScriptedServer(always(raw)) as server:
+        done = ask(server, tmp_path, how=Judging(profile="evidence", retest=0.0))
+    (place,) = done.line.detail["evidence"]
+    assert ASK.text[place["start"] : place["end"]] == place["text"] == "flight to Oslo" and done.rating.value == 6
+
+
 def test_a_time_out_leaves_the_rating_due(tmp_path):
     """The endpoint answers once, then hangs: that rating is not made up and not unscored, it is asked again later."""
     slow = Raw(body=completion('{"rating": 5, "reason": ""}'), delay=1.0)
