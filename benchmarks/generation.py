@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evaluation.lm import LM
     from evaluation.score_edits import Asked
 
-EDITS, TOKENS, LAYER = 8, 48, 5
+EDITS, TOKENS, LAYER = 4, 24, 5
 SIZE = 0.05
 """Norm of a change over the norm of its weight."""
 

@@ -164,7 +164,7 @@ def as_data(found: Sequence[ClosedRow]) -> list[dict[str, Any]]:
 
 def as_text(found: Sequence[ClosedRow]) -> str:
     """Rows as a table, in percent."""
-    wide = max((len(r.editor) for r in found), default=6) + 2
+    wide = max([len("method"), *(len(r.editor) for r in found)]) + 2
     heads = ("new first", "old first", "neither", "both", "in format")
     lines = ["method".ljust(wide) + f"{'text':8s}{'asked':>6s}{'refused':>9s}" + "".join(h.rjust(15) for h in heads)]
     for r in found:

@@ -269,22 +269,25 @@ def _token(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence
 
 
 def _text(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[TextPart]) -> list[Ours]:
-    texts = [(p.text, len(p.run.cases)) for p in parts if p.text is not None]
-    texts += [(t, len({s.case for s in t.texts.scripts})) for t in others]
+    known = [
+        (p.text, len(p.run.cases), {e.label: e.manifest.editor for e in p.run.editors})
+        for p in parts
+        if p.text is not None
+    ]
+    known += [(t, len({s.case for s in t.texts.scripts}), {}) for t in others]
     out = []
-    for text, cases in texts:
-        methods = {s.editor for s in text.texts.scripts}
-        label = what.data["methods"][entry.method]
+    for text, cases, methods in known:
         source = main_source(text.sources)
-        if source is None or label not in methods or entry.metric not in source.cells.get(label, {}):
-            continue
-        cell = source.cells[label][entry.metric]
-        if cell.by_script.mean is None:
-            continue
-        same = _same(what, entry, text.model.partition("@")[0], cases)
-        judged = any(r == what.data.get("judge") for r in source.raters)
-        told = f"{text.model}, {cell.scripts} scripts, rated by {source.title}"
-        out.append(Ours(cell.by_script.mean, cell.by_script.half, same and judged, told))
+        for label, row in () if source is None else source.cells.items():
+            if methods.get(label, label) != what.data["methods"][entry.method] or entry.metric not in row:
+                continue
+            cell = row[entry.metric]
+            if source is None or cell.by_script.mean is None:
+                continue
+            judged = any(r == what.data.get("judge") for r in source.raters)
+            same = judged and _same(what, entry, text.model.partition("@")[0], cases)
+            told = f"{text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
+            out.append(Ours(cell.by_script.mean, cell.by_script.half, same, told))
     return out
 
 

@@ -61,7 +61,8 @@ class Parsed(NamedTuple):
 def parse(text: str) -> Parsed:
     r"""Steps of a written script: lines labelled "Step k", else numbered ones, else lines with bullets (two or more).
 
-    Numbered steps may stand on one line where they are counted from 1. A label alone on its line takes the next line as its step.
+    Numbered steps may stand on one line where they are counted from 1. A label alone on its line takes the next line as
+    its step.
 
     Example:
         >>> parse("Sure!\nStep 1: Buy a ticket\nStep 2: Go")

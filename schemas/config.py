@@ -60,7 +60,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def override(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """A copy of ``data`` with ``a.b=value`` settings applied; values are read as JSON, else as text.
+    """A copy of ``data`` with ``a.b=value`` settings applied; values are read as JSON or a TOML table, else as text.
 
     Example:
         >>> override({"editor": {"layer": 5}}, ["editor.layer=17"])
@@ -71,10 +71,7 @@ def override(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
         name, found, raw = setting.partition("=")
         if not found or not name:
             raise UserError(f"--set takes name=value, got '{setting}'", fix="for example --set editor.layer=17")
-        try:
-            value = json.loads(raw)
-        except json.JSONDecodeError:
-            value = raw
+        value = _value(raw)
         place = out
         *path, last = name.split(".")
         for part in path:
@@ -83,3 +80,16 @@ def override(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
                 raise UserError(f"--set {name}: '{part}' is a value, not a table")
         place[last] = value
     return out
+
+
+def _value(raw: str) -> Any:
+    try:
+        return json.loads(raw)
+    except json.JSONDecodeError:
+        pass
+    if raw.lstrip().startswith(("{", "[")):  # as in the file: regime={ name = "batch", size = 10 }
+        try:
+            return tomllib.loads(f"value = {raw}")["value"]
+        except tomllib.TOMLDecodeError:
+            pass
+    return raw

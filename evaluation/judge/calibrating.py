@@ -237,7 +237,7 @@ def as_data(found: Calibration) -> dict[str, Any]:
 
 def as_text(found: Calibration) -> str:
     """The same for a reader."""
-    wide = max((len(r.method.text) for r in found.rows), default=6) + 2
+    wide = max([len("method"), *(len(r.method.text) for r in found.rows)]) + 2
     head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
     lines = [f"{found.judge}, calibrated to {len(found.people)} people ({', '.join(found.people)}).", head]
     lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"

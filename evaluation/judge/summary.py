@@ -71,6 +71,7 @@ class Summary(NamedTuple):
         guarded: What the rubric's deterministic rules say.
         unscored: Reasons with their counts, by rater.
         quorum: Of the panel; None where there is none.
+        plumbing: Judges whose ratings show that the road works and are no evidence.
     """
 
     cells: Sequence[Cell]
@@ -79,6 +80,7 @@ class Summary(NamedTuple):
     guarded: Guarded
     unscored: Mapping[str, Mapping[str, int]]
     quorum: int | None
+    plumbing: Sequence[str]
 
 
 def summary(
@@ -109,6 +111,7 @@ def summary(
         guarded=guard((g.rating for g in known), scripts),
         unscored=_reasons(known),
         quorum=quorum,
+        plumbing=sorted({g.rating.rater for g in known if g.detail.get("quality") == "plumbing"}),
     )
 
 

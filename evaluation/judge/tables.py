@@ -34,6 +34,7 @@ def as_data(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> 
         "rubric": rubric_data(found.guarded),
         "unscored": {r: dict(k) for r, k in found.unscored.items()},
         "flags": list(flagged),
+        "plumbing": list(found.plumbing),
     }
 
 
@@ -56,7 +57,9 @@ def as_text(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> 
     parts += ["", *_trust(found.trust)] if found.trust else []
     parts += ["", *_agreement(found)] if found.agreement else []
     parts += ["", *_rubric(found.guarded)]
-    parts += ["", *(f"Note: {f}." for f in flagged)] if flagged else []
+    notes = [f"the ratings of {r} show that the road works and are no evidence" for r in found.plumbing]
+    notes += flagged
+    parts += ["", *(f"Note: {note}." for note in notes)] if notes else []
     return "\n".join(parts)
 
 
@@ -80,7 +83,7 @@ def _told(o: Outcome) -> str:
 def _cells(cells: Sequence[Cell]) -> list[str]:
     if not cells:
         return ["No rating so far."]
-    wide = max(len(c.editor) for c in cells) + 2
+    wide = max(len("method"), *(len(c.editor) for c in cells)) + 2
     lines: list[str] = []
     last = None
     for c in cells:

@@ -11,6 +11,7 @@ METRICS = Registry(
         "ps": "evaluation.metrics.ps:PS",
         "ns": "evaluation.metrics.ns:NS",
         "s_es": "evaluation.metrics.s_es:SES",
+        "s_flip": "evaluation.metrics.s_flip:SFlip",
         "s_ns": "evaluation.metrics.s_ns:SNS",
         "s_bo": "evaluation.metrics.s_bo:SBO",
         "s_es_gen": "evaluation.metrics.s_es_gen:SESGen",

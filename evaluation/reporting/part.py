@@ -10,7 +10,7 @@ from curation.stats.bootstrap import DEFAULT, Resampling
 from evaluation.compare import Comparison, Scores, chosen, compare, merge, score_run
 from evaluation.correlations import Correlations, View, correlate
 from evaluation.generated import generated, generation_of
-from evaluation.ladder import Known, Ladder, ladder
+from evaluation.ladder import KNOWN, Known, Ladder, ladder
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.paired import Family, families
 from evaluation.plan import load_metrics
@@ -151,8 +151,8 @@ def run_metrics(run: Run) -> tuple[Metric, ...]:
 def _writing(run: Run, how: Normalisation, text: TextPart | None) -> Writing:
     source = main_source(text.sources) if text is not None else None
     rated = None if source is None else source.values.get("coherence")
-    ladders = []
-    for known in ("preferred", "named", "all"):
+    ladders: list[tuple[Known, tuple[Ladder, ...]]] = []
+    for known in KNOWN:
         found = ladder(run, known=known, normalisation=how, coherence=rated)
         if any(one.cases for one in found):
             ladders.append((known, tuple(found)))

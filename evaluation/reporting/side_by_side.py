@@ -61,7 +61,8 @@ def side_by_side(texts: Texts, cases: Mapping[str, Case]) -> list[SideBySide]:
 
 def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str]], most: int) -> list[tuple[str, str]]:
     """The first questions in order, one of a case, none of a case that is taken."""
-    cases, out = {case for case, _ in taken}, []
+    cases = {case for case, _ in taken}
+    out: list[tuple[str, str]] = []
     for case, question in order:
         if case not in cases and len(out) < most:
             cases.add(case)

@@ -206,6 +206,27 @@ def test_a_bad_request_is_permanent_once_the_endpoint_is_known_to_work(ask):
     assert len(server.requests) == 2
 
 
+LONG = Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
+
+
+def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answered(ask):
+    with ScriptedServer(lambda p: LONG if "long" in p["messages"][0]["content"] else '{"n": 1}') as server:
+        (alone,) = ask(server.url, request("long"))
+        assert alone.status == "permanent" and ask.journal.read_text() == "", "the endpoint may take nothing at all"
+        ask(server.url, request("long"), request("a"))
+        assert sorted(k[:4] for k, _ in Journal(ask.journal).items()) == ["form", "llm/", "llm/"]
+        seen = len(server.requests)
+        ask(server.url, request("long 2"))
+        again = ask(server.url, request("long"), request("long 2"))
+    assert {r.status for r in again} == {"permanent"} and len(server.requests) == seen + 1, "the journal says it works"
+
+
+def test_a_refusal_that_comes_first_was_paid_for_and_is_on_record(ask):
+    with ScriptedServer(lambda p: REFUSALS["refusal"]) as server:
+        assert [ask(server.url, request())[0].status for _ in range(2)] == ["refused"] * 2
+    assert len(server.requests) == 1
+
+
 def test_an_endpoint_that_takes_nothing_stops_the_work_and_leaves_no_record(ask):
     bad = Raw(400, {"error": {"message": "no schema"}})
     with ScriptedServer(lambda p: bad) as server, pytest.raises(ModelError, match="no schema"):

@@ -85,6 +85,25 @@ def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
     assert {r.status for r in done} == {"ok"} and len(server.requests) == 100
 
 
+def test_after_a_call_that_did_not_fit_no_smaller_one_goes(tmp_path):
+    """The work stops; the reply of a call that went meanwhile would be paid for and thrown away."""
+
+    async def main():
+        with Journal(tmp_path / "j", write=True) as journal:
+            budget = Budget(ReplyCache(journal), max_tokens=100)
+            await budget.set_aside("a", Amount(60, 0))
+            large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
+            await asyncio.sleep(0)
+            budget.settle("a", Amount(20, 0))
+            with pytest.raises(BudgetReached):
+                await large
+            with pytest.raises(BudgetReached):
+                await budget.set_aside("c", Amount(1, 0))
+            return budget.spent.tokens
+
+    assert asyncio.run(main()) == 20
+
+
 def test_a_budget_in_dollars(ask):
     with ScriptedServer(lambda p: counted(100, 100)) as server:
         with pytest.raises(BudgetReached, match=r"\$0.00\d\d of \$0.004 and .* tokens spent"):

@@ -55,7 +55,7 @@ def same(a: EditorOutcome, b: EditorOutcome, *, within: float = 1e-4) -> None:
         other = right[key]
         assert result.error == other.error
         for x, y in zip(result.answers, other.answers, strict=True):
-            assert (x.probe, x.error, x.truncated) == (y.probe, y.error, y.truncated)
+            assert (x.probe, x.error, x.truncated, x.written) == (y.probe, y.error, y.truncated, y.written)
             for s, t in zip(x.targets, y.targets, strict=True):
                 assert (s.text, s.tokens) == (t.text, t.tokens)
                 assert s.logprob == pytest.approx(t.logprob, abs=within)

@@ -8,12 +8,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 
+from curation.splits import write_split
+from evaluation import lm
+from evaluation.commands_harness import ability as command
 from evaluation.deltas import DenseDelta
 from evaluation.edits import NoEdit, WeightEdit
 from evaluation.harness import Ability, ability, changes
 from schemas.cases import ScoreProbe
 from schemas.errors import UserError
+from tests.evaluation.material import make_cases
 from tests.evaluation.tiny import make
 
 needs_harness = pytest.mark.skipif(
@@ -52,12 +57,12 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tasks"
 
 
-def by_hand(lm) -> float:
+def by_hand(model) -> float:
     """Accuracy from our own sums of log-probabilities."""
     hits = 0
     for d in DOCUMENTS:
         probe = ScoreProbe(purpose="fact", item="x", prompt=d["question"], targets=tuple(d["choices"]))
-        (answer,) = lm.score([probe])
+        (answer,) = model.score([probe])
         values = [t.logprob for t in answer.targets]
         hits += values.index(max(values)) == d["answer"]
     return hits / len(DOCUMENTS)
@@ -65,19 +70,19 @@ def by_hand(lm) -> float:
 
 @needs_harness
 def test_the_harness_gives_what_we_score_before_under_and_after_an_edit(task):
-    lm = make("llama")
-    name = next(n for n, _ in lm.model.named_parameters() if n.endswith("down_proj.weight"))
-    weight = dict(lm.model.named_parameters())[name]
+    model = make("llama")
+    name = next(n for n, _ in model.model.named_parameters() if n.endswith("down_proj.weight"))
+    weight = dict(model.model.named_parameters())[name]
     shift = torch.randn(weight.shape, generator=torch.Generator().manual_seed(3)) * 2
     edit = WeightEdit((DenseDelta(name, shift),))
-    before = ability(lm, ["tiny_capitals"], include=task)
+    before = ability(model, ["tiny_capitals"], include=task)
     assert [(a.task, a.metric, a.documents) for a in before] == [("tiny_capitals", "acc", 4)]
-    assert before[0].value == by_hand(lm)
-    after = ability(lm, ["tiny_capitals"], edit=edit, include=task)
-    with edit.on(lm):
-        assert after[0].value == by_hand(lm)
-    assert ability(lm, ["tiny_capitals"], include=task) == before, "the edit is gone"
-    assert ability(lm, ["tiny_capitals"], include=task, limit=2)[0].documents == 2
+    assert before[0].value == by_hand(model)
+    after = ability(model, ["tiny_capitals"], edit=edit, include=task)
+    with edit.on(model):
+        assert after[0].value == by_hand(model)
+    assert ability(model, ["tiny_capitals"], include=task) == before, "the edit is gone"
+    assert ability(model, ["tiny_capitals"], include=task, limit=2)[0].documents == 2
 
 
 @needs_harness
@@ -104,3 +109,32 @@ def test_changes_pair_metrics_and_widen_by_both_errors():
     assert found[0].difference == pytest.approx(-0.1)
     assert found[0].half == pytest.approx(1.96 * 0.05)
     assert changes([acc], [acc._replace(error=None)])[0].half is None
+
+
+@needs_harness
+def test_the_command_tells_before_and_after(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(lm.LM, "load", classmethod(lambda cls, name, **more: make("llama")))
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    out = tmp_path / "ability.json"
+    words = ["--tasks", "tiny_capitals", "--method", "ft", "--edits", "2", "--include", str(task), "--out", str(out)]
+    done = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--json"], catch_exceptions=False)
+    (line,) = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
+    assert (line["method"], line["edits"], line["task"], line["documents"]) == ("ft", 2, "tiny_capitals", 4)
+    assert line["before"] == by_hand(make("llama"))
+    assert json.loads(out.read_text())["ability"] == [line]
+
+
+def test_the_command_refuses_methods_that_the_run_has_not(tmp_path):
+    with pytest.raises(UserError, match="CONFIG has no method 'rome'"):
+        words = [str(config(tmp_path)), "--tasks", "any", "--method", "rome"]
+        CliRunner().invoke(command, words, catch_exceptions=False)
+
+
+def config(folder: Path) -> Path:
+    """A run's configuration on a split of a few cases."""
+    write_split(make_cases(3, 0), folder / "split.jsonl")
+    path = folder / "run.toml"
+    ft = '{name = "ft", params = {layer = 1, steps = 3}}'
+    split = f'split = {{file = "{folder}/split.jsonl"}}'
+    path.write_text(f'{split}\nmodel = "tiny"\neditors = ["none", {ft}]\nout = "{folder}/run"\n')
+    return path

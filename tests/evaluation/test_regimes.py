@@ -247,6 +247,7 @@ def test_chosen_in_the_file_or_on_the_command_line(tmp_path: Path) -> None:
     path.write_text('split = "mini"\neditors = ["ft"]\nout = "x"\nregime = "single"\n')
     assert load_config(path, ["regime.name=batch", "regime.size=2"]).regime.text == "batch:2"
     assert load_config(path, ['regime={"name": "sequential", "size": 7}']).regime.sizes == (7,)
+    assert load_config(path, ['regime={ name = "sequential", size = [1, 7] }']).regime.sizes == (1, 7)
     for settings, told in [
         (["regime.name=batch"], "'batch' takes one size"),
         (["regime.size=2"], "'single' takes no size"),

@@ -102,6 +102,7 @@ def test_unscored_is_counted_and_bounded(tmp_path):
     assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
     assert (one["worst"], one["best"]) == (pytest.approx(12 / 4), pytest.approx(18 / 4))
     assert found["unscored"] == {"judge:gpt-x": {"no usable reply: unparseable": 1}} and found["outcome"] is None
+    assert found["plumbing"] == [] and "no evidence" not in result.stdout
 
 
 def test_two_judges_a_panel_and_their_agreement(tmp_path):
@@ -125,6 +126,16 @@ def test_two_judges_a_panel_and_their_agreement(tmp_path):
     assert not any("claude" in f for f in found["flags"])
     refused = call(store, "--show-only", "--quorum", "3")
     assert isinstance(refused.exception, UserError) and "allowed: 1 to 2" in str(refused.exception)
+
+
+def test_a_judge_of_plumbing_quality_is_called_so(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=1, editors=("rome",))
+    options = ("--profile", "embedded", "--no-canaries", "--retest", "0", "--aspect", "coherence")
+    with ScriptedServer(lambda p: '{"rating": 4}') as server:
+        text = call(store, *options, server=server).stdout
+        assert [r["max_tokens"] for r in server.requests] == [12] and "seed" in server.requests[0]
+    assert "the ratings of judge:gpt-x+embedded show that the road works and are no evidence" in text
 
 
 def test_through_the_batch_api(tmp_path):
