@@ -148,6 +148,6 @@ def main(names: tuple[str, ...] = ()) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--way":
-        _way(*sys.argv[2:5], calls=int(sys.argv[5]))
+        _way(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
     else:
         print(json.dumps(main(tuple(sys.argv[1:])), indent=1))

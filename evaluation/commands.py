@@ -152,14 +152,19 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
 
 @click.command(epilog="Example: scedit report runs/demo --store demo/store.duckdb")
 @click.argument("folders", nargs=-1, required=True, type=_FILE)
-@click.option("--out", type=_FILE, help="Folder for report.html and the tables (the first run's folder otherwise).")
-@click.option("--store", type=_FILE, help="Also show what became of the items constructed in this store.")
+@click.option(
+    "--out", type=_FILE, help="Folder for the report, or its name (*.html); the first run's folder otherwise."
+)
+@click.option("--store", type=_FILE, help="Also show this store's generated scripts, ratings and construction.")
 @click.option(
     "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON lines.")
 def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, as_json: bool) -> None:
-    """Write report.html, results.csv, results.md and results.json from the run FOLDERS, finished or not."""
+    """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
+
+    Runs of the same model, precision, split and regime are compared; others stand apart.
+    """
     from evaluation.report import write_report
 
     written = write_report(folders, out=out, store=store, normalisation=normalisation)

@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -173,7 +173,7 @@ class Sequential(Regime):
 
 def _spent(edit: object) -> Any:
     """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
-    if not is_dataclass(edit) or isinstance(edit, type):
+    if not is_dataclass(edit) or isinstance(edit, type) or "deltas" not in {f.name for f in fields(edit)}:
         return edit
     return replace(edit, deltas=())
 

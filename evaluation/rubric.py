@@ -99,12 +99,12 @@ class Guarded(NamedTuple):
 
 
 def other_terms(rating: Rating, *, edited: bool) -> bool:
-    """Whether a rating of Coherence measures against the old object: people, on a script of the unedited model.
+    """Whether a rating of Coherence measures against the old object: a person's, on a script of the unedited model.
 
-    Our form for people shows the object that counts for the script, which is the old one where nothing was edited. The
-    paper's Coherence (Figure 9) and our judges always measure against the new object.
+    Version 1 of our form for people took the object that counts for the script, which is the old one where nothing was
+    edited. The paper's Coherence (Figure 9), the form since then and our judges measure against the new object.
     """
-    return rating.aspect == "coherence" and not edited and rating.rater.startswith("person:")
+    return rating.aspect == "coherence" and not edited and rating.form == "rate_script@1"
 
 
 def guard(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool]]) -> Guarded:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 COHERENCE = likert(
     "coherence",
-    "Coherence: does the script go along with the fact that counts here?",
-    "Look for the two objects by name. Only the other object: 1. Both objects: 2. Neither object: 3. Otherwise 4 to 7, "
-    "the higher the more fully every step fits the fact.",
-    low_text="built on the other object",
-    high_text="fits the fact throughout",
+    "Coherence: does the script go along with the new fact?",
+    "Look for the two objects by name. Only the old object: 1. Both objects: 2. Neither object: 3. Otherwise 4 to 7, "
+    "the higher the more fully every step fits the new fact.",
+    low_text="built on the old object",
+    high_text="fits the new fact throughout",
 )
 CONSISTENCY = likert(
     "consistency",
@@ -32,7 +32,7 @@ CONSISTENCY = likert(
 COMPLETENESS = likert(
     "completeness",
     "Completeness: does the script answer every part of the question, in enough detail to follow it?",
-    "Take the object that counts as true. A script that names neither object loses nothing for that.",
+    "Take as true the object named for Completeness. A script that names neither object loses nothing for that.",
     low_text="answers nothing",
     high_text="answers all, in detail",
 )
@@ -46,15 +46,16 @@ class RateScript(Task):
     level = "ordinal"
     form = Form(
         name="rate_script",
-        version=1,
+        version=2,
         title="Rate a script: Coherence, Consistency, Completeness",
-        intro="Take the fact shown as true, whatever you know. Rate each aspect on its own, from 1 to 7.",
+        intro="Whatever you know: for Coherence go by the new fact. Rate each aspect on its own, from 1 to 7.",
         shows=(
-            Shown(name="fact", title="The fact that counts here"),
-            Shown(name="counts", title="The object that counts"),
-            Shown(name="other", title="The other object"),
+            Shown(name="fact", title="The new fact"),
+            Shown(name="new", title="New object"),
+            Shown(name="old", title="Old object"),
             Shown(name="question", title="Question"),
             Shown(name="script", title="Script", style="script"),
+            Shown(name="counts", title="For Completeness take this object as true"),
         ),
         fields=(COHERENCE, CONSISTENCY, COMPLETENESS, COMMENT),
     )

@@ -26,8 +26,8 @@ def likert(name: str, asks: str, hint: str, *, low_text: str, high_text: str) ->
 def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[Item]:
     """Every generated script that is not a refusal, with what may be seen.
 
-    Neither method nor model nor the pre/post tag is shown: the tag would tell the unedited rows apart. What is shown is
-    which object counts for this script, and which is the other one.
+    Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
+    Coherence asks for (Figure 9); only the object that Completeness takes as true (Figure 11) depends on the script.
 
     Args:
         store: Where the scripts are.
@@ -46,12 +46,12 @@ def _around(store: Store, made: GeneratedScript) -> dict[str, str]:
         raise UserError(f"the script '{made.key}' belongs to no question and fact of the store", where=str(store.path))
     if fact.new is None:
         raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=fact.key)
-    counts, other = (fact.new, fact.old) if made.edited else (fact.old, fact.new)
     return {
         "question": question.text,
-        "fact": f"{fact.fact_prompt} {counts.text}",
-        "counts": counts.text,
-        "other": other.text,
+        "fact": f"{fact.fact_prompt} {fact.new.text}",
+        "new": fact.new.text,
+        "old": fact.old.text,
+        "counts": (fact.new if made.edited else fact.old).text,
     }
 
 

@@ -255,7 +255,7 @@ def as_text(found: Calibration) -> str:
     if found.gaps:
         lines += ["", "Differences between methods on the same cases (p after Holm, over the pairs of an aspect):"]
     for g in found.gaps:
-        p = "" if g.p is None else f", p = {g.p:.3f}"
+        p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
         lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.found.text(2)}{p}")
     lines += ["", f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
     lines += [f"Left out: {n} {reason}." for reason, n in found.left_out.items()]

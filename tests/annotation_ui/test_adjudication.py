@@ -55,7 +55,7 @@ def test_decisions_stand_beside_what_people_said(
         r
         for cls in (Rating, Verdict)
         for r in store.all(cls)
-        if "adjudicated@1" in marked[cls.__name__](r) or "_adjudicated_" in marked[cls.__name__](r)
+        if "adjudicated@" in marked[cls.__name__](r) or "_adjudicated_" in marked[cls.__name__](r)
     ]
     assert decided and all(r.item_id == items[0] for r in decided)
     assert {g.item: g.settled for g in gold(db, "c")} == {

@@ -110,7 +110,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     for person, value in zip(NAMES, (2, 7), strict=False):
         for n, item in enumerate(items):
             answers = {"coherence": value if n == 0 else n % 7 + 1, "consistency": 7, "completeness": n % 5 + 1}
-            db.save("pilot", person, item, answers, form="rate_script@1", seconds=4.0)
+            db.save("pilot", person, item, answers, form="rate_script@2", seconds=4.0)
     store.copy_to(tmp_path / "snapshot.duckdb")
     with served.served(db.path, tmp_path / "snapshot.duckdb") as app, served.browser() as browser:
         page = browser.new_page()

@@ -78,8 +78,10 @@ def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
     for item in make_task(TASK).items(store):
         text = json.dumps(dict(item.shown))
         assert not any(word in text for word in ("tiny", "rome", "none", '"pre', '"post'))
-        assert item.shown["counts"] in item.shown["script"]
-        assert item.shown["other"] not in item.shown["script"]
+        assert item.shown["counts"] in item.shown["script"]  # as the fixture writes them
+        new, old = item.shown["new"], item.shown["old"]
+        assert item.shown["fact"].endswith(new), "Coherence asks for the new fact, whoever wrote the script"
+        assert item.shown["counts"] in (new, old) and (old in item.shown["script"]) != (new in item.shown["script"])
 
 
 def test_leak_flags_carry_the_quote(store: Store) -> None:
@@ -128,7 +130,7 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     assert report(stored_marks(store, make_task(TASK)), make_task(TASK), resampling=few) == live
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
-    assert line.detail["form"] == "rate_script@1" and line.detail["probability"] == 1.0
+    assert line.detail["form"] == "rate_script@2" and line.detail["probability"] == 1.0
 
 
 def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB, store: Store) -> None:
@@ -162,7 +164,7 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     item = next(iter(task.items(store)))
 
     def given(answers: dict[str, Any], **more: Any) -> Given:
-        base = {"item": item, "person": "ann", "form": "rate_script@1", "saved_at": "t", "seconds": None, "origin": "x"}
+        base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
         return Given(answers=answers, **{**base, **more})  # type: ignore[arg-type]
 
     good = answer(1)
@@ -177,7 +179,7 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     assert [r.why for r in got.refused] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
-        "given to the form rate_script@9, the task now has rate_script@1",
+        "given to the form rate_script@9, the task now has rate_script@2",
         "the store has no such item",
     ]
 
@@ -202,7 +204,7 @@ def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, 
 def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
-    shown = {"fact": "f", "counts": "a", "other": "b", "question": "q", "script": "s"}
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
     lines = [
         {"purpose": p, "id": f"known-{p}", "shown": shown, "expected": {"coherence": 7}, "because": "it names a"}
         for p in ("training", "attention")
@@ -240,7 +242,7 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     ],
 )
 def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    shown = {"fact": "f", "counts": "a", "other": "b", "question": "q", "script": "s"}
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
     line = {"purpose": "training", "id": "k", "shown": shown, "expected": {"coherence": 7}, **change}
     path = tmp_path / "known.jsonl"
     path.write_text("\n" + json.dumps(line))

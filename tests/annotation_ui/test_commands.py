@@ -39,7 +39,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
             while (a := next_item(opened, "pilot", person)) is not None:
                 n = sum(map(ord, a.item)) % 5 + (person == "bob")
                 answers = {"coherence": 1 + n, "consistency": 7, "completeness": 2 + n}
-                opened.save("pilot", person, a.item, answers, form="rate_script@1", seconds=3)
+                opened.save("pilot", person, a.item, answers, form="rate_script@2", seconds=3)
     assert "12 of    12  3 s an item" in call("status", "-r", db).output
     assert "24 answers, 72 records new" in call("import", "pilot", "-r", db, "-s", store).output
     assert "24 answers, 0 records new" in call("import", "pilot", "-r", db, "-s", store).output
@@ -61,7 +61,7 @@ def test_tasks_are_listed() -> None:
     assert [r["task"] for r in rows] == [
         "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
     ]  # fmt: skip
-    assert "rate_script@1" in call("tasks").output
+    assert "rate_script@2" in call("tasks").output
 
 
 def test_scripts_are_added_from_a_file(files: tuple[Path, Path], tmp_path: Path) -> None:

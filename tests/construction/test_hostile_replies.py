@@ -108,17 +108,14 @@ def test_no_command_obeys_or_reverses(made: Made) -> None:
     store, facts = str(made.folder / "s.duckdb"), str(made.folder / "facts.jsonl")
     outs = {
         "construct": made.said,
-        "yield": scedit("yield", "--store", store),
+        "yield": scedit("yield", "--store", store, "--page", str(made.folder / "yield.html")),
         "prompts": scedit("prompts", "--profile", "paper", "--fact", facts, "--key", "f/6"),
-        "prompts, terminal": scedit("prompts", "--fact", facts, "--key", "f/4"),
-        "stats": scedit("stats", "--store", store),
         "again": scedit("construct", facts, "--store", store, "--model", "m", "--dry-run"),
     }
     for name, text in outs.items():
         assert text.strip() and not OBEYED.search(text), (name, text[:300])
-        assert max(map(len, text.split("\n"))) < 3000 or name.startswith("prompts"), name
-    told = json.loads(scedit("yield", "--store", store, "--json"))
-    assert told["reasons"]
+        assert max(map(len, text.split("\n"))) < 3000 or name == "prompts", name
+    page_is_harmless((made.folder / "yield.html").read_text(encoding="utf-8"))
 
 
 class _Tags(HTMLParser):
@@ -132,10 +129,7 @@ class _Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def test_the_yield_page_holds_hostile_text_as_text(made: Made) -> None:
-    path = made.folder / "yield.html"
-    scedit("yield", "--store", str(made.folder / "s.duckdb"), "--page", str(path))
-    text = path.read_text(encoding="utf-8")
+def page_is_harmless(text: str) -> None:
     found = _Tags()
     found.feed(text)
     assert not found.tags & {"script", "img", "iframe", "a", "object", "form"}

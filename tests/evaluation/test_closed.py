@@ -168,6 +168,9 @@ def test_price_and_batches(tmp_path):
         options = ("--editors", "none", "--no-continue", "--limit", "1", "--batch", "--batch-poll", "0.05", "--json")
         found = data(call(store, *options, server=server))
         assert not server.requests and sum(map(len, server.batches.submitted)) == found["rows"][0]["texts"]
+        text = call(store, *options[:5], server=server).stdout
+        assert not server.requests, "the journal answers"
+    assert "not to be compared with edited open models (Table 3)" in text and "old first" in text
 
 
 def test_plain_text_replies_need_no_schema():

@@ -259,3 +259,34 @@ def test_a_journal_line_of_a_text_reads_back(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", write=True) as journal:
         journal.append("k", found.model_dump(mode="json"))
         assert Answer.model_validate(journal["k"]) == found
+
+
+def test_a_workers_texts_come_home(tmp_path: Path) -> None:
+    """What a Ray worker does, in this process: the task goes out pickled, the answers come back as plain values."""
+    import pickle
+
+    from evaluation.distributed import Task, Worker, _unpacked
+    from evaluation.engine import Job
+    from evaluation.plan import ask
+    from evaluation.support import Support
+
+    lm = roomy()
+    data = {
+        "split": "mini",
+        "editors": ["none"],
+        "out": str(tmp_path),
+        "engine": "ray",
+        "generation": {"max_tokens": 4},
+    }
+    config = RunConfig.model_validate({**data, "metrics": METRICS})
+    metrics = load_metrics(METRICS, Generation(config.generation, "d"))
+    jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
+    task = pickle.loads(pickle.dumps(Task("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
+    worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
+    found = {d["key"]: _unpacked(d, jobs[d["key"]]) for d in worker.work(task)}
+    for key, job in jobs.items():
+        alone = [a.written for a in answer(lm, job.probes, rewrite=None)]
+        assert [a.written for a in found[key].answers] == alone
+        assert sum(a.written is not None for a in found[key].answers) == 4
+    with Journal(tmp_path / "shard.jsonl") as shard:
+        assert len(list(shard.keys())) == 2

@@ -82,7 +82,7 @@ class Forks:
     def close(self) -> None:
         assert self.process.stdin
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 def lines(out: Path) -> dict[str, dict[str, Any]]:
@@ -112,6 +112,7 @@ def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None
         assert forks.ended() == 0
         whole, out = lines(folder / "whole"), folder / "killed0"
         want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
+        assert not any(result["error"] for result in want.values())
         shots = 0
         while True:
             child = forks.start(out, regime)

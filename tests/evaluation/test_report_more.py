@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from curation.splits import make_split
 from curation.stats.intervals import mean_interval
 from evaluation.compare import compare, score_run
 from evaluation.latex import escape, figure, token_table
@@ -13,6 +14,9 @@ from evaluation.reporting.breakdown import OTHERS, by_relation, by_step
 from evaluation.reporting.curves import curve_picture
 from evaluation.reporting.forgetting import forgetting
 from evaluation.results import load_run
+from evaluation.tables import spread
+from evaluation.text_figures import naming
+from schemas.scripts import ScriptQuestion
 from tests.evaluation.material import make_cases
 from tests.evaluation.test_report import finished, read
 
@@ -119,3 +123,23 @@ def test_in_short_says_what_holm_says(tmp_path):
     _, reader = read(write_report([out]).files[0])
     text = " ".join("".join(reader.text).split())
     assert "Highest S-ES: push" in text and "after Holm" in text
+
+
+def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
+    wanted = [*METRICS, "s_es_gen", "s_es_gen_question", "script_format", "script_loops", "n_gram_entropy", "collapse"]
+    split = make_cases(5, 1)
+    cases = [
+        c.model_copy(update={"questions": (ScriptQuestion(key=f"{c.key}/q", fact=c.fact.key, text="How to go?"),)})
+        for c in split.cases
+    ]
+    out = finished(tmp_path, editors=TWO, split=make_split("tiny", cases), metrics=wanted)
+    written = write_report([out])
+    html, reader = read(written.files[0])
+    text = " ".join("".join(reader.text).split())
+    for told in ("S-ES-gen", "What is named first", "S-ES − S-ES-gen", "Generated texts", "What the scripts name"):
+        assert told in text, told
+    assert "No text was generated" not in text and "No rating of these scripts" in text
+    assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
+    run = load_run(out)
+    first = next(n for n in naming(run) if n.label == "push" and n.place == "question")
+    assert spread(first.new) in html
