@@ -34,7 +34,7 @@ test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
-	@$(BIN)/python -m pytest -m "slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not gpu and not api"
 
 lint: $(READY)
 	@$(BIN)/ruff check .

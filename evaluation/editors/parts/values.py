@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -18,11 +19,12 @@ from torch import Tensor
 from evaluation.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
 from evaluation.editors.base import new_object
 from evaluation.editors.parts.keys import subject_place
+from evaluation.editors.parts.passes import Stems, alike, price
 from evaluation.editors.parts.templates import fill
 from evaluation.hooks import changing, reading, stopping_after
 from evaluation.lm import LM
 from evaluation.midway import Midway, read_midway, starting_at
-from evaluation.prefix import Prefix, can_share, read_prefix
+from evaluation.prefix import Prefix, can_share
 from evaluation.tokens import encode_at
 from schemas.facts import Fact
 
@@ -70,13 +72,14 @@ class Value(NamedTuple):
 class _Row(NamedTuple):
     """A prompt of one request: where δ is added, and (place, token) of what is to be predicted.
 
-    ``share`` is each goal's part of the request's mean. The essence prompt has no goals: its ``subject`` is read.
+    ``template`` numbers the context template, -1 for the essence prompt, which has no goals: its ``subject`` is read.
+    ``share`` is each goal's part of the request's mean.
     """
 
     request: int
+    template: int
     ids: tuple[int, ...]
     subject: int
-    bare: bool
     goals: tuple[tuple[int, int], ...]
     share: float
 
@@ -168,7 +171,12 @@ class _Searching:
         self.after = whole and layer + 1 < lm.layout.depth
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
         self.batches: list[_Batch] = []
-        in_batches(rows, _cost, self._prepare, budget)
+        stems = None
+        if can_share(lm, max(len(row.ids) for row in rows)):
+            beginnings = [row.ids[: row.subject] for row in rows]
+            stems = Stems(lm, [row.template for row in rows], beginnings, most=budget.tokens)
+        for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
+            in_batches([rows[i] for i in own], _cost, partial(self._prepare, stems), budget)
 
     def run(self) -> dict[int, Value]:
         """Values by number of the request."""
@@ -292,17 +300,15 @@ class _Searching:
             held,
         )
 
-    def _prepare(self, rows: list[_Row]) -> list[_Row]:
-        self.batches.append(self._batch(rows))
+    def _prepare(self, stems: Stems | None, rows: list[_Row]) -> list[_Row]:
+        self.batches.append(self._batch(rows, stems))
         return rows
 
-    def _batch(self, rows: list[_Row]) -> _Batch:
-        lm = self.lm
-        begins = [0] * len(rows)
-        if can_share(lm, max(len(row.ids) for row in rows)):
-            begins = [row.subject for row in rows]
-        pairs = list(zip(rows, begins, strict=True))
-        prefix = read_prefix(lm, [row.ids[:b] for row, b in pairs]) if any(begins) else None
+    def _batch(self, rows: list[_Row], stems: Stems | None) -> _Batch:
+        lm, prefix = self.lm, None
+        pairs = [(row, 0 if stems is None else row.subject) for row in rows]
+        if stems is not None and any(begin for _, begin in pairs):
+            prefix = stems.continued([row.template for row in rows], [row.ids[:begin] for row, begin in pairs])
         ids, mask = lm.pad([row.ids[b:] for row, b in pairs])
         at, goals, shares = [], [], []
         for r, (row, begin) in enumerate(pairs):
@@ -313,7 +319,7 @@ class _Searching:
         requests = torch.tensor([self.position[row.request] for row in rows], device=lm.device)
         subjects = torch.tensor([row.subject - b for row, b in pairs], device=lm.device)
         midway, out = self._read(ids, mask, prefix)
-        bare = [i for i, row in enumerate(rows) if row.bare]
+        bare = [i for i, row in enumerate(rows) if row.template == 0]
         self.start[requests[bare]] = out[bare, subjects[bare]].float()
         return _Batch(
             rows,
@@ -347,9 +353,9 @@ def _rows(lm: LM, request: int, fact: Fact, templates: Sequence[str]) -> list[_R
         text = lm.encode(fill(template, fact.fact_prompt), new_object(fact))
         goals = tuple((i - 1, text.ids[i]) for i in range(text.first, len(text.ids)))
         place = subject_place(lm, fact, template).last
-        rows.append(_Row(request, text.ids[:-1], place, n == 0, goals, 0.0))
+        rows.append(_Row(request, n, text.ids[:-1], place, goals, 0.0))
     total = sum(len(row.goals) for row in rows)
     rows = [row._replace(share=1 / total) for row in rows]
     subject = fact.subject.text
     essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", subject), end=len(subject))
-    return [*rows, _Row(request, essence.ids[: essence.last + 1], essence.last, False, (), 0.0)]
+    return [*rows, _Row(request, -1, essence.ids[: essence.last + 1], essence.last, (), 0.0)]
