@@ -138,8 +138,10 @@ class Accumulated:
             put_on(delta, module, saved=self._saved, hooks=self._hooks)
 
     def __exit__(self, *error: object) -> None:
-        self._hooks.close()
-        put_back(self._saved)
+        try:
+            self._hooks.close()
+        finally:
+            put_back(self._saved)
 
 
 def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
@@ -157,10 +159,19 @@ def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], h
 
 
 def put_back(saved: dict[nn.Module, Tensor]) -> None:
-    """Restore weights from their copies."""
-    with torch.no_grad():
-        for module, copy in saved.items():
-            module.weight.copy_(copy)  # type: ignore[operator]
+    """Restore weights from their copies, all of them: an interrupt in the middle is raised when that is done."""
+    waiting, interrupt = list(saved.items()), None
+    while waiting:
+        try:
+            with torch.no_grad():
+                while waiting:
+                    module, copy = waiting[-1]
+                    module.weight.copy_(copy)  # type: ignore[operator]
+                    waiting.pop()  # only now: a copy that was cut short is made again
+        except (KeyboardInterrupt, SystemExit) as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
 
 
 def _adding(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:

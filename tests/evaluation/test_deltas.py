@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import ExitStack
+
 import pytest
 import torch
 
-from evaluation.deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.deltas import Accumulated, Delta, DenseDelta, LowRankDelta, applied
 from evaluation.lm import LM
 from schemas.errors import UserError
 from tests.evaluation.tiny import make
@@ -73,6 +76,30 @@ def test_restored_whatever_happens(tiny: LM, error: type[BaseException]) -> None
             tiny.projection(2).weight.fill_(torch.inf)
         raise error
     assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, real, calls = tiny.weights_digest(), torch.Tensor.copy_, 0
+    deltas = [low_rank(tiny, 0), dense(tiny, 1), low_rank(tiny, 2)]
+
+    def copy(weight: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        if calls in (1, 3):
+            signal.raise_signal(signal.SIGINT)
+        return real(weight, kept)
+
+    with pytest.raises(KeyboardInterrupt), ExitStack() as inside:
+        if stays:
+            inside.enter_context(Accumulated(tiny.model)).add(deltas)
+        else:
+            inside.enter_context(applied(tiny.model, deltas))
+        assert tiny.weights_digest() != digest
+        monkeypatch.setattr(torch.Tensor, "copy_", copy)
+    monkeypatch.undo()
+    assert calls == 5, "three weights, two of them in two goes"
+    assert tiny.weights_digest() == digest and torch.is_grad_enabled()
 
 
 def test_a_wrong_second_delta_leaves_nothing_behind(tiny: LM) -> None:

@@ -6,7 +6,6 @@ like length go together, since every pass of a search pays for padding again.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
@@ -59,19 +58,19 @@ class Stems:
         most: Tokens, padding included, in one pass.
     """
 
-    def __init__(self, lm: LM, kinds: Sequence[Hashable], beginnings: Sequence[Sequence[int]], *, most: int) -> None:
+    def __init__(self, lm: LM, kinds: Sequence[Hashable], beginnings: Sequence[tuple[int, ...]], *, most: int) -> None:
         self._lm, self._most = lm, most
         self._read: Prefix | None = None
         own = defaultdict(list)
         for kind, ids in zip(kinds, beginnings, strict=True):
             own[kind].append(ids)
-        self._stems: dict[Hashable, Sequence[int]] = {kind: os.path.commonprefix(rows) for kind, rows in own.items()}
+        self._stems: dict[Hashable, tuple[int, ...]] = {kind: _common(rows) for kind, rows in own.items()}
         if len(beginnings) == len(own) or not any(self._stems.values()) or lm.layout.window:
             self._stems = dict.fromkeys(own, ())
         else:
             self._read = read_prefix(lm, list(self._stems.values()))
 
-    def continued(self, kinds: Sequence[Hashable], beginnings: Sequence[Sequence[int]]) -> Prefix:
+    def continued(self, kinds: Sequence[Hashable], beginnings: Sequence[tuple[int, ...]]) -> Prefix:
         """What ``read_prefix`` of the beginnings gives, without reading the stems again."""
         lm = self._lm
         if lm.layout.window:  # such a cache counts its tokens itself, so it is neither cut nor put together
@@ -88,10 +87,12 @@ class Stems:
 
 
 @torch.no_grad()
-def _extended(lm: LM, stems: Prefix | None, rests: Sequence[Sequence[int]]) -> Prefix:
+def _extended(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) -> Prefix:
     """Every row's stem and rest as one prefix, padded on the right only."""
     if stems is None:
-        return read_prefix(lm, rests)
+        found = read_prefix(lm, [rest or (0,) for rest in rests])  # a masked token stands for an empty rest
+        lengths = torch.tensor([len(rest) for rest in rests], device=lm.device)
+        return Prefix(found.past, found.mask * (lengths > 0)[:, None], lengths)
     past, whole = stems.past, stems.mask
     if any(rests):
         ids, mask = lm.pad(rests)
@@ -104,6 +105,12 @@ def _extended(lm: LM, stems: Prefix | None, rests: Sequence[Sequence[int]]) -> P
         places = order[:, None, :, None].expand(-1, layer.keys.shape[1], -1, layer.keys.shape[3])
         layer.keys, layer.values = layer.keys.gather(2, places), layer.values.gather(2, places)
     return Prefix(past, whole.gather(1, order), whole.sum(1))
+
+
+def _common(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """What all rows begin with."""
+    first, last = min(rows), max(rows)  # in order of their tokens, so the others begin as these two do
+    return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def _joined(parts: Sequence[Prefix], order: Sequence[int]) -> Prefix:
