@@ -19,7 +19,7 @@ from torch import Tensor
 from evaluation.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
 from evaluation.editors.base import new_object
 from evaluation.editors.parts.keys import subject_place
-from evaluation.editors.parts.passes import Stems, alike, price
+from evaluation.editors.parts.passes import Stems, alike, only_at, price
 from evaluation.editors.parts.templates import fill
 from evaluation.hooks import changing, reading, stopping_after
 from evaluation.lm import LM
@@ -169,6 +169,10 @@ class _Searching:
         # Where δ reaches the next block as it is, passes start there. Narrow types round on the way, so they go it.
         whole = place == "block" or (lm.layout.additive and lm.dtype == torch.float32)
         self.after = whole and layer + 1 < lm.layout.depth
+        # The last block's MLP, unless it is what changes: there nothing is needed but what the head reads.
+        top = lm.layout.depth - 1
+        names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top else ()
+        self.last = [lm.block(top).get_submodule(name) for name in names]
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
         self.batches: list[_Batch] = []
         stems = None
@@ -253,6 +257,7 @@ class _Searching:
                 hooks.enter_context(starting_at(lm, batch.midway))
                 hooks.enter_context(changing(self.module, lambda _, out: add(out)))
             rows, places = batch.at.T.tolist()
+            hooks.enter_context(only_at(self.last, rows, places))
             logprobs = lm.logits_at(batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
             essence = batch.goals < 0
             picked = logprobs.gather(1, batch.goals.clamp(min=0)[:, None])[:, 0]
