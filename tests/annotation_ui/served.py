@@ -94,9 +94,15 @@ def enter(page: Any, app: App, secret: str) -> None:
     page.get_by_role("button", name="Enter").click()
 
 
+def settled(page: Any, done: int, of: int) -> None:
+    """Wait until the count says so and the page that goes with it is whole."""
+    page.get_by_text(f"{done} of {of} done").wait_for(timeout=60_000)
+    page.locator("[data-test-script-state='notRunning']").wait_for(timeout=60_000)
+
+
 def rate(page: Any, values: list[str], done: int, of: int) -> None:
     """Answer the form that is shown with one choice a question, save, and wait until the count says so."""
-    page.get_by_text(f"{done} of {of} done").wait_for(timeout=60_000)
+    settled(page, done, of)
     groups = page.get_by_role("radiogroup")
     for n, value in enumerate(values):
         groups.nth(n).get_by_text(value, exact=True).click()

@@ -93,7 +93,7 @@ def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store) -> None:
         page = browser.new_page()
         served.enter(page, app, secrets["synthetic-ann"])
         for done in range(13):
-            page.get_by_text(f"{done} of 13 done").wait_for()
+            served.settled(page, done, 13)
             if evil in page.inner_text("body"):
                 break
             served.rate(page, ["6", "7", "5"], done, 13)
