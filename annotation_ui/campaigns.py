@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,7 @@ from annotation_ui.ratings_db import RatingsDB, now
 from annotation_ui.ratings_records import Assigned, Campaign, Placed
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import Item, Task
+from curation.files import json_lines
 from schemas.config import Options, explain
 from schemas.errors import DataError, UserError
 from schemas.records import Frozen
@@ -159,14 +159,9 @@ def read_known(path: Path, task: Task) -> list[Known]:
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
     out: list[Known] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
+    for where, data in json_lines(path, lines):
         try:
-            known = Known.model_validate(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", where=where) from None
+            known = Known.model_validate(data)
         except ValidationError as error:
             raise DataError(explain(error, known=list(Known.model_fields)), where=where) from None
         _check_known(known, task, where)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from curation.files import json_lines
 from curation.store import Store
 from schemas.config import validate
 from schemas.errors import DataError, UserError
@@ -25,17 +25,7 @@ def read_scripts(path: Path) -> list[GeneratedScript]:
         raise UserError("there is no such file", where=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
-    out = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            data = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", where=where) from None
-        out.append(validate(GeneratedScript, data, where=where))
-    return out
+    return [validate(GeneratedScript, data, where=where) for where, data in json_lines(path, lines)]
 
 
 def add(path: Path, store_path: Path) -> tuple[int, int]:

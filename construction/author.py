@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from construction.checks import Material, judge
 from construction.checks.script_format import complaint
 from construction.diversity import chosen_verdict, ordered, surplus_verdict
+from construction.llm.asked import asked_line
 from construction.llm.client import Client, Reply, together
 from construction.made import Made, QuestionMade, ScriptMade, Slot, Written
 from construction.prompts import shipped
@@ -199,20 +200,7 @@ class Author:
         detail: dict[str, Any] = {"sample": sample}
         detail |= {"quality": quality} if quality else {}
         detail |= {"wording": foreign} if foreign else {}
-        return Lineage(
-            item_id=item.id,
-            stage=stage,
-            parents=parents,
-            made_at=reply.at,
-            model=client.endpoint.model,
-            endpoint=client.address,
-            prompt=step.label,
-            request=reply.request,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            cost=reply.cost,
-            detail=detail,
-        )
+        return asked_line(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
 
     def _failed(
         self,

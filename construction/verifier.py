@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from construction.checks.leak_in_prompt import unlabelled
+from construction.llm.asked import asked_line
 from construction.llm.step import Message, PromptStep, Request
 from construction.llm.texts import fill, tidy
 from construction.verify_text import LONGEST, VerifyWording, fenced, load_verify, quoted
@@ -248,20 +249,7 @@ async def verify_all(
 
 def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
     quality = {"quality": step.wording.quality} if step.wording.quality else {}
-    return Lineage(
-        item_id=verdict.id,
-        stage="verify",
-        parents=(verdict.item_id,),
-        made_at=reply.at,
-        model=client.endpoint.model,
-        endpoint=client.address,
-        prompt=step.label,
-        request=reply.request,
-        tokens_in=reply.tokens_in,
-        tokens_out=reply.tokens_out,
-        cost=reply.cost,
-        detail=quality,
-    )
+    return asked_line(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=quality)
 
 
 def _only_subject(text: str, span: Span, fact: Fact) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from curation.files import whole_file
+from curation.files import json_lines, whole_file
 from schemas.config import validate
 from schemas.errors import DataError, UserError
 from schemas.records import Frozen, Key, Text
@@ -79,25 +79,13 @@ def read_errata(path: Path) -> Errata:
         UserError: there is no such file.
         DataError: a line is no erratum; names it.
     """
-    import json
-
-    entries = []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise UserError("there is no such errata file", where=str(path), fix="make one: scedit errata add") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the errata cannot be read: {error}", where=str(path)) from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            data = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", where=where) from None
-        entries.append(validate(Erratum, data, where=where))
-    return Errata(entries)
+    return Errata([validate(Erratum, data, where=where) for where, data in json_lines(path, lines)])
 
 
 def add_erratum(path: Path, entry: Erratum) -> bool:

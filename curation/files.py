@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from schemas.errors import UserError
+from schemas.errors import DataError, UserError
 
 
 def unwritable(error: OSError, path: Path, what: str = "") -> UserError:
@@ -91,3 +92,20 @@ def _mend(path: Path, partial: Path, old: Path) -> None:
     for left in (partial, old):
         if left.is_dir():
             shutil.rmtree(left)
+
+
+def json_lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """The values of lines that hold one JSON value each, with where they stand; empty lines are passed over.
+
+    Raises:
+        DataError: a line is no JSON; names it.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"not JSON: {error.msg}", where=where) from None
+        yield where, value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
+from construction.llm.asked import asked_line
 from construction.llm.step import Message, PlainText, PromptStep, Request
 from construction.llm.texts import tidy
 from evaluation.editors import EDITORS
@@ -222,16 +223,5 @@ async def write(step: ClosedStep, ask: ClosedAsk, client: Client) -> Answered:
 
 
 def _line(script: GeneratedScript, step: ClosedStep, reply: Reply, client: Client) -> Lineage:
-    return Lineage(
-        item_id=script.id,
-        stage="generate",
-        made_at=reply.at,
-        model=client.endpoint.model,
-        endpoint=client.address,
-        prompt=step.label,
-        request=reply.request,
-        tokens_in=reply.tokens_in,
-        tokens_out=reply.tokens_out,
-        cost=reply.cost,
-        detail={"closed": True, "temperature": step.temperature},
-    )
+    detail = {"closed": True, "temperature": step.temperature}
+    return asked_line(script.id, "generate", reply, client, step.label, detail=detail)
