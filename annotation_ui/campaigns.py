@@ -158,6 +158,8 @@ def read_known(path: Path, task: Task) -> list[Known]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
     out: list[Known] = []
     for where, data in json_lines(path, lines):
         try:

@@ -116,6 +116,7 @@ def compared(
     b = after(lm, some, [deltas for deltas, _ in told])
     gaps = [max(abs(x - y) for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True)]
     differing = [f.key for f, p, q in zip(some, a, b, strict=True) if (p[0] < p[1]) != (q[0] < q[1])]
+    new = [abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)]
     return {
         "edits_compared": len(some),
         "seconds_an_edit_plain": round(slow / len(some), 3),
@@ -125,7 +126,8 @@ def compared(
         "seconds_an_edit_ours_all": round((fast + rest) / len(wanted), 3),
         "updates_plain": [steps for _, steps in told],
         "updates_ours": [edit.notes["steps"] for edit in made],
-        "largest_gap_nll_of_the_new_object": round(max(abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)), 5),
+        "largest_gap_nll_of_the_new_object": float(f"{max(new):.2g}"),
+        "largest_gap_nll_of_either_object": float(f"{max(gaps):.2g}"),
         "gaps_above_0.02": {f.key: round(g, 4) for f, g in zip(some, gaps, strict=True) if g > WITHIN},
         "differing_decisions": differing,
     }

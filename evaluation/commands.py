@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
@@ -202,7 +203,21 @@ def editors(name: str | None, as_json: bool) -> None:
 
 
 def _type(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
+    """An annotation in words: ``list of int``, ``str or none``, ``'mean' or 'sum'``."""
+    kind, inside = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        return _type(inside[0])
+    if kind is Literal:
+        return " or ".join(map(repr, inside))
+    if kind in (Union, UnionType):
+        return " or ".join(dict.fromkeys(map(_type, inside)))
+    if kind in (tuple, list) and (kind is list or inside[1:] == (...,)):
+        return f"list of {_type(inside[0])}"
+    if kind is tuple:
+        return f"({', '.join(map(_type, inside))})"
+    if kind is dict:
+        return f"table of {_type(inside[1])}"
+    return "none" if annotation is type(None) else getattr(annotation, "__name__", str(annotation))
 
 
 def _default(field: Any) -> Any:

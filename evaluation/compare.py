@@ -45,7 +45,7 @@ class Row(NamedTuple):
 class Lead(NamedTuple):
     """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
 
-    ``best`` and ``next`` are all editors with the best and with the second best value.
+    ``best`` and ``next`` are all editors with the best and with the second best value: none where all have the same.
     """
 
     metric: str
@@ -188,7 +188,7 @@ def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scor
     gap = paired_interval(_only(scores.means(first, metric.name), keys), _only(scores.means(second, metric.name), keys))
     apart = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
     values = sorted({v for v, _ in valued}, reverse=True)
-    best = tuple(label for v, label in valued if v == values[0])
+    best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
     after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
     return Lead(metric.name, first, second, best, after, gap, apart)
 

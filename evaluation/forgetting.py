@@ -8,7 +8,7 @@ from typing import NamedTuple
 from curation.stats.intervals import Interval, mean_interval, paired_interval
 from evaluation.compare import chosen
 from evaluation.metrics.base import Metric, Normalisation
-from evaluation.results import EditorFolder, Run
+from evaluation.results import Run
 from schemas.cases import Answer
 from schemas.errors import UserError
 from schemas.runs import CaseResult
@@ -37,7 +37,8 @@ class Point(NamedTuple):
 def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
     """The curve of every method and metric of a run in the regime ``sequential``, from its journals.
 
-    Cases that ended in an error, and those not yet run, are in no mean.
+    Cases that ended in an error are in no mean. A length at which some case so far has not been asked (the run goes on,
+    or each case is asked right after its own edit only) is left out.
 
     Raises:
         UserError: the run was of another regime.
@@ -48,13 +49,25 @@ def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation
             where=str(run.folder),
             fix='run with regime = { name = "sequential", size = [1, 10, 100] }',
         )
-    folders = {entry["label"]: entry["folder"] for entry in run.about["runs"]}
-    points: list[Point] = []
+    return points(run, metrics, normalisation)
+
+
+def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
+    """``forgetting`` without the question whether the run's edits follow each other."""
+    out: list[Point] = []
     for editor in run.editors[1:]:
-        units = EditorFolder(run.folder / folders[editor.label]).units().values()
+        units = list(editor.folder.units().values()) if editor.folder is not None else []
+        whole = _whole(units)
         for metric in metrics:
-            points += _curve(editor.label, metric, _values(run, units, metric, normalisation))
-    return points
+            out += _curve(editor.label, metric, whole, _values(run, units, metric, normalisation))
+    return out
+
+
+def _whole(units: Iterable[CaseResult]) -> list[int]:
+    """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
+    asked = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
+    positions = {position for position, _ in asked}
+    return [n for n in sorted(positions) if all((p, n) in asked for p in {*positions, n} if p <= n)]
 
 
 Values = dict[tuple[int, int], tuple[str, float]]
@@ -78,14 +91,14 @@ def _by_probe(answers: Sequence[Answer]) -> Mapping[str, Answer]:
     return {a.probe: a for a in answers}
 
 
-def _curve(label: str, metric: Metric, values: Values) -> list[Point]:
+def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[Point]:
     fresh = {case: mean for (position, after), (case, mean) in values.items() if position == after}
     out = []
-    for edits in sorted({after for _, after in values}):
+    for edits in whole:
         now = {case: mean for (_, after), (case, mean) in values.items() if after == edits}
         latest = values.get((edits, edits))
-        if edits > 1 and len(now) == 1 and latest is not None:
-            continue  # only the newest case was asked here: it is in ``new`` of the next length
+        if not now:
+            continue
         new = {case: fresh[case] for case in now if case in fresh}
         out.append(
             Point(

@@ -47,19 +47,26 @@ def in_short(part: Part) -> list[str]:
         lead = table.leads.get(metric.name)
         if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
             continue
-        summary = next(r for r in table.rows if r.label == lead.first).summaries[metric.name]
+        summaries = {r.label: r.summaries[metric.name] for r in table.rows}
+        first = summaries[lead.first]
+        if not lead.best:
+            out.append(f"{metric.title}: all methods have {percent(first.mean or 0)} % over {first.cases} cases.")
+            continue
         better = "Highest" if metric.better == "higher" else "Lowest"
-        text = f"{better} {metric.title}: {lead.first} with {spread(summary.interval)} % over {summary.cases} cases"
+        leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
+        text = f"{better} {metric.title}: {leaders} over {first.cases} cases"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
         gap = lead.difference
-        if contest is None or contest.verdict == "equal":
+        if len(lead.best) == 1 and (contest is None or contest.verdict == "equal"):
             text += f"; {lead.second} has the same."
-        else:
+        elif len(lead.best) == 1 and contest is not None:
             told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
             if contest.verdict in ("first", "second"):
                 text += f"; {lead.second} differs by {told}."
             else:
                 text += f"; not decided against {lead.second} (difference {told})."
+        else:
+            text += "."
         out.append(text)
     if drop := _drop(run, table, scores, metrics):
         out.append(drop)

@@ -251,6 +251,13 @@ def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str
     assert message in str(error.value)
 
 
+def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "known.jsonl"
+    path.write_bytes("caf\xe9".encode("latin-1"))
+    with pytest.raises(DataError, match="not readable as UTF-8"):
+        read_known(path, make_task(TASK))
+
+
 def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Store) -> None:
     people.invite(db, "ann")
     create(db, store, "s", make_task("filter_question"), Sharing(overlap=1, percent=50, least=0))

@@ -195,7 +195,11 @@ def test_editors_lists_methods_with_their_settings():
     for name in ("none", "prompt", "ft", "ft_l", "rome"):
         assert f"\n{name}  " in "\n" + told
     data = [json.loads(x) for x in call(commands.editors, "rome", "--json").stdout.splitlines()]
-    assert data[0]["name"] == "rome" and "layer" in data[0]["params"]
+    assert data[0]["name"] == "rome" and data[0]["params"]["layer"] == {"type": "int", "default": "from the preset"}
+    assert data[0]["params"]["corpus"]["type"] == "list of str or str or none"
+    assert data[0]["params"]["template_lengths"]["type"] == "list of (int, int)"
+    for code in ("Annotated", "Union", "typing", "~", "Ellipsis", "|", "FieldInfo", "NoneType"):
+        assert code not in told, f"{code} is Python, not words"
     with pytest.raises(UserError, match="did you mean 'rome'"):
         call(commands.editors, "rmoe")
 

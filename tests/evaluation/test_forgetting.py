@@ -13,6 +13,7 @@ from evaluation import commands
 from evaluation.commands_forgetting import forgetting as command
 from evaluation.forgetting import Point, forgetting
 from evaluation.plan import load_metrics
+from evaluation.reporting.forgetting import forgetting as report_curves
 from evaluation.results import load_run
 from evaluation.runner import Runner
 from schemas.errors import UserError
@@ -62,6 +63,28 @@ def test_what_was_not_asked_is_in_no_mean(score: str, edits: list[int], new: lis
     assert [p.edits for p in points] == edits
     if score == "end":
         assert [p.new.n for p in points] == [1, 2, 3], "cases 1, 2 and 4 were asked right after their edits"
+
+
+def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
+    (journal,) = [j for j in run(tmp_path).glob("*/journal.jsonl") if '"after":4' in j.read_text().replace(" ", "")]
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]))
+    assert [p.edits for p in curve(tmp_path)] == [1, 2]
+    assert [
+        s.edits for f in report_curves(load_run(tmp_path), load_metrics(["es"]), "mean") for s in f.curves[0].spots
+    ] == [1, 2]
+
+
+def test_the_report_shows_the_same_curve(tmp_path: Path) -> None:
+    points = curve(run(tmp_path))
+    (found,) = report_curves(load_run(tmp_path), load_metrics(["es"]), "mean")
+    assert [(s.edits, s.value) for s in found.curves[0].spots] == [(p.edits, p.all) for p in points]
+    assert [(s.edits, s.value) for s in found.curves[0].at_once] == [(p.edits, p.new) for p in points]
+
+
+@pytest.mark.parametrize("regime", ["single", {"name": "batch", "size": 2}])
+def test_edits_that_do_not_follow_each_other_have_no_curve(regime: Any, tmp_path: Path) -> None:
+    assert report_curves(load_run(run(tmp_path, regime=regime)), load_metrics(["es"]), "mean") == []
 
 
 def test_another_regime_is_refused(tmp_path: Path) -> None:

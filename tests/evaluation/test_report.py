@@ -210,10 +210,23 @@ def test_best_and_second_and_whether_it_is_decided(tmp_path):
 
 
 def test_equal_methods_are_both_best(tmp_path):
-    finished(tmp_path, editors=["push", {"name": "push", "label": "twin", "params": {}}])
-    run, metrics = load_run(tmp_path), load_metrics(["es"])
-    lead = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["es"]
+    twins = ["push", {"name": "push", "label": "twin", "params": {}}]
+    weak = {"name": "push", "label": "weak", "params": {"strength": 0.5}}
+    finished(tmp_path, split=make_cases(40, 0), editors=[*twins, weak])
+    run, metrics = load_run(tmp_path), load_metrics(["s_es"])
+    lead = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"]
     assert (set(lead.best), lead.next, lead.decided) == ({"push", "twin"}, (), False)
+    html, _ = read(write_report([tmp_path]).files[0])
+    assert re.search(r"Highest S-ES: push with (\d.{1,30}?) % and twin with \1 % over 40 cases\.", html)
+
+
+def test_where_all_are_equal_none_is_best(tmp_path):
+    finished(tmp_path, editors=["push", {"name": "push", "label": "twin", "params": {}}])
+    run, metrics = load_run(tmp_path), load_metrics(["s_es"])
+    lead = compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"]
+    assert (lead.best, lead.next, lead.decided) == ((), (), False)
+    html, _ = read(write_report([tmp_path]).files[0])
+    assert re.search(r"S-ES: all methods have [\d.]+ % over \d+ cases\.", html) and ", best</span>" not in html
 
 
 def test_a_rate_without_spread_gets_its_dagger(tmp_path):
