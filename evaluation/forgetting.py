@@ -67,7 +67,7 @@ def _whole(units: Iterable[CaseResult]) -> list[int]:
     """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
     asked = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
     positions = {position for position, _ in asked}
-    return [n for n in sorted(positions) if all((p, n) in asked for p in {*positions, n} if p <= n)]
+    return [n for n in sorted(positions) if all((p, n) in asked for p in positions if p <= n)]
 
 
 Values = dict[tuple[int, int], tuple[str, float]]
