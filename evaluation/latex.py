@@ -21,6 +21,7 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
+WIDEST = 7  # metrics of one table: with their intervals as subscripts a page holds no more
 HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
 
 
@@ -49,9 +50,23 @@ def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
     return text if interval.half is None else rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
 
 
-def token_table(tables: Sequence[Comparison], metrics: Sequence[Metric], *, model: str, caption: str) -> str:
-    """The token level: one table, a block a group of cases (all, counterfactual, temporal)."""
+def token_table(
+    tables: Sequence[Comparison], metrics: Sequence[Metric], *, model: str, caption: str, label: str = "tab:token"
+) -> str:
+    """The token level: a block a group of cases (all, counterfactual, temporal); more metrics than fit: more tables."""
     shown = [m for m in metrics if any(r.summaries[m.name].mean is not None for t in tables for r in t.rows)]
+    count = max(1, -(-len(shown) // WIDEST))
+    each = -(-len(shown) // count)
+    out = []
+    for n in range(count):
+        names = label if n == 0 else f"{label}-{n + 1}"
+        of = f" Part {n + 1} of {count}." if count > 1 else ""
+        part = shown[n * each : (n + 1) * each]
+        out.append(_token_table(tables, part, caption=f"{caption} Model: {model}.{of}", label=names))
+    return "\n".join(out)
+
+
+def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, caption: str, label: str) -> str:
     head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
     body = []
     for n, table in enumerate(tables):
@@ -62,7 +77,7 @@ def token_table(tables: Sequence[Comparison], metrics: Sequence[Metric], *, mode
         for row in table.rows:
             cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
             body.append(" & ".join([escape(row.label), *cells]) + r" \\")
-    return _table(["Method", *head], body, caption=f"{caption} Model: {model}.", label="tab:token")
+    return _table(["Method", *head], body, caption=caption, label=label)
 
 
 def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
@@ -71,29 +86,29 @@ def _token_cell(interval: Interval, label: str, metric: Metric, table: Compariso
     return figure(interval, mark=mark)
 
 
-def text_table(source: Source, *, model: str, baseline: str | None) -> str:
+def text_table(source: Source, *, model: str, baseline: str | None, label: str = "tab:text") -> str:
     """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     places = {
         a: ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
     }
     body = []
-    for label, row in source.cells.items():
+    for method, row in source.cells.items():
         cells = [
-            figure(row[a].by_script, scale=1.0, mark=places[a].get(label, "")) if a in row else "--" for a in aspects
+            figure(row[a].by_script, scale=1.0, mark=places[a].get(method, "")) if a in row else "--" for a in aspects
         ]
-        body.append(" & ".join([escape(label), *cells]) + r" \\")
+        body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
         f"Text level, rated by {escape(source.title)}: mean over scripts with 95\\,\\% intervals as if scripts were "
         f"independent; unscored scripts are in no mean. Model: {model}."
     )
-    return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label="tab:text")
+    return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label=label)
 
 
 def _table(head: Sequence[str], body: Sequence[str], *, caption: str, label: str) -> str:
     lines = [
         r"\begin{table}",
-        r"\centering",
+        r"\centering\small\setlength{\tabcolsep}{3pt}",
         rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
         r"\toprule",
         " & ".join(head) + r" \\",

@@ -15,7 +15,7 @@ from evaluation.reporting.calibrated import calibrations
 from evaluation.reporting.page import errors, page
 from evaluation.reporting.part import Part, TextPart, make_parts
 from evaluation.reporting.tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
-from evaluation.reporting.texts import joined, read_texts, stores_of
+from evaluation.reporting.texts import Source, joined, read_texts, stores_of
 from evaluation.results import load_run, now
 from evaluation.tables import by_case, flat, to_csv, to_markdown
 from evaluation.yields import construction_yield
@@ -129,20 +129,23 @@ def _markdown(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
 
 def _latex(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
     out = [HEAD]
-    for part in parts:
+    rated: list[tuple[Source, str, str | None]] = []  # with model and the unedited method's label
+    for n, part in enumerate(parts, 1):
         about = part.run.about
         model = escape(model_name(about["model"]))
         caption = (
             f"Token-level results on {escape(str(about['split']))} ({len(part.run.cases)} cases): mean of case means "
             "in percent with 95\\,\\% intervals by case. Best method in bold, second best underlined."
         )
-        out.append(token_table(part.tables, part.metrics, model=model, caption=caption))
+        label = f"tab:token{n if n > 1 else ''}"
+        out.append(token_table(part.tables, part.metrics, model=model, caption=caption, label=label))
         if part.text is not None:
-            base = part.run.baseline.label
-            out += [text_table(source, model=model, baseline=base) for source in part.text.sources]
+            rated += [(source, model, part.run.baseline.label) for source in part.text.sources]
     for text in others:
         plain = next((s.editor for s in text.texts.scripts if not s.edited), None)
-        out += [text_table(source, model=escape(text.model), baseline=plain) for source in text.sources]
+        rated += [(source, escape(text.model), plain) for source in text.sources]
+    for n, (source, model, plain) in enumerate(rated, 1):
+        out.append(text_table(source, model=model, baseline=plain, label=f"tab:text{n if n > 1 else ''}"))
     return "\n".join(out)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from curation.splits import make_split
 from curation.stats.intervals import mean_interval
 from evaluation.compare import compare, score_run
-from evaluation.latex import escape, figure, token_table
+from evaluation.latex import WIDEST, escape, figure, token_table
 from evaluation.plan import load_metrics
 from evaluation.report import write_report
 from evaluation.reporting.breakdown import OTHERS, by_relation, by_step
@@ -116,6 +118,18 @@ def test_latex_marks_best_and_second_and_escapes(two):
     assert rf"\textbf{{{100 * row.summaries['s_es'].mean:.2f}}}" in text
     assert all(line.count("&") == 6 for name, line in rows.items() if name in ("push", "weak", "none"))
     assert figure(mean_interval([0.2]), mark="second") == r"\underline{20.00}"
+
+
+def test_latex_of_many_metrics_is_several_tables(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics)
+    many = [m for m in metrics for _ in range(2)]
+    assert len(many) > WIDEST
+    text = token_table(tables, many, model="m", caption="C.")
+    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"] and "Part 2 of 2." in text
+    heads = [line for line in text.splitlines() if line.startswith("Method")]
+    assert [line.count("&") for line in heads] == [6, 6] and text.count(r"\begin{table}") == 2
+    assert "Part" not in token_table(tables, metrics, model="m", caption="C.")
 
 
 def test_in_short_says_what_holm_says(tmp_path):
