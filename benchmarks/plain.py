@@ -15,8 +15,9 @@ from torch import Tensor
 
 from evaluation.deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.editors.parts.keys import subject_place
+from evaluation.editors.parts.search_rows import ESSENCE
 from evaluation.editors.parts.templates import fill
-from evaluation.editors.parts.values import ESSENCE, Search
+from evaluation.editors.parts.values import Search
 from evaluation.hooks import changing, reading
 from evaluation.layouts import is_transposed
 from evaluation.lm import LM

@@ -7,7 +7,7 @@ token comes from a key-value cache, the head runs where the loss is read, and a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -17,18 +17,13 @@ import torch
 from torch import Tensor
 
 from evaluation.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
-from evaluation.editors.base import new_object
-from evaluation.editors.parts.keys import subject_place
 from evaluation.editors.parts.passes import Stems, alike, only_at, price
-from evaluation.editors.parts.templates import fill
+from evaluation.editors.parts.search_rows import Row, cost_of, groups, rows_of
 from evaluation.hooks import changing, reading, stopping_after
 from evaluation.lm import LM
 from evaluation.midway import Midway, read_midway, starting_at
 from evaluation.prefix import Prefix, can_share
-from evaluation.tokens import encode_at
 from schemas.facts import Fact
-
-ESSENCE = "{} is a"  # prompt at whose subject the model's next-token distribution is held (ROME Eq. 4, second term)
 
 Place = Literal["mlp", "block"]
 """Where the value stands: what the MLP's output projection returns (ROME), or what the whole block does (MEMIT)."""
@@ -69,25 +64,10 @@ class Value(NamedTuple):
     updates: int
 
 
-class _Row(NamedTuple):
-    """A prompt of one request: where δ is added, and (place, token) of what is to be predicted.
-
-    ``template`` numbers the context template, -1 for the essence prompt, which has no goals: its ``subject`` is read.
-    ``share`` is each goal's part of the request's mean.
-    """
-
-    request: int
-    template: int
-    ids: tuple[int, ...]
-    subject: int
-    goals: tuple[tuple[int, int], ...]
-    share: float
-
-
 class _Batch(NamedTuple):
     """Rows of one pass, as tensors; places count from the end of the prefix where there is one."""
 
-    rows: list[_Row]
+    rows: list[Row]
     ids: Tensor
     mask: Tensor
     prefix: Prefix | None
@@ -132,36 +112,17 @@ def search_values(
         budget: The most tokens in one pass; one is made for the device where it is not given.
     """
     budget = budget or default_budget(lm, gradients=True)
-    rows = [_rows(lm, i, fact, templates) for i, fact in enumerate(requests)]
+    rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
     found: dict[int, Value] = {}
-    for group in _groups(rows, budget):
+    for group in groups(rows, budget):
         found.update(_Searching(lm, layer, group, how=how, place=place, budget=budget).run())
     return [found[i] for i in range(len(requests))]
-
-
-def _groups(rows: list[list[_Row]], budget: Budget) -> Iterator[list[_Row]]:
-    """Requests that are searched for together: about two passes' worth, which bounds the caches they keep."""
-    group: list[_Row] = []
-    cost = 0
-    for own in rows:
-        more = sum(map(_cost, own))
-        if group and cost + more > 2 * budget.tokens:
-            yield group
-            group, cost = [], 0
-        group, cost = group + own, cost + more
-    if group:
-        yield group
-
-
-def _cost(row: _Row) -> int:
-    """Tokens that a row runs through the blocks, and half a token for every read of the vocabulary."""
-    return len(row.ids) - row.subject + (len(row.goals) + 1) // 2
 
 
 class _Searching:
     """The search for one group of requests."""
 
-    def __init__(self, lm: LM, layer: int, rows: list[_Row], *, how: Search, place: Place, budget: Budget) -> None:
+    def __init__(self, lm: LM, layer: int, rows: list[Row], *, how: Search, place: Place, budget: Budget) -> None:
         self.lm, self.layer, self.how, self.place, self.budget = lm, layer, how, place, budget
         self.requests = sorted({row.request for row in rows})
         self.position = {request: n for n, request in enumerate(self.requests)}
@@ -180,7 +141,7 @@ class _Searching:
             beginnings = [row.ids[: row.subject] for row in rows]
             stems = Stems(lm, [row.template for row in rows], beginnings, most=budget.tokens)
         for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
-            in_batches([rows[i] for i in own], _cost, partial(self._prepare, stems), budget)
+            in_batches([rows[i] for i in own], cost_of, partial(self._prepare, stems), budget)
 
     def run(self) -> dict[int, Value]:
         """Values by number of the request."""
@@ -305,11 +266,11 @@ class _Searching:
             held,
         )
 
-    def _prepare(self, stems: Stems | None, rows: list[_Row]) -> list[_Row]:
+    def _prepare(self, stems: Stems | None, rows: list[Row]) -> list[Row]:
         self.batches.append(self._batch(rows, stems))
         return rows
 
-    def _batch(self, rows: list[_Row], stems: Stems | None) -> _Batch:
+    def _batch(self, rows: list[Row], stems: Stems | None) -> _Batch:
         lm, prefix = self.lm, None
         pairs = [(row, 0 if stems is None else row.subject) for row in rows]
         if stems is not None and any(begin for _, begin in pairs):
@@ -349,18 +310,3 @@ class _Searching:
         with starting_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
         return (Midway(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
-
-
-def _rows(lm: LM, request: int, fact: Fact, templates: Sequence[str]) -> list[_Row]:
-    """A request's prompt in every template, each with the new object, and the essence prompt."""
-    rows = []
-    for n, template in enumerate(templates):
-        text = lm.encode(fill(template, fact.fact_prompt), new_object(fact))
-        goals = tuple((i - 1, text.ids[i]) for i in range(text.first, len(text.ids)))
-        place = subject_place(lm, fact, template).last
-        rows.append(_Row(request, n, text.ids[:-1], place, goals, 0.0))
-    total = sum(len(row.goals) for row in rows)
-    rows = [row._replace(share=1 / total) for row in rows]
-    subject = fact.subject.text
-    essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", subject), end=len(subject))
-    return [*rows, _Row(request, -1, essence.ids[: essence.last + 1], essence.last, (), 0.0)]
