@@ -30,7 +30,7 @@ ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 
 
 class Event(NamedTuple):
-    """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent.
+    """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent on them.
 
     ``note`` says what goes on where it is not a case.
     """
@@ -165,13 +165,15 @@ class Runner:
             if todo and not stopped:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
                 editor.prepare(self.support.cases)
-            begun = time.perf_counter()
+            begun, busy = time.perf_counter(), 0.0
             given = Given(cases, editor, self._engine, self.lm)
             for unit, done in () if stopped else self._work(label, regime, todo, known, given):
                 result = self._result(unit, done, manifest.key, known.get(unit.key))
                 journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)
-                spent = time.perf_counter() - begun
+                spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
+                # Cases made together are told one after the other, when the time of all of them has been spent.
+                spent = min(spent, busy) if busy else spent
                 self._tell(Event(label, found + computed, len(units), found, failed, spent))
                 if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
                     break

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from evaluation.compare import compare, merge, score_run
+from evaluation.engine import Done, SimpleEngine
 from evaluation.plan import BASELINE, choose, load_metrics, make_manifest
+from evaluation.progress import line
 from evaluation.results import load_run
 from evaluation.runner import Event, Runner
 from schemas.errors import UserError
@@ -203,6 +205,31 @@ def test_progress_counts(tmp_path):
     events.clear()
     go(tmp_path, limit=3, events=events)
     assert [(e.label, e.done, e.found) for e in events] == [(BASELINE, 3, 3), ("push", 3, 3)]
+
+
+def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
+    """Four cases of 100 s in all are told at once: a case takes 25 s, not 100."""
+
+    class Together(SimpleEngine):
+        def work(self, editor, jobs):
+            for job in jobs:
+                yield Done(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
+
+        def ask(self, probes):
+            return ArithmeticLM().score(probes)
+
+    clock = iter([0.0, *[100.0] * 100])
+    events: list[Event] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evaluation.runner.time.perf_counter", lambda: next(clock))
+        config = make_config(tmp_path, editors=["push"], limit=4)
+        engine = Together(ArithmeticLM(), batch_tokens=64, device="cpu")
+        Runner(
+            config, make_cases(4, 0), lm=ArithmeticLM(), make=ArithmeticEditor, tell=events.append, engine=engine
+        ).run()
+    first = [e for e in events if e.label == BASELINE and e.done]
+    assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
+    assert line(first[0]) == "none: 1 of 4 cases, 25.0 s a case, 75 s left"
 
 
 def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
