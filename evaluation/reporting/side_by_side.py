@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.reporting.mentioned import Piece, marked, named
-from evaluation.reporting.texts import ADJUDICATED, ASPECTS, SHORT, Texts
+from evaluation.reporting.texts import ADJUDICATED, ASPECTS, PEOPLE, PROGRAMS, SHORT, Texts, who
 from schemas.cases import Case
 from schemas.generations import GeneratedScript
 
@@ -108,7 +108,6 @@ def _ratings(script: GeneratedScript, texts: Texts) -> tuple[tuple[str, str, str
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for r in texts.ratings:
         if r.item_id == script.id and ADJUDICATED not in r.form:
-            who = "people" if r.rater.startswith("person:") else r.rater.removeprefix("judge:")
-            found[(r.aspect, who)].append("unscored" if r.value is None else str(r.value))
-    order = sorted(found, key=lambda k: (ASPECTS.index(k[0]), k[1] != "people", k[1]))
-    return tuple((SHORT[a], who, ", ".join(sorted(found[(a, who)]))) for a, who in order)
+            found[(r.aspect, who(r.rater))].append("unscored" if r.value is None else str(r.value))
+    order = sorted(found, key=lambda k: (ASPECTS.index(k[0]), k[1] not in (PEOPLE, PROGRAMS), k[1]))
+    return tuple((SHORT[a], name, ", ".join(sorted(found[(a, name)]))) for a, name in order)

@@ -21,6 +21,7 @@ SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", 
 PEOPLE = "people"
 ADJUDICATED = "adjudicated"
 SYNTHETIC = "synthetic"
+PROGRAMS = "programs told to rate"
 
 
 class Texts(NamedTuple):
@@ -123,15 +124,26 @@ def joined(found: Sequence[Texts]) -> Texts | None:
 
 
 def sources(texts: Texts) -> list[Source]:
-    """The figures of every source of ratings, people first, then judges in order of their names."""
+    """The figures of every source of ratings: people, programs in their place, then judges in order of their names."""
     groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)
     for rating in texts.ratings:
         if ADJUDICATED in rating.form:
             continue
-        person = rating.rater.startswith("person:")
-        title = PEOPLE if person else f"{rating.rater.removeprefix('judge:')} ({profile(rating)})"
-        groups[(not person, title)].append(rating)
+        person, name = rating.rater.startswith("person:"), who(rating.rater)
+        groups[(not person, name if person else f"{name} ({profile(rating)})")].append(rating)
     return [_source(title, not judge, rated, texts) for (judge, title), rated in sorted(groups.items())]
+
+
+def who(rater: str) -> str:
+    """People, programs in their place (raters named ``synthetic...``), or a judge's name.
+
+    Example:
+        >>> who("person:ann"), who("person:synthetic-a"), who("judge:gpt-4o")
+        ('people', 'programs told to rate', 'gpt-4o')
+    """
+    if not rater.startswith("person:"):
+        return rater.removeprefix("judge:")
+    return PROGRAMS if rater.startswith(f"person:{SYNTHETIC}") else PEOPLE
 
 
 def profile(rating: Rating) -> str:
@@ -148,13 +160,16 @@ def profile(rating: Rating) -> str:
 
 
 def ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
-    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second."""
+    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second.
+
+    Where all have the same value, none is first.
+    """
     known = {k: v for k, v in means.items() if v is not None and k != baseline}
     values = sorted(set(known.values()), reverse=True)
-    if len(known) < 2:
+    if len(values) < 2:
         return {}
     best = [k for k, v in known.items() if v == values[0]]
-    after = [k for k, v in known.items() if len(best) == 1 and len(values) > 1 and v == values[1]]
+    after = [k for k, v in known.items() if len(best) == 1 and v == values[1]]
     return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
 
 

@@ -160,7 +160,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
     text = " ".join("".join(reader.text).split())
     assert reader.stack == [] and reader.loads == []
     for told in (
-        "Rated by people",
+        "Rated by programs told to rate",
         "Rated by m (judge@1)",
         "Synthetic raters",
         "Rubric guard",
@@ -171,13 +171,15 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
     rows = list(csv.DictReader(io.StringIO((tmp_path / "ratings.csv").read_text())))
     people = sources(read_texts(path))[0]
     for row in rows:
-        if row["source"] == "people":
+        if row["source"] == "programs told to rate":
             assert float(row["mean_by_case"]) == people.cells[row["label"]][row["aspect"]].by_case.mean
-    assert {"people", "m (judge@1)"} == {r["source"] for r in rows}
+    assert {"programs told to rate", "m (judge@1)"} == {r["source"] for r in rows}
+    assert "Rated by people" not in text
     tex = (tmp_path / "results.tex").read_text()
+    assert "rated by programs told to rate:" in tex and "rated by people" not in tex
     assert tex.count(r"\toprule") == 3 and tex.count("{") == tex.count("}")
     metrics = {r["metric"] for r in csv.DictReader(io.StringIO((tmp_path / "comparisons.csv").read_text()))}
-    assert "Coh. by people" in metrics and "S-ES" in metrics
+    assert "Coh. by programs told to rate" in metrics and "S-ES" in metrics
     assert "Coh." in (tmp_path / "correlations.csv").read_text()
 
 
@@ -202,3 +204,18 @@ def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
         store.put(rate(scripts, ("judge:m",)))
     html, _ = read(write_report([run.folder], store=path, out=tmp_path / "out").files[0])
     assert "Not calibrated" in html and "Rated by m" in html
+
+
+def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
+    rated_store(tmp_path / "s.duckdb", run, ("person:ann", "person:synthetic-bob"))
+    found = sources(read_texts(tmp_path / "s.duckdb"))
+    assert [(s.title, s.raters, s.person) for s in found] == [
+        ("people", ("ann",), True),
+        ("programs told to rate", ("synthetic-bob",), True),
+    ]
+
+
+def test_places_of_ratings():
+    assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, "none") == {"a": "first", "b": "second"}
+    assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, None) == {"a": "first", "b": "first"}
+    assert ranks({"none": 1.0, "a": 2.0, "b": 2.0}, "none") == {} == ranks({"a": 2.0}, None)
