@@ -114,7 +114,7 @@ class Budget:
                 self.earlier = self.earlier.plus(left, -1)
             else:
                 self._note_lost(key, left)
-        while not self._fits(most):
+        while self._over or not self._fits(most):  # over: another one that waited here has ended the work meanwhile
             if self._over or not self._held:
                 self._over = True
                 raise self.reached()

@@ -104,6 +104,23 @@ def test_after_a_call_that_did_not_fit_no_smaller_one_goes(tmp_path):
     assert asyncio.run(main()) == 20
 
 
+def test_a_smaller_call_that_waits_too_does_not_go_after_the_end(tmp_path):
+    """Both wait for the call in flight; the large one then ends the work, and the small one must not slip out."""
+
+    async def main():
+        with Journal(tmp_path / "j", write=True) as journal:
+            budget = Budget(ReplyCache(journal), max_tokens=100)
+            await budget.set_aside("a", Amount(60, 0))
+            large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
+            small = asyncio.create_task(budget.set_aside("c", Amount(50, 0)))
+            await asyncio.sleep(0)
+            budget.settle("a", Amount(20, 0))
+            return await asyncio.gather(large, small, return_exceptions=True)
+
+    told = asyncio.run(main())
+    assert [type(t) for t in told] == [BudgetReached, BudgetReached]
+
+
 def test_a_budget_in_dollars(ask):
     with ScriptedServer(lambda p: counted(100, 100)) as server:
         with pytest.raises(BudgetReached, match=r"\$0.00\d\d of \$0.004 and .* tokens spent"):
