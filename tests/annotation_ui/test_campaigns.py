@@ -253,7 +253,7 @@ def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str
 
 def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "known.jsonl"
-    path.write_bytes("{\"id\": \"\xe9\"}".encode("latin-1"))
+    path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))
     with pytest.raises(DataError, match="not readable as UTF-8"):
         read_known(path, make_task(TASK))
 
