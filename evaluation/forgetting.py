@@ -55,8 +55,10 @@ def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation
 def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
     """``forgetting`` without the question whether the run's edits follow each other."""
     out: list[Point] = []
+    cases = chosen(run)
     for editor in run.editors[1:]:
-        units = list(editor.folder.units().values()) if editor.folder is not None else []
+        found = editor.folder.units().values() if editor.folder is not None else ()
+        units = [u for u in found if u.case in cases]
         whole = _whole(units)
         for metric in metrics:
             out += _curve(editor.label, metric, whole, _values(run, units, metric, normalisation))
