@@ -14,7 +14,7 @@ from annotation_ui.ratings_db import RatingsDB, now
 from annotation_ui.ratings_records import Assigned, Campaign, Placed
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import Item, Task
-from curation.files import json_lines
+from curation.files import json_lines, text_lines
 from schemas.config import Options, explain
 from schemas.errors import DataError, UserError
 from schemas.records import Frozen
@@ -154,14 +154,8 @@ def read_known(path: Path, task: Task) -> list[Known]:
         UserError: there is no such file.
         DataError: a line is not such an item; says which and why.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
     out: list[Known] = []
-    for where, data in json_lines(path, lines):
+    for _, where, data in json_lines(path, text_lines(path)):
         try:
             known = Known.model_validate(data)
         except ValidationError as error:

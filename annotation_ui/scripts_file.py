@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from curation.files import json_lines
+from curation.files import json_lines, text_lines
 from curation.store import Store
 from schemas.config import validate
-from schemas.errors import DataError, UserError
 from schemas.generations import GeneratedScript
 from schemas.lineage import Lineage
 
@@ -19,13 +18,7 @@ def read_scripts(path: Path) -> list[GeneratedScript]:
     Raises:
         UserError: there is no such file. DataError: a line is no such record; says which and why.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
-    return [validate(GeneratedScript, data, where=where) for where, data in json_lines(path, lines)]
+    return [validate(GeneratedScript, data, where=where) for _, where, data in json_lines(path, text_lines(path))]
 
 
 def add(path: Path, store_path: Path) -> tuple[int, int]:

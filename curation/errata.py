@@ -85,7 +85,7 @@ def read_errata(path: Path) -> Errata:
         raise UserError("there is no such errata file", where=str(path), fix="make one: scedit errata add") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the errata cannot be read: {error}", where=str(path)) from None
-    return Errata([validate(Erratum, data, where=where) for where, data in json_lines(path, lines)])
+    return Errata([validate(Erratum, data, where=where) for _, where, data in json_lines(path, lines)])
 
 
 def add_erratum(path: Path, entry: Erratum) -> bool:

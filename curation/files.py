@@ -94,8 +94,25 @@ def _mend(path: Path, partial: Path, old: Path) -> None:
             shutil.rmtree(left)
 
 
-def json_lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """The values of lines that hold one JSON value each, with where they stand; empty lines are passed over.
+def text_lines(path: Path) -> list[str]:
+    """The lines of a text file.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it is not UTF-8, or cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"not readable as UTF-8: {error}", where=str(path)) from None
+
+
+def json_lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
+    """Of lines that hold one JSON value each: the line's number, where it stands in words, the value.
+
+    Empty lines are passed over.
 
     Raises:
         DataError: a line is no JSON; names it.
@@ -108,4 +125,4 @@ def json_lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
             value = json.loads(line)
         except json.JSONDecodeError as error:
             raise DataError(f"not JSON: {error.msg}", where=where) from None
-        yield where, value
+        yield number, where, value

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.files import json_lines
 from curation.quality import CRITERIA, Sample, sample_named
 from curation.store import Store
 from schemas.errors import DataError, UserError
@@ -182,15 +183,9 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         except (csv.Error, AttributeError) as error:
             raise DataError(f"not readable as CSV: {error}", where=f"{path}, line {reader.line_num}") from None
     out = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", where=f"{path}, line {number}") from None
+    for number, where, row in json_lines(path, text.split("\n")):
         if not isinstance(row, dict):
-            raise DataError("not a JSON object", where=f"{path}, line {number}")
+            raise DataError("not a JSON object", where=where)
         out.append((number, {k: "" if v is None else str(v).strip() for k, v in row.items()}))
     return out
 

@@ -79,12 +79,12 @@ class Scores(NamedTuple):
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
     """Score every finished case of every editor from the stored answers; nothing is asked of a model."""
     cases = chosen(run)
-    before = {k: _answers(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
     for editor in run.editors:
         about = editor.manifest.components
         done = [
-            (asked_case(cases[k], about), _answers(r.answers)) for k, r in editor.results.items() if r.error is None
+            (asked_case(cases[k], about), by_probe(r.answers)) for k, r in editor.results.items() if r.error is None
         ]
         out[editor.label] = {
             m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
@@ -193,7 +193,8 @@ def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scor
     return Lead(metric.name, first, second, best, after, gap, apart)
 
 
-def _answers(answers: Iterable[Answer]) -> dict[str, Answer]:
+def by_probe(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """Answers by the probe that they answer."""
     return {a.probe: a for a in answers}
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evaluation.compare import Scores, chosen
+from evaluation.compare import Scores, by_probe, chosen
 from evaluation.metrics.base import Metric, Normalisation, Preference, target_values
 from evaluation.results import Run
 from schemas.cases import Answer, Case, ScoreProbe
@@ -112,7 +112,7 @@ def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisa
             note = "not yet run" if result is None else f"failed: {result.error}"
             choices.append(Choice(editor.label, (None,) * len(probe.targets), None, note))
             continue
-        answers: Mapping[str, Answer] = {a.probe: a for a in result.answers}
+        answers: Mapping[str, Answer] = by_probe(result.answers)
         choices.append(_choice(editor.label, probe, answers.get(probe.id), wanted, normalisation))
     return Question(
         kind=probe.purpose,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval, paired_interval
-from evaluation.compare import chosen
+from evaluation.compare import by_probe, chosen
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.results import Run
-from schemas.cases import Answer
+from schemas.cases import Answer, Case
 from schemas.errors import UserError
 from schemas.runs import CaseResult
 
@@ -56,12 +56,14 @@ def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) ->
     """``forgetting`` without the question whether the run's edits follow each other."""
     out: list[Point] = []
     cases = chosen(run)
+    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
         found = editor.folder.units().values() if editor.folder is not None else ()
         units = [u for u in found if u.case in cases]
         whole = _whole(units)
         for metric in metrics:
-            out += _curve(editor.label, metric, whole, _values(run, units, metric, normalisation))
+            values = _values(cases, before, units, metric, normalisation)
+            out += _curve(editor.label, metric, whole, values)
     return out
 
 
@@ -76,21 +78,21 @@ Values = dict[tuple[int, int], tuple[str, float]]
 """(position, edits in the model) -> case key and its mean."""
 
 
-def _values(run: Run, units: Iterable[CaseResult], metric: Metric, normalisation: Normalisation) -> Values:
-    cases = chosen(run)
-    before = {k: _by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+def _values(
+    cases: Mapping[str, Case],
+    before: Mapping[str, Mapping[str, Answer]],
+    units: Iterable[CaseResult],
+    metric: Metric,
+    normalisation: Normalisation,
+) -> Values:
     found: Values = {}
     for result in units:
-        if result.error is not None or result.case not in cases or result.after is None or result.position is None:
+        if result.error is not None or result.after is None or result.position is None:
             continue
-        scores = metric.score(cases[result.case], _by_probe(result.answers), before.get(result.case, {}), normalisation)
+        scores = metric.score(cases[result.case], by_probe(result.answers), before.get(result.case, {}), normalisation)
         if scores.mean is not None:
             found[result.position, result.after] = (result.case, scores.mean)
     return found
-
-
-def _by_probe(answers: Sequence[Answer]) -> Mapping[str, Answer]:
-    return {a.probe: a for a in answers}
 
 
 def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[Point]:

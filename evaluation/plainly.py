@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from curation.model_files import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
-from evaluation.compare import Comparison, Scores, moved
+from evaluation.compare import Comparison, Lead, Scores, moved
 from evaluation.judge.families import flags
 from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.paired import Contest
 from evaluation.results import Run
 from evaluation.tables import certain, p_value, percent, spread
 
@@ -56,21 +57,23 @@ def in_short(part: Part) -> list[str]:
         leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
         text = f"{better} {metric.title}: {leaders} over {first.cases} cases"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
-        gap = lead.difference
-        if len(lead.best) == 1 and (contest is None or contest.verdict == "equal"):
-            text += f"; {lead.second} has the same."
-        elif len(lead.best) == 1 and contest is not None:
-            told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
-            if contest.verdict in ("first", "second"):
-                text += f"; {lead.second} differs by {told}."
-            else:
-                text += f"; not decided against {lead.second} (difference {told})."
-        else:
-            text += "."
-        out.append(text)
+        out.append(f"{text}{_second(lead, contest)}.")
     if drop := _drop(run, table, scores, metrics):
         out.append(drop)
     return out
+
+
+def _second(lead: Lead, contest: Contest | None) -> str:
+    """How the best stands to the second best; nothing where several are best."""
+    if len(lead.best) > 1:
+        return ""
+    if contest is None or contest.verdict == "equal":
+        return f"; {lead.second} has the same"
+    gap = lead.difference
+    told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
+    if contest.verdict in ("first", "second"):
+        return f"; {lead.second} differs by {told}"
+    return f"; not decided against {lead.second} (difference {told})"
 
 
 def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:

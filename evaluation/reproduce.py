@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.stats.published import CASES, recompute, table_2
 from evaluation.reporting.part import Part, TextPart, main_source
-from evaluation.reporting.texts import ASPECTS, SHORT
+from evaluation.reporting.texts import ASPECTS, PEOPLE, PROGRAMS, SHORT
 from schemas.errors import UserError
 from schemas.registry import suggest
 
@@ -299,7 +299,7 @@ def _agreement(what: Target, entry: Printed, parts: Sequence[Part], others: Sequ
             continue
         low, high = found.alpha.low, found.alpha.high
         half = None if low is None or high is None else (high - low) / 2
-        who = "programs told to rate" if text.texts.synthetic else "people"
+        who = PROGRAMS if text.texts.synthetic else PEOPLE
         out.append(Ours(found.alpha.value, half, False, f"{text.model}, {found.units} scripts, {found.raters} {who}"))
     return out
 

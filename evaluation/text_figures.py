@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from curation.stats.bootstrap import case_interval
 from curation.stats.intervals import Interval
-from evaluation.compare import chosen
+from evaluation.compare import by_probe, chosen
 from evaluation.generated import generation_of
 from evaluation.generation_choice import Generation
 from evaluation.metrics.ask_text import objects, rest_of_step, scripts_for
@@ -174,7 +174,7 @@ def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[
         if result is None or result.error is not None:
             continue
         case = asked_case(case, editor.manifest.components)
-        answers = {a.probe: a for a in result.answers}
+        answers = by_probe(result.answers)
         for item, probe, prompt in _asked(case, place, how):
             answer = answers.get(probe)
             if answer is None or answer.written is None:
@@ -217,7 +217,7 @@ def _preferred(run: Run, editor: EditorRun, normalisation: Normalisation) -> dic
         result = editor.results.get(key)
         if result is None or result.error is not None:
             continue
-        answers: Mapping[str, Answer] = {a.probe: a for a in result.answers}
+        answers: Mapping[str, Answer] = by_probe(result.answers)
         for probe in metric.probes(asked_case(case, editor.manifest.components)):
             values = target_values(probe, answers.get(probe.id), normalisation)
             if not isinstance(values, str):

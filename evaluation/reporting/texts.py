@@ -95,7 +95,7 @@ def read_texts(path: Path) -> Texts:
         found = tuple(store.all(Rating))
     known = {s.id for s in scripts}
     ratings = tuple(r for r in found if r.item_id in known)
-    synthetic = any(r.rater.startswith(f"person:{SYNTHETIC}") for r in ratings)
+    synthetic = any(who(r.rater) == PROGRAMS for r in ratings)
     return Texts(scripts, ratings, len(found) - len(ratings), synthetic)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from contextlib import asynccontextmanager
 from datetime import date
 
 import pytest
@@ -85,15 +86,22 @@ def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
     assert {r.status for r in done} == {"ok"} and len(server.requests) == 100
 
 
+@asynccontextmanager
+async def large_one_waiting(folder):
+    """A budget of 100 tokens, 60 of them set aside for "a", and the task of "b", which waits for 90."""
+    with Journal(folder / "j", write=True) as journal:
+        budget = Budget(ReplyCache(journal), max_tokens=100)
+        await budget.set_aside("a", Amount(60, 0))
+        large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
+        await asyncio.sleep(0)
+        yield budget, large
+
+
 def test_after_a_call_that_did_not_fit_no_smaller_one_goes(tmp_path):
     """The work stops; the reply of a call that went meanwhile would be paid for and thrown away."""
 
     async def main():
-        with Journal(tmp_path / "j", write=True) as journal:
-            budget = Budget(ReplyCache(journal), max_tokens=100)
-            await budget.set_aside("a", Amount(60, 0))
-            large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
-            await asyncio.sleep(0)
+        async with large_one_waiting(tmp_path) as (budget, large):
             budget.settle("a", Amount(20, 0))
             with pytest.raises(BudgetReached):
                 await large
@@ -108,10 +116,7 @@ def test_a_smaller_call_that_waits_too_does_not_go_after_the_end(tmp_path):
     """Both wait for the call in flight; the large one then ends the work, and the small one must not slip out."""
 
     async def main():
-        with Journal(tmp_path / "j", write=True) as journal:
-            budget = Budget(ReplyCache(journal), max_tokens=100)
-            await budget.set_aside("a", Amount(60, 0))
-            large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
+        async with large_one_waiting(tmp_path) as (budget, large):
             small = asyncio.create_task(budget.set_aside("c", Amount(50, 0)))
             await asyncio.sleep(0)
             budget.settle("a", Amount(20, 0))
