@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from annotation_ui.ratings_db import RatingsDB
-from annotation_ui.ratings_records import Assigned, Campaign, Placed
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Assigned, Campaign, Placed
 from annotation_ui.tasks.base import Item
 
 RESULTS = Path(__file__).with_name("results") / "annotation.json"

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.endpoint import serving
+from benchmarks.fake_endpoint import serving
 from benchmarks.neighbours import neighbours
 
 LATENCY, CONCURRENCY, CALLS = 0.5, 64, 4096
@@ -98,9 +98,9 @@ async def _plain(url: str, folder: str, calls: int) -> None:
 
 
 async def _client(url: str, folder: str, calls: int) -> None:
-    from construction.llm.access import Access, opened
     from construction.llm.client import together
-    from curation.journal import Journal
+    from construction.llm.connection import Access, opened
+    from curation.files.journal import Journal
 
     with Journal(Path(folder) / "j.jsonl", write=True) as journal:
         access = Access(model="m", base_url=url, concurrency=CONCURRENCY)
@@ -112,8 +112,8 @@ async def _client(url: str, folder: str, calls: int) -> None:
 def _request(n: int) -> Any:
     """A question call with our longest prompt."""
     from construction.llm.step import Message, Request
-    from construction.prompts import load_prompt
-    from construction.questions import QuestionList
+    from construction.prompts.prompt_file import load_prompt
+    from construction.scripts.question_step import QuestionList
 
     if "turns" not in _kept:
         values = {"subject": "S", "statement": "S is in", "relation": "r", "old": "A", "new": "B", "count": "4"}

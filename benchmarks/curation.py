@@ -103,8 +103,8 @@ def peak_mib() -> float:
 
 def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> dict[str, Any]:
     """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
-    from curation.dedup import Item, near_duplicates
-    from curation.similarity import require
+    from curation.overlap.near_duplicates import Item, near_duplicates
+    from curation.similarity.rouge import require
 
     require()
     start, worked = time.perf_counter(), time.process_time()
@@ -129,7 +129,7 @@ def against_truth(found: Any, *, pairs: int, most: int) -> dict[str, Any]:
     """
     import numpy as np
 
-    from curation.similarity import EPSILON, encode, rouge1_f
+    from curation.similarity.rouge import EPSILON, encode, rouge1_f
 
     rows = encode(i.text for i in found.items)
     postings, n = rows.matrix.tocsc(), len(found.items)
@@ -165,7 +165,7 @@ def against_truth(found: Any, *, pairs: int, most: int) -> dict[str, Any]:
 def _pair_recall(rows: Any, keys: Any, *, threshold: float) -> dict[str, Any]:
     import numpy as np
 
-    from curation.minhash import candidate_pairs, plan
+    from curation.similarity.minhash import candidate_pairs, plan
 
     how, n = plan(threshold), len(rows.size)
     hit, candidates = np.zeros(len(keys), dtype=bool), 0

@@ -1,4 +1,5 @@
-"""Editing and scoring against the plain way (``benchmarks/plain.py``), side by side in one run, same results required.
+"""Editing and scoring against the plain way (``benchmarks/naive_reference.py``), side by side in one run, same
+results required.
 
     python benchmarks/run.py evaluation                  all sections, into results/evaluation.json; about 12 minutes
     python benchmarks/evaluation.py rome ft --plain 24   some sections; the plain way on all 24 edits instead of 4
@@ -25,16 +26,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
-from benchmarks import plain
-from curation.model_files import cache_dir
+from benchmarks import naive_reference as plain
+from curation.files.artifact_cache import Cache
+from curation.files.model_packages import cache_dir
 from curation.shipped import mini_split
-from evaluation.batching import Budget
-from evaluation.cache import Cache
-from evaluation.deltas import Delta
-from evaluation.editors.parts.values import Search
+from evaluation.editors.locate_edit.parts.value_search import Search
 from evaluation.editors.presets import make_editor
-from evaluation.lm import LM
-from evaluation.score_edits import Asked, EditScorer
+from evaluation.edits.weight_deltas import Delta
+from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.inference.batching import Budget
+from evaluation.models.language_model import LM
 from schemas.cases import Answer, ScoreProbe
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
@@ -73,7 +74,7 @@ def facts(count: int) -> tuple[list[Fact], str]:
 
 
 def templates(lm: LM, cache: Cache, lengths: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    from evaluation.editors.parts.templates import sampled
+    from evaluation.editors.locate_edit.parts.context_templates import sampled
 
     return sampled(lm, lengths, cache=cache)
 
@@ -296,10 +297,10 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
         import ray
     except ImportError:
         return {"what": "Ray workers", "skipped": "Ray is not installed"}
-    from evaluation.config import RunConfig
-    from evaluation.distributed import RayEngine
-    from evaluation.engine import Job
-    from evaluation.support import Support
+    from evaluation.engines.fast import Job
+    from evaluation.runs.config import RunConfig
+    from evaluation.runs.ray_engine import RayEngine
+    from evaluation.runs.support import Support
     from schemas.cases import Case
 
     wanted, _ = facts(8)

@@ -6,7 +6,8 @@
 
 Ours goes through the engine that runs use: the unedited model is asked first (its time is given apart: once a model
 for all methods), then every method edits and is asked in groups. The plain way edits and is asked one case at a time
-(``benchmarks/plain.py``). Both ways have the same weights, templates, statistics and precision, and are compared.
+(``benchmarks/naive_reference.py``). Both ways have the same weights, templates, statistics and precision, and are
+compared.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import plain
+from benchmarks import naive_reference as plain
 from benchmarks.evaluation import after, facts, script_cases, search_of, templates, timed, widest
-from evaluation.batching import Budget
-from evaluation.cache import Cache
-from evaluation.deltas import Delta
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Moments
 from evaluation.editors.presets import make_editor
-from evaluation.engine import Done, FastEngine, Job
-from evaluation.lm import LM
-from evaluation.moments import Moments
-from evaluation.score_edits import Asked, EditScorer
+from evaluation.edits.weight_deltas import Delta
+from evaluation.engines.fast import Done, FastEngine, Job
+from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.inference.batching import Budget
+from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.facts import Fact
 

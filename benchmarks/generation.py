@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluation.deltas import LowRankDelta
-    from evaluation.lm import LM
-    from evaluation.score_edits import Asked
+    from evaluation.edits.weight_deltas import LowRankDelta
+    from evaluation.inference.batched_scoring import Asked
+    from evaluation.models.language_model import LM
 
 EDITS, TOKENS, LAYER = 4, 24, 5
 SIZE = 0.05
@@ -26,8 +26,8 @@ SIZE = 0.05
 
 def main(edits: int = EDITS, tokens: int = TOKENS) -> dict[str, Any]:
     """Seconds and scripts per second of three ways over the same work."""
-    from evaluation.generating import write, write_each
-    from evaluation.lm import LM
+    from evaluation.inference.answering import write, write_each
+    from evaluation.models.language_model import LM
 
     lm = LM.load("embedded", device="cpu")
     work = _work(lm, edits, tokens)
@@ -71,9 +71,9 @@ def _timed(way: Callable[[], list[str]]) -> tuple[list[str], dict[str, float]]:
 
 def _work(lm: LM, edits: int, tokens: int) -> list[Asked]:
     from curation.shipped import mini_split
-    from evaluation.generation_choice import Generation, GenerationChoice
-    from evaluation.metrics.ask_text import scripts_for
-    from evaluation.score_edits import Asked
+    from evaluation.inference.batched_scoring import Asked
+    from evaluation.metrics.generation import Generation, GenerationChoice
+    from evaluation.metrics.text_level.probes import scripts_for
 
     how = Generation(GenerationChoice(max_tokens=tokens))
     cases = mini_split().cases[:edits]
@@ -83,7 +83,7 @@ def _work(lm: LM, edits: int, tokens: int) -> list[Asked]:
 def _edit(lm: LM, number: int) -> LowRankDelta:
     import torch
 
-    from evaluation.deltas import LowRankDelta
+    from evaluation.edits.weight_deltas import LowRankDelta
 
     generator = torch.Generator().manual_seed(number)
     weight = lm.projection(LAYER).weight
@@ -94,7 +94,7 @@ def _edit(lm: LM, number: int) -> LowRankDelta:
 
 
 def _on(lm: LM, one: Asked) -> Any:
-    from evaluation.deltas import applied
+    from evaluation.edits.weight_deltas import applied
 
     return applied(lm.model, one.deltas)
 
@@ -102,7 +102,7 @@ def _on(lm: LM, one: Asked) -> Any:
 def _plainly(lm: LM, work: Sequence[Asked]) -> list[str]:
     import torch
 
-    from evaluation.generating import given, written
+    from evaluation.inference.answering import given, written
 
     out = []
     for one in work:

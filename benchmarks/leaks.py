@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from curation.checking import make_checks
-from curation.leak_study import HalfScore, measured, study
-from schemas.config import override
+from curation.checks.leak_benchmark import HalfScore, measured, study
+from curation.checks.store_checks import make_checks
+from schemas.core.config import override
 
 
 def shown(half: HalfScore) -> dict[str, Any]:

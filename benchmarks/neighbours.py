@@ -20,9 +20,9 @@ K, SAMPLE = 10, 200
 
 def neighbours() -> dict[str, Any]:
     """Seconds for all edits; the naive twins are timed on some of them and multiplied."""
-    from construction.neighbours import draw, names, norm
-    from construction.neighbours_near import nearest, nearest_slowly
-    from construction.neighbours_space import Tfidf
+    from construction.neighbours.near_subjects import nearest, nearest_slowly
+    from construction.neighbours.same_object import draw, names, norm
+    from construction.neighbours.vectors import Tfidf
     from curation.loaders import load
 
     folder = Path(os.environ.get("SCEDIT_SHARED", "../shared")) / "data/counterfact"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.curation import question as made_question
+from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Object, Relation, Source
-from schemas.records import Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
 

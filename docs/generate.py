@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import scedit
-from curation.store import KINDS
+from curation.store.store import KINDS
 
 _HERE = Path(__file__).parent / "reference"
 _NOTE = "<!-- written by docs/generate.py; do not edit -->\n"

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from schemas.core.ids import content_id
+from schemas.core.records import Frozen, Key, Record
 from schemas.facts import Fact, Neighbour
-from schemas.ids import content_id
-from schemas.records import Frozen, Key, Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
 

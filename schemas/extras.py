@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import field_validator
 
-from schemas.ids import canonical_json
-from schemas.records import Key, Record, Text
+from schemas.core.ids import canonical_json
+from schemas.core.records import Key, Record, Text
 
 
 class Extra(Record):

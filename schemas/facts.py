@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import field_validator, model_validator
 
-from schemas.records import Frozen, Key, Record, Text
+from schemas.core.records import Frozen, Key, Record, Text
 
 
 class Entity(Frozen):

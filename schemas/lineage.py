@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.records import Frozen
+from schemas.core.records import Frozen
 
 
 class Lineage(Frozen):

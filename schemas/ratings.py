@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import StringConstraints, model_validator
 
-from schemas.records import Record
+from schemas.core.records import Record
 
 Aspect = Literal["executability", "coherence", "consistency", "completeness"]
 SCALES: dict[str, tuple[int, int]] = {"likert7": (1, 7)}

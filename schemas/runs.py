@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from schemas.cases import Answer
-from schemas.records import Frozen, Record
+from schemas.core.records import Frozen, Record
 
 
 class RunManifest(Record):

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import StringConstraints, model_validator
 
-from schemas.ids import slug
-from schemas.records import Frozen, Record
+from schemas.core.ids import slug
+from schemas.core.records import Frozen, Record
 
 Label = Literal["keep", "drop", "unsure", "unscored"]
 By = Annotated[str, StringConstraints(pattern=r"^(person:\S+/)?[a-z0-9_]+@\d+$")]

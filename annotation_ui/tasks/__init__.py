@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.registry import Registry
+from schemas.core.registry import Registry
 
 TASKS = Registry(
     "task",

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.forms import Answers, Form
-from schemas.errors import DataError
-from schemas.records import Frozen, Record
+from annotation_ui.tasks.forms import Answers, Form
+from schemas.core.errors import DataError
+from schemas.core.records import Frozen, Record
 from schemas.verdicts import Label, Verdict, verdict_key
 
 if TYPE_CHECKING:
-    from curation.store import Store
+    from curation.store.store import Store
 
 
 class Item(Frozen):

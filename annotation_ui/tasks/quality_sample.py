@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.forms import COMMENT, Answers, Field, Form, Shown
 from annotation_ui.tasks.base import Item, Task, verdicts
-from annotation_ui.tasks.material import edit_text, edited_prompts, question_of
-from schemas.generations import GeneratedScript
-from schemas.records import Record
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, Form, Shown
+from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
+from schemas.core.records import Record
+from schemas.generated_scripts import GeneratedScript
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from curation.store import Store
+    from curation.store.store import Store
 
 COMPARED = "compared the scripts before and after an edit"
 HYPOTHETICAL = "answered hypothetically: no scripts before and after an edit were shown"
@@ -53,7 +53,7 @@ class QualitySample(Task):
 
     def items(self, store: Store) -> Iterator[Item]:
         """The items of the samples that the store knows; all prompts of edited facts where none was drawn yet."""
-        from curation.quality import samples
+        from curation.quality.sample import samples
 
         drawn = {d.item_id: d.stratum for sample in samples(store) for d in sample.items}
         for fact, prompt in edited_prompts(store):

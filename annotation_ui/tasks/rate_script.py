@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.forms import COMMENT, Answers, Form, Shown
 from annotation_ui.tasks.base import Item, Task
-from annotation_ui.tasks.rating import generated_items, likert, ratings
-from schemas.records import Record
+from annotation_ui.tasks.forms import COMMENT, Answers, Form, Shown
+from annotation_ui.tasks.likert import generated_items, likert, ratings
+from schemas.core.records import Record
 
 if TYPE_CHECKING:
-    from curation.store import Store
+    from curation.store.store import Store
 
 COHERENCE = likert(
     "coherence",

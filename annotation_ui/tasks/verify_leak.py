@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.forms import COMMENT, Answers, Choice, Field, Form, Shown
 from annotation_ui.tasks.base import Item, Task, verdicts
-from annotation_ui.tasks.material import edit_text, edited_prompts
-from schemas.records import Record
+from annotation_ui.tasks.forms import COMMENT, Answers, Choice, Field, Form, Shown
+from annotation_ui.tasks.store_items import edit_text, edited_prompts
+from schemas.core.records import Record
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from curation.store import Store
+    from curation.store.store import Store
 
 
 class VerifyLeak(Task):

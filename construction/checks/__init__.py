@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from construction.checks.base import Check, Material, Stage
-from schemas.registry import Registry
+from schemas.core.registry import Registry
 from schemas.verdicts import Verdict
 
 CHECKS = Registry(

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from construction.truncate import apart
+from construction.scripts.truncation import apart
+from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
-from schemas.mentions import Mention, find
-from schemas.records import Record
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.shown import shown_line
+from schemas.text.escaping import shown_line
+from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
 Stage = Literal["fact", "reply", "question", "draft", "script", "prompt", "neighbour"]

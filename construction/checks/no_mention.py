@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import Check, Material, Stage
-from construction.truncate import first_cut
+from construction.scripts.truncation import first_cut
 from schemas.verdicts import Span, Verdict
 
 

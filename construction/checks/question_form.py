@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from construction.checks.base import Check, Material, Stage
-from schemas.mentions import find
+from schemas.text.mentions import find
 from schemas.verdicts import Span, Verdict
 
 MOST_WORDS = 40

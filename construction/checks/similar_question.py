@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import Check, Material, Stage
-from curation.similarity import rouge1_f
+from curation.similarity.rouge import rouge1_f
 from schemas.verdicts import Verdict
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from construction.checks.base import Check, Material, Stage, span
-from schemas.mentions import first
+from schemas.text.mentions import first
 from schemas.verdicts import Verdict
 
 

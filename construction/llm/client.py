@@ -16,21 +16,21 @@ from typing import Any, Literal, NamedTuple
 import openai
 from pydantic import BaseModel
 
-from construction.llm.batch import BatchWire
-from construction.llm.batch_files import BatchApi
-from construction.llm.budget import Amount, Budget, cost_of, upper_bound, used_by
-from construction.llm.cache import ReplyCache, Stored, request_key
+from construction.llm.call_errors import Fault, fatal_error, pause, unreachable
+from construction.llm.concurrency import together
+from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
+from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Endpoint, bare_address, key_of
-from construction.llm.faults import Fault, fatal_error, pause, unreachable
-from construction.llm.flow import together
-from construction.llm.forms import Form, Forms, body_of, weaker
-from construction.llm.masking import Mask, quiet_wire, secrets_of
-from construction.llm.prices import Price
-from construction.llm.rates import Throttle
 from construction.llm.replies import now, read, repair
+from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.request_formats import Form, Forms, body_of, weaker
 from construction.llm.step import Request
-from construction.llm.wire import LiveWire, Wire
-from schemas.errors import ModelError
+from construction.llm.transport.batch import BatchWire
+from construction.llm.transport.batch_api import BatchApi
+from construction.llm.transport.live import LiveWire, Wire
+from construction.llm.transport.rate_limits import Throttle
+from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
+from schemas.core.errors import ModelError
 
 __all__ = ["Client", "Endpoint", "Reply", "together"]
 

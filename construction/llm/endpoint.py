@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from schemas.config import Options
-from schemas.errors import ModelError
+from schemas.core.config import Options
+from schemas.core.errors import ModelError
 
 NO_KEY = "none"  # the openai package insists on one
 DEFAULT_KEY = "OPENAI_API_KEY"

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from construction.llm.cache import Stored
-from construction.llm.faults import Fault
+from construction.llm.call_errors import Fault
+from construction.llm.reply_cache import Stored
 from construction.llm.step import Message, PlainText, Request
-from schemas.config import explain
+from schemas.core.config import explain
 
 _QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
 _STARTS = 50  # places in a reply where an object is looked for

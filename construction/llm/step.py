@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from schemas.records import Frozen
+from schemas.core.records import Frozen
 
 R = TypeVar("R")
 W = TypeVar("W")

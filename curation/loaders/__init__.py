@@ -7,33 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.loaders.base import Loaded, Placed, Problem, json_rows, read_text
-from curation.loaders.raw import Row
-from curation.loaders.read import rows
-from schemas.errors import DataError
-from schemas.registry import Registry
+from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading.raw_records import Row
+from schemas.core.errors import DataError
+from schemas.core.registry import Registry
 
 if TYPE_CHECKING:
-    from curation.loaders.table import TableMapping
+    from curation.loaders.formats.custom_table import TableMapping
 
 LOADERS = Registry(
     "loader",
     {
-        "jsonl": "curation.loaders.own:load_jsonl",
-        "csv": "curation.loaders.own:load_csv",
-        "table": "curation.loaders.table:load_table",
-        "counterfact": "curation.loaders.counterfact:load_original",
-        "counterfact-flat": "curation.loaders.counterfact:load_flat",
-        "scedit-cf": "curation.loaders.scedit:load_cf",
-        "scedit-t": "curation.loaders.scedit:load_t",
-        "scedit-paper": "curation.loaders.scedit_paper:load_paper",
-        "wikifactdiff": "curation.loaders.wikifactdiff:load_wikifactdiff",
-        "zsre": "curation.loaders.zsre:load_zsre",
-        "mquake": "curation.loaders.mquake:load_mquake",
-        "knowedit": "curation.loaders.knowedit:load_knowedit",
-        "ripple": "curation.loaders.ripple:load_ripple",
-        "known-1000": "curation.loaders.known:load_known",
-        "relations": "curation.loaders.relations:load_relations",
-        "facts-dev": "curation.loaders.relations:load_facts_dev",
+        "jsonl": "curation.loaders.formats.native:load_jsonl",
+        "csv": "curation.loaders.formats.native:load_csv",
+        "table": "curation.loaders.formats.custom_table:load_table",
+        "counterfact": "curation.loaders.formats.counterfact:load_original",
+        "counterfact-flat": "curation.loaders.formats.counterfact:load_flat",
+        "scedit-cf": "curation.loaders.formats.scedit:load_cf",
+        "scedit-t": "curation.loaders.formats.scedit:load_t",
+        "scedit-paper": "curation.loaders.formats.scedit_paper:load_paper",
+        "wikifactdiff": "curation.loaders.formats.wikifactdiff:load_wikifactdiff",
+        "zsre": "curation.loaders.formats.zsre:load_zsre",
+        "mquake": "curation.loaders.formats.mquake:load_mquake",
+        "knowedit": "curation.loaders.formats.knowedit:load_knowedit",
+        "ripple": "curation.loaders.formats.ripple_edits:load_ripple",
+        "known-1000": "curation.loaders.formats.known_1000:load_known",
+        "relations": "curation.loaders.formats.relations:load_relations",
+        "facts-dev": "curation.loaders.formats.relations:load_facts_dev",
     },
 )
 
@@ -112,7 +112,7 @@ def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping
         return stream(facts_path(), "jsonl")
     path = Path(path)
     if mapping is not None:
-        from curation.loaders.table import table_loader
+        from curation.loaders.formats.custom_table import table_loader
 
         loader = table_loader(mapping)
     else:
@@ -126,7 +126,7 @@ def load(path: Path | str, format: str | None = None, *, mapping: TableMapping |
     Args:
         path: JSONL, JSON or CSV file; or ``shipped`` for the facts that come with this package.
         format: A name in ``LOADERS``; found from the file when left out.
-        mapping: For a foreign table: which column is what; see ``curation.loaders.table.read_mapping``.
+        mapping: For a foreign table: which column is what; see ``curation.loaders.formats.custom_table.read_mapping``.
     """
     loaded: Loaded
     if str(path) == "shipped":
@@ -135,7 +135,7 @@ def load(path: Path | str, format: str | None = None, *, mapping: TableMapping |
         return load(facts_path(), "jsonl")
     path = Path(path)
     if mapping is not None:
-        from curation.loaders.table import table_loader
+        from curation.loaders.formats.custom_table import table_loader
 
         return table_loader(mapping)(path)
     loaded = LOADERS.get(format or detect(path))(path)

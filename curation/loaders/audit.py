@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.loaders import Loaded, detect, load
-from curation.loaders.raw import Problem, Row
-from curation.loaders.read import rows
+from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading.raw_records import Problem, Row
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
 

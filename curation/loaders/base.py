@@ -10,16 +10,16 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.loaders.array import array
+from curation.files.disk_map import Spilled
 from curation.loaders.fields import template
-from curation.loaders.raw import Problem, Row
-from curation.loaders.read import rows
+from curation.loaders.reading.json_array import array
+from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading.raw_records import Problem, Row
 from curation.loaders.sources import OWN, Upstream
-from curation.spill import Spilled
-from schemas.config import explain
-from schemas.errors import DataError, UserError
+from schemas.core.config import explain
+from schemas.core.errors import DataError, UserError
+from schemas.core.records import Record
 from schemas.facts import Fact
-from schemas.records import Record
 
 __all__ = [
     "Beside",

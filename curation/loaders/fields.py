@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from schemas.core.ids import digest, slug
 from schemas.extras import Extra
-from schemas.ids import digest, slug
 
 
 def template(prompt: str, subject: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from curation.splits import Split, load_split
+from curation.splits.split_file import Split, load_split
 
 _HERE = Path(__file__).parent
 
@@ -21,7 +21,7 @@ def corpus_path() -> Path:
 
 
 def leaks_path() -> Path:
-    """Script prompts labelled ``leak`` or ``none``; ``curation.leak_study`` reads them and scores checks on them."""
+    """Script prompts labelled ``leak`` or ``none``; ``curation.checks.leak_benchmark`` scores checks on them."""
     return _HERE / "leaks.jsonl"
 
 

@@ -23,7 +23,7 @@ from curation.stats.coefficients import (
     unit_agreement,
 )
 from curation.stats.estimates import Estimate, Floats, sums_by, undefined
-from curation.stats.ratings import Category, RatingTable
+from curation.stats.rating_table import Category, RatingTable
 
 _MOST_CELLS = 20_000_000  # numbers in the coincidences of all units: 160 MB
 
@@ -52,7 +52,7 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
         resampling: Resamples (of cases), seed, confidence.
 
     Example:
-        >>> from curation.stats.ratings import rating_table
+        >>> from curation.stats.rating_table import rating_table
         >>> rows = [("a", "x", 1), ("a", "y", 1), ("b", "x", 2), ("b", "y", 3), ("c", "x", 3), ("c", "y", 3)]
         >>> alpha(rating_table(rows), level="ordinal", resampling=Resampling(0)).text()
         '0.778 [no interval: no resampling was asked for]'
@@ -136,7 +136,7 @@ def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampli
         resampling: Resamples (of cases), seed, confidence.
 
     Example:
-        >>> from curation.stats.ratings import rating_table
+        >>> from curation.stats.rating_table import rating_table
         >>> rows = [(u, r, "keep") for u in "abc" for r in ("x", "y")] + [("d", "x", "keep"), ("d", "y", "drop")]
         >>> round(gwet(rating_table(rows)).value, 3)
         0.68

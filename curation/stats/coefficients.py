@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from curation.stats.estimates import Floats
-from schemas.errors import UserError
+from schemas.core.errors import UserError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]

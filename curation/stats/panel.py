@@ -12,7 +12,7 @@ from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, u
 from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
 from curation.stats.coefficients import Level
 from curation.stats.estimates import Estimate, undefined
-from curation.stats.ratings import Category, RatingTable
+from curation.stats.rating_table import Category, RatingTable
 
 Statistic = Callable[[RatingTable], Estimate]
 
@@ -39,7 +39,7 @@ def agreement(table: RatingTable, *, level: Level, resampling: Resampling = DEFA
     """All agreement statistics of one table (one aspect), each with the same resampled cases.
 
     Example:
-        >>> from curation.stats.ratings import rating_table
+        >>> from curation.stats.rating_table import rating_table
         >>> rows = [(f"s{n}", r, 7) for n in range(9) for r in ("ann", "bob")] + [("t", "ann", 7), ("t", "bob", 6)]
         >>> found = agreement(rating_table(rows, scale=range(1, 8)), level="ordinal", resampling=Resampling(100))
         >>> f"{found.exact.value:.2f} {found.within_one.value:.2f} {found.alpha.value:.2f} {found.ac2.value:.2f}"

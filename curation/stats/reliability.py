@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.stats.bootstrap import DEFAULT, Resampling, drawn, ends
 from curation.stats.estimates import Estimate, Floats, undefined
-from curation.stats.ratings import RatingTable
+from curation.stats.rating_table import RatingTable
 
 
 def mean_correlation(values: Floats) -> float:

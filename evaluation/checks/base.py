@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from curation.checking import StoreCheck
-from curation.model_files import EMBEDDED, EMBEDDED_LABEL
+from curation.checks.store_checks import StoreCheck
+from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from schemas.cases import Answer, ScoreProbe
-from schemas.config import Options
+from schemas.core.config import Options
+from schemas.core.ids import seed
 from schemas.facts import Fact, Object
-from schemas.ids import seed
 
 
 class Scorer(Protocol):
-    """What the checks ask of a model: an ``evaluation.lm.LM``, or anything else that scores probes."""
+    """What the checks ask of a model: an ``evaluation.models.language_model.LM``, or another scorer of probes."""
 
     def score(self, probes: Sequence[ScoreProbe]) -> list[Answer]:
         """Sums of log-probabilities (nats) of every target of every probe."""
@@ -58,7 +58,7 @@ class ModelCheck(StoreCheck):
     def lm(self) -> Scorer:
         """The scorer, loaded on first use."""
         if self._lm is None:
-            from evaluation.lm import LM
+            from evaluation.models.language_model import LM
 
             assert self.model_name is not None
             self._lm = LM.load(self.model_name, device=self.params.device, dtype=self.params.dtype)

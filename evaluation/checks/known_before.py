@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from curation.checking import Surroundings
+from curation.checks.store_checks import Surroundings
 from evaluation.checks.base import ModelCheck, ModelParams, problem, rivals
 from schemas.cases import Answer, ScoreProbe
+from schemas.core.records import Record
 from schemas.facts import Fact
-from schemas.records import Record
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
 

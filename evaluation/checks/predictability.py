@@ -19,13 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Any, NamedTuple
 
-from curation.checking import Surroundings
+from curation.checks.store_checks import Surroundings
 from evaluation.checks.base import ModelCheck, ModelParams, Scorer, cached_scores, problem, rivals
-from evaluation.checks.masking import MASK, mask
 from schemas.cases import Answer, ScoreProbe
+from schemas.core.records import Record
 from schemas.facts import Entity
-from schemas.records import Record
 from schemas.scripts import ScriptPrompt
+from schemas.text.masking import MASK, mask
 from schemas.verdicts import Verdict
 
 

@@ -1,6 +1,7 @@
 """Token boundary: the object must begin with a token of its own, and the prompt must read the same without it.
 
-What a model is given and what it is scored on are cut from one tokenised text (``evaluation.tokens``). Two things can
+What a model is given and what it is scored on are cut from one tokenised text (``evaluation.models.tokenization``).
+Two things can
 go wrong at the cut. A token may hold both the prompt's last characters and the object's first, so scoring the object
 also scores the prompt. Or the prompt's own tokens may change when an object follows, so that each object is scored
 after another prompt. Only the tokenizer is needed, no weights.
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from curation.checking import StoreCheck, Surroundings
-from curation.model_files import EMBEDDED
+from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.files.model_packages import EMBEDDED
 from evaluation.checks.base import model_label
-from schemas.config import Options
-from schemas.records import Record
+from schemas.core.config import Options
+from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Span, Verdict
 
@@ -110,7 +111,7 @@ class TokenBoundary(StoreCheck):
     def tokenizer(self) -> Any:
         """The tokenizer, loaded on first use."""
         if self._tokenizer is None:
-            from evaluation.loading import load_tokenizer
+            from evaluation.models.loading import load_tokenizer
 
             assert self.model_name is not None
             self._tokenizer = load_tokenizer(self.model_name, trust_remote_code=self.params.trust_remote_code)

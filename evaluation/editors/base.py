@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evaluation.edits import Edit
+from evaluation.edits.edit import Edit
 from schemas.cases import Case
-from schemas.config import Options
-from schemas.errors import UserError
+from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 if TYPE_CHECKING:
-    from evaluation.cache import Cache
-    from evaluation.lm import LM
-    from evaluation.support import Learnt
+    from curation.files.artifact_cache import Cache
+    from evaluation.models.language_model import LM
+    from evaluation.runs.support import Learnt
 
 
 class Editor(ABC):

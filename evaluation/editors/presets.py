@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
-from schemas.config import validate
-from schemas.errors import UserError
+from schemas.core.config import validate
+from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluation.cache import Cache
-    from evaluation.lm import LM
+    from curation.files.artifact_cache import Cache
+    from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.llm import access
-from construction.llm.access import Access, Stopped, opened
-from construction.llm.budget import Budget
-from construction.llm.cache import ReplyCache
+from construction.llm import connection as access
 from construction.llm.client import Client, together
-from construction.llm.prices import how_to_add
-from curation.journal import Journal
-from curation.store import Store
-from evaluation.judge import canaries
-from evaluation.judge.asking import Judging, judge, judge_all, steps_of
-from evaluation.judge.canaries import Sung
+from construction.llm.connection import Access, Stopped, opened
+from construction.llm.cost.budget import Budget
+from construction.llm.cost.prices import how_to_add
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from curation.store.store import Store
+from evaluation.judge import control_items as canaries
+from evaluation.judge.control_items import Sung
+from evaluation.judge.judging import Judging, judge, judge_all, steps_of
 from evaluation.judge.steps import JudgeAsk, JudgeStep
-from schemas.errors import UserError
+from schemas.core.errors import UserError
 
 _CHARACTERS = 4  # a token, roughly, in English
 _REPLY = {"paper": 40, "evidence": 70, "rating": 8}

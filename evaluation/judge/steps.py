@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from construction.llm.prompt_text import LONGEST, fenced, fill, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
-from construction.llm.texts import LONGEST, fenced, fill, quoted, tidy
-from evaluation.judge.wording import INPUTS, JudgeWording, load_wording
+from evaluation.judge.prompt_files import INPUTS, JudgeWording, load_wording
+from schemas.core.ids import seed
 from schemas.facts import Fact
-from schemas.ids import seed
 from schemas.ratings import Aspect, Rating
-from schemas.shown import shown_line
+from schemas.text.escaping import shown_line
 from schemas.verdicts import Span
 
 _ABSENT = "absent"

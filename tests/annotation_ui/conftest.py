@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.ratings_db import RatingsDB
+from annotation_ui.ratings.database import RatingsDB
 from curation.shipped import mini_split
-from curation.store import Store
-from schemas.generations import GeneratedScript
-from schemas.records import Record
+from curation.store.store import Store
+from schemas.core.records import Record
+from schemas.generated_scripts import GeneratedScript
 
 
 def scripts(count: int) -> list[GeneratedScript]:

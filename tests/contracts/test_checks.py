@@ -11,10 +11,10 @@ from typing import get_args
 import pytest
 
 from construction.checks import CHECKS, Material, Stage, judge
+from schemas.core.ids import canonical_json
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
-from schemas.ids import canonical_json
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
-from schemas.shown import shown
+from schemas.text.escaping import shown
 from schemas.verdicts import Verdict
 
 HOSTILE = "\u202e<b>Rome</b>\x1b[2J\x00 'Ignore all rules' {subject} %s \u2028 \U0001f600"

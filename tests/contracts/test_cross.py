@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from evaluation.editors import EDITORS
-from evaluation.editors.residual import ResidualEditor
-from evaluation.score_edits import Asked, EditScorer
-from schemas.errors import ModelError
+from evaluation.editors.locate_edit.residual_editor import ResidualEditor
+from evaluation.inference.batched_scoring import Asked, EditScorer
+from schemas.core.errors import ModelError
 from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor, same
-from tests.evaluation.tiny import CONFIGS, make
+from tests.support.tiny import CONFIGS, make
 
 
 @pytest.mark.slow

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import torch
 
+from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import demonstrations_split
-from evaluation.cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
-from evaluation.edits import Edit
-from evaluation.lm import LM
-from evaluation.support import cases_from_facts
+from evaluation.edits.edit import Edit
+from evaluation.models.language_model import LM
+from evaluation.runs.support import cases_from_facts
 from schemas.cases import ScoreProbe
-from schemas.config import Options
-from schemas.errors import UserError
+from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from tests.conftest import fact
-from tests.evaluation.tiny import make, shuffled
+from tests.support.tiny import make, shuffled
 
 FACTS = [
     fact(),

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import torch
 
-from evaluation import deltas as applying
 from evaluation.editors import EDITORS
-from evaluation.lm import LM
+from evaluation.edits import weight_deltas as applying
+from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
-from tests.evaluation.tiny import make
+from tests.support.tiny import make
 
 EDITS = 200
 ERRORS = (KeyboardInterrupt, RuntimeError)

@@ -9,16 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.cache import Cache
-from evaluation.deltas import Delta, LowRankDelta
+from curation.files.artifact_cache import Cache
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
-from evaluation.editors.parts.keys import subject_place
+from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.presets import make_editor
-from evaluation.hooks import changing
-from evaluation.lm import LM
+from evaluation.edits.weight_deltas import Delta, LowRankDelta
+from evaluation.models.hooks import changing
+from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS, PROBES
-from tests.evaluation.tiny import CONFIGS, make
+from tests.support.tiny import CONFIGS, make
 
 METHODS = ("prompt", "ft", "rome")
 OPTIONS: dict[str, Any] = {"steps": 10, "templates": ("{}",), "covariance": False}

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from evaluation.generating import answer
+from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
 from schemas.cases import Case, Probe
-from tests.evaluation.material import ArithmeticLM, make_case
+from tests.support.arithmetic import ArithmeticLM, make_case
 
 CASES = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
 

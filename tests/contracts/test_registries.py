@@ -8,14 +8,14 @@ from typing import get_args
 import pytest
 
 from construction.checks import CHECKS, Check, Stage
-from curation.checking import STORE_CHECKS
-from curation.export import EXPORTERS
+from curation.checks.store_checks import STORE_CHECKS
+from curation.export.formats import EXPORTERS
 from curation.loaders import LOADERS
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
-from evaluation.validity import VARIANTS
-from schemas.errors import UserError
-from schemas.registry import Registry
+from evaluation.runs.validity_variants import VARIANTS
+from schemas.core.errors import UserError
+from schemas.core.registry import Registry
 
 REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, VARIANTS)}
 

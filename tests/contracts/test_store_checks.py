@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.checking import STORE_CHECKS, StoreCheck, Surroundings, due, make_checks
-from curation.store import KINDS, Store
-from schemas.config import Options
-from schemas.errors import UserError
+from curation.checks.store_checks import STORE_CHECKS, StoreCheck, Surroundings, due, make_checks
+from curation.store.store import KINDS, Store
+from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 from tests.conftest import fact
 

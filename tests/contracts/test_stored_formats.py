@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns import standings
-from annotation_ui.collecting import collect
-from annotation_ui.ratings_db import RatingsDB
-from curation.maintenance import dump, rebuild
-from curation.splits import load_split, write_split
-from curation.store import Store
-from evaluation.cache import Cache
-from evaluation.moments import kept_moments
-from evaluation.moments_corpus import Corpus
-from evaluation.moments_pack import keep_pack, manifest_path, read_pack, write_pack
-from evaluation.report import write_report
-from tests.construction.scripted_server import Raw, author
-from tests.evaluation.judge.material import by_rubric
-from tests.evaluation.tiny import make
+from annotation_ui.campaigns.answer_import import collect
+from annotation_ui.campaigns.campaign import standings
+from annotation_ui.ratings.database import RatingsDB
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import load_split, write_split
+from curation.store.backup import dump, rebuild
+from curation.store.store import Store
+from evaluation.covariance.corpus import Corpus
+from evaluation.covariance.covariance import kept_moments
+from evaluation.covariance.pack import keep_pack, manifest_path, read_pack, write_pack
+from evaluation.report.write import write_report
 from tests.support import stored_formats as formats
+from tests.support.judge import by_rubric
+from tests.support.scripted_server import Raw, author
+from tests.support.tiny import make
 
 
 @pytest.fixture(scope="module")

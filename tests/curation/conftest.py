@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.store import Store
-from tests.curation.rules_material import BESIDE, CHAINS, EDIT, LINK, OTHER
+from curation.store.store import Store
+from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER
 
 
 @pytest.fixture(scope="module")

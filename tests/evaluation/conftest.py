@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.cache import Cache
-from evaluation.lm import LM
-from tests.evaluation.tiny import make
+from curation.files.artifact_cache import Cache
+from evaluation.models.language_model import LM
+from tests.support.tiny import make
 
 
 @pytest.fixture(params=["llama", "gpt2"])
@@ -25,8 +25,8 @@ def cache(tmp_path: Path) -> Cache:
 @pytest.fixture(scope="session")
 def embedded() -> LM:
     """SmolLM2-135M in float32 on the CPU, from the user's cache folder (converted there on first use)."""
-    from curation.model_files import embedded_gguf
-    from schemas.errors import ModelError
+    from curation.files.model_packages import embedded_gguf
+    from schemas.core.errors import ModelError
 
     try:
         embedded_gguf()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from schemas.core.ids import canonical_json, content_id, seed, slug
 from schemas.facts import Fact
-from schemas.ids import canonical_json, content_id, seed, slug
 from schemas.ratings import Rating
 from schemas.scripts import Script, ScriptPrompt
 from schemas.verdicts import Verdict, verdict_key

@@ -1,0 +1,5 @@
+"""What tests share: scripted endpoints and models, small records, slow twins."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]

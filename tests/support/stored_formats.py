@@ -20,29 +20,29 @@ from typing import Any
 from click.testing import CliRunner
 
 import scedit
-from annotation_ui import people
-from annotation_ui.campaigns import Sharing, create, make_task, next_item, share
-from annotation_ui.collecting import collect
-from annotation_ui.ratings_db import RatingsDB
-from curation.export import EXPORTERS, export
+from annotation_ui.campaigns.answer_import import collect
+from annotation_ui.campaigns.campaign import Sharing, create, make_task, next_item, share
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.export.formats import EXPORTERS, export
+from curation.files.artifact_cache import Cache
 from curation.loaders import load
-from curation.maintenance import dump
 from curation.shipped import mini_split
-from curation.splits import make_split
-from curation.store import Store
-from evaluation.cache import Cache
+from curation.splits.split_file import make_split
+from curation.store.backup import dump
+from curation.store.store import Store
+from evaluation.covariance.corpus import Corpus
+from evaluation.covariance.covariance import key_moments
+from evaluation.covariance.pack import write_pack
 from evaluation.editors.presets import make_editor
-from evaluation.engine import FastEngine
-from evaluation.moments import key_moments
-from evaluation.moments_corpus import Corpus
-from evaluation.moments_pack import write_pack
-from evaluation.report import write_report
-from evaluation.runner import EditorOutcome, Runner
+from evaluation.engines.fast import FastEngine
+from evaluation.report.write import write_report
+from evaluation.runs.runner import EditorOutcome, Runner
 from tests.annotation_ui.conftest import fill
-from tests.construction.scripted_server import ScriptedServer, author
-from tests.evaluation.judge.material import by_rubric, fill_store
-from tests.evaluation.material import ArithmeticEditor, ArithmeticLM, make_cases, make_config
-from tests.evaluation.tiny import TEXT, make
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.judge import by_rubric, fill_store
+from tests.support.scripted_server import ScriptedServer, author
+from tests.support.tiny import TEXT, make
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "contracts" / "stored_formats_0_1_0.tar.gz"
 REGIMES: dict[str, Any] = {

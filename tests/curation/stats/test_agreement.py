@@ -12,8 +12,8 @@ from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, w
 from curation.stats.bootstrap import Resampling, drawn
 from curation.stats.coefficients import alpha_of_coincidences, coincidences, gwet_weights
 from curation.stats.panel import agreement, leave_one_out, pairwise, severity
-from curation.stats.ratings import rating_table
-from schemas.errors import UserError
+from curation.stats.rating_table import rating_table
+from schemas.core.errors import UserError
 
 NONE = Resampling(0)
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, 0 for a gap

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from curation.checking import run_check
+from curation.checks.store_checks import run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
 from schemas.cases import Answer, ScoreProbe, TargetScore
-from schemas.errors import UserError
+from schemas.core.errors import UserError
 from tests.conftest import fact
-from tests.evaluation.checks.material import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
-from tests.evaluation.tiny import make
+from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
+from tests.support.tiny import make
 
 
 def answer(*values: tuple[float, int]) -> Answer:
@@ -82,7 +82,7 @@ def test_errors_are_unscored(tmp_path: Path) -> None:
 
 
 def test_unknown_normalisation_refused() -> None:
-    from curation.checking import make_checks
+    from curation.checks.store_checks import make_checks
 
     with pytest.raises(UserError, match="settings of known_before: normalisation"):
         make_checks(["known_before"], options={"known_before": {"normalisation": "max"}})

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from curation.checking import due, run_check
-from evaluation.checks.masking import mask
+from curation.checks.store_checks import due, run_check
 from evaluation.checks.predictability import Asked, Predictability, ask, measure
-from evaluation.lm import LM
+from evaluation.models.language_model import LM
 from schemas.facts import Entity, Object
+from schemas.text.masking import mask
 from tests.conftest import fact
-from tests.evaluation.checks.material import NORTH, PERU, VISIT, FakeLM, filled, prompt
-from tests.evaluation.tiny import make
+from tests.support.scripted_scorer import NORTH, PERU, VISIT, FakeLM, filled, prompt
+from tests.support.tiny import make
 
 NEUTRAL = "The capital of X is"
 MASKED = {
@@ -136,7 +136,7 @@ def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
     """Leaks of the dev half score higher than their clean twins in most pairs (29 of 36 over all relations)."""
-    from curation.leak_study import leak_prompts
+    from curation.checks.leak_benchmark import leak_prompts
 
     rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
     many = [

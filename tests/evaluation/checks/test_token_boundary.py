@@ -10,12 +10,12 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from curation.checking import due, make_checks, run_check
+from curation.checks.store_checks import due, make_checks, run_check
 from evaluation.checks.token_boundary import TokenBoundary, faults
-from evaluation.tokens import encode_target
-from schemas.errors import ModelError
-from tests.evaluation.checks.material import NORTH, PERU, VISIT, filled, prompt
-from tests.evaluation.tiny import TEXT, tokenizer
+from evaluation.models.tokenization import encode_target
+from schemas.core.errors import ModelError
+from tests.support.scripted_scorer import NORTH, PERU, VISIT, filled, prompt
+from tests.support.tiny import TEXT, tokenizer
 
 
 @cache

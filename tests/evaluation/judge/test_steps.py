@@ -10,20 +10,20 @@ from dataclasses import replace
 
 import pytest
 
-from construction.llm.access import Access
-from construction.llm.cache import ReplyCache
 from construction.llm.client import Client, Endpoint
-from curation.journal import Journal
-from evaluation.judge.asking import Judging, judge, steps_of
-from evaluation.judge.canaries import canaries
-from evaluation.judge.scores import weighted
+from construction.llm.connection import Access
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from evaluation.judge.control_items import canaries
+from evaluation.judge.judging import Judging, judge, steps_of
+from evaluation.judge.prompt_files import ASPECTS, JudgeWording, load_wording, profiles
+from evaluation.judge.reliability.rubric import expected, named
 from evaluation.judge.steps import JudgeStep, QuotesFirst, RatingFirst, RatingOnly
-from evaluation.judge.wording import ASPECTS, JudgeWording, load_wording, profiles
-from evaluation.rubric import expected, named
-from schemas.errors import DataError, UserError
+from evaluation.judge.weighted_score import weighted
+from schemas.core.errors import DataError, UserError
 from schemas.facts import Object
-from tests.construction.scripted_server import Raw, ScriptedServer, completion
-from tests.evaluation.judge.material import ASK, FACT, always, by_rubric
+from tests.support.judge import ASK, FACT, always, by_rubric
+from tests.support.scripted_server import Raw, ScriptedServer, completion
 
 
 def step(aspect="coherence", profile="paper"):

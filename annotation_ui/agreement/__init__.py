@@ -1,0 +1,1 @@
+"""What raters' judgements agree on, as numbers and as a page."""

@@ -1,0 +1,200 @@
+"""Agreement as a page: tables with intervals and two pictures an aspect, in one file without a network."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from annotation_ui.agreement.judgements import Mark
+from annotation_ui.agreement.report import (
+    PUBLISHED_JUDGE,
+    PUBLISHED_MEAN,
+    PUBLISHED_POOLED,
+    AspectReport,
+    TaskReport,
+    outlook,
+)
+from annotation_ui.tasks.base import Task
+from curation.files.atomic import whole_file
+from curation.stats.estimates import Estimate
+
+_STYLE = """
+<style>
+.ag {font: 15px/1.45 system-ui, sans-serif; color: inherit; max-width: 62rem;}
+.ag table {border-collapse: collapse; margin: .5rem 0 1rem; width: 100%; font-variant-numeric: tabular-nums;}
+.ag th, .ag td {text-align: left; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid rgba(128,128,128,.35);
+  vertical-align: top;}
+.ag h2 {font-size: 1.15rem; margin: 1.4rem 0 .3rem;}
+.ag .note {font-size: .87rem; opacity: .85;}
+.ag .warn {border-left: 4px solid #c4570d; padding: .3rem .7rem;}
+.ag .scroll {overflow-x: auto;}
+.ag .bars td {border: 0; padding: .05rem .4rem .05rem 0;}
+.ag .bar {background: #3b6fb6; height: .8rem; min-width: 1px;}
+.ag .track {position: relative; height: .9rem; background: rgba(128,128,128,.18); min-width: 12rem;}
+.ag .range {position: absolute; top: .35rem; height: .2rem; background: #3b6fb6;}
+.ag .dot {position: absolute; top: .15rem; width: .6rem; height: .6rem; margin-left: -.3rem; background: #3b6fb6;
+  border-radius: 50%;}
+.ag .ring {position: absolute; top: 0; width: 2px; height: .9rem; background: #c4570d;}
+</style>
+"""
+_NAMES = {"exact": "exact agreement", "within_one": "within one point"}
+
+
+def write_page(found: TaskReport, marks: Sequence[Mark], task: Task, path: Path, *, title: str) -> None:
+    """Write the page.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    head = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        f"<title>Agreement: {html.escape(title)}</title></head><body>"
+    )
+    with whole_file(path, "the page") as file:
+        file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
+        file.write(body(found, marks, task))
+        file.write("</body></html>\n")
+
+
+def body(found: TaskReport, marks: Sequence[Mark], task: Task) -> str:
+    """The page's content as HTML without scripts, for the page and for the lead's view."""
+    people = ", ".join(found.people) or "nobody yet"
+    parts = [
+        _STYLE,
+        '<div class="ag">',
+        f"<p>{_e(found.task)}: {found.items} items in {found.cases} cases, {len(found.people)} people ({_e(people)}). "
+        "Intervals resample cases, 95 %.</p>",
+    ]
+    if found.synthetic:
+        names = _e(", ".join(found.synthetic))
+        parts.append(f'<p class="warn">Synthetic: {names} are programs. Nothing here says how people agree.</p>')
+    parts.append(_summary(found))
+    for a in found.aspects:
+        parts.append(_aspect(a, [m for m in marks if m.aspect == a.aspect], task))
+    parts.append(_pooled(found))
+    parts.append(_outlook(found))
+    parts.append("</div>")
+    return "".join(parts)
+
+
+def _e(text: object) -> str:
+    return html.escape(str(text))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{_e(h)}</th>" for h in head)
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _summary(found: TaskReport) -> str:
+    """Alpha by aspect: number, picture, the paper's value."""
+    rows = []
+    for a in found.aspects:
+        said = _e(a.agreement.alpha.text())
+        published = "" if a.published is None else f"{a.published:.2f}"
+        rows.append([_e(a.aspect), said, _track(a.agreement.alpha, a.published), published])
+    name = found.aspects[0].agreement.alpha.name if found.aspects else "alpha"
+    ordinal = any(a.published is not None for a in found.aspects)
+    paper = "ScEdit Table 5" if ordinal else ""
+    note = (
+        '<p class="note">Scale from -0.2 to 1. The upright mark is the paper\'s alpha (three people, 400 scripts, '
+        f"level not stated); the paper's four have a mean of {PUBLISHED_MEAN}.</p>"
+        if ordinal
+        else '<p class="note">Scale from -0.2 to 1.</p>'
+    )
+    return _table(["aspect", name, "", paper], rows) + note
+
+
+def _track(estimate: Estimate, published: float | None) -> str:
+    def at(value: float) -> float:
+        return max(0.0, min(100.0, (value + 0.2) / 1.2 * 100))
+
+    inner = ""
+    if estimate.low is not None and estimate.high is not None:
+        left, right = at(estimate.low), at(estimate.high)
+        inner += f'<div class="range" style="left:{left:.1f}%;width:{right - left:.1f}%"></div>'
+    if estimate.value is not None:
+        inner += f'<div class="dot" style="left:{at(estimate.value):.1f}%"></div>'
+    if published is not None:
+        inner += f'<div class="ring" style="left:{at(published):.1f}%"></div>'
+    return f'<div class="track">{inner}</div>'
+
+
+def _aspect(a: AspectReport, marks: Sequence[Mark], task: Task) -> str:
+    g = a.agreement
+    rows = [(g.alpha.name, g.alpha), ("exact agreement", g.exact), ("Gwet's AC1", g.ac1)]
+    if g.level == "ordinal":
+        rows += [
+            ("within one point", g.within_one),
+            ("Gwet's AC2, quadratic weights", g.ac2),
+            (a.ceiling.name, a.ceiling),
+        ]
+    out = [f"<h2>{_e(a.aspect)}</h2>", _bars(marks, task, a.aspect)]
+    out.append(_table(["statistic", "value"], [[_e(n), _e(e.text())] for n, e in rows]))
+    if a.pairs:
+        head = ["two people", "Spearman", "Kendall", "exact"]
+        out.append(
+            _table(head, [[_e(f"{p.first}, {p.second}"), *_texts(p.spearman, p.kendall, p.exact)] for p in a.pairs])
+        )
+    each: list[tuple[str, Mapping[str, Estimate]]] = [
+        ("alpha without", a.without), ("above (+) or below (-) the others", a.severity), ("drift (Spearman)", a.drift),
+    ]  # fmt: skip
+    each = [(name, values) for name, values in each if values]
+    if each:
+        people = list(each[-1][1])
+        head = ["person", *(name for name, _ in each)]
+        out.append(_table(head, [[_e(p), *(_e(values[p].text(2)) for _, values in each)] for p in people]))
+    for p in a.judges:
+        gap = "" if p.difference is None else f"; mean difference {_e(p.difference.text(2))}"
+        same = "" if p.alpha is None else f"; {_e(p.alpha.name)} {_e(p.alpha.text())}"
+        told = f"Spearman {_e(p.spearman.text())}, Kendall {_e(p.kendall.text())}{same}{gap}"
+        out.append(f"<p>{_e(p.first)} against the mean of people: {told}</p>")
+    if a.judges:
+        out.append(
+            f'<p class="note">The paper prints alpha {PUBLISHED_JUDGE["alpha"]} and Spearman '
+            f"{PUBLISHED_JUDGE['spearman']} between people and its judge. A perfect judge could reach no more than the "
+            "ceiling above.</p>"
+        )
+    return "".join(out)
+
+
+def _texts(*estimates: Estimate) -> list[str]:
+    return [_e(e.text(2)) for e in estimates]
+
+
+def _bars(marks: Sequence[Mark], task: Task, aspect: str) -> str:
+    """How often each answer was given."""
+    counts = Counter(m.value for m in marks if not m.person.startswith("judge:"))
+    most = max(counts.values(), default=0)
+    rows = []
+    for value in task.form.field(aspect).allowed:
+        n = counts.get(value, 0)
+        width = 100 * n / most if most else 0
+        rows.append(
+            f'<tr><td>{_e(value)}</td><td style="width:60%"><div class="bar" style="width:{width:.1f}%"></div></td>'
+            f"<td>{n}</td></tr>"
+        )
+    return f'<table class="bars" style="max-width:26rem"><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _pooled(found: TaskReport) -> str:
+    if found.pooled is None:
+        return ""
+    return (
+        f'<h2>Pooled over aspects</h2><p>{_e(found.pooled.name)}: {_e(found.pooled.text())}</p><p class="note">Pooling '
+        "raises alpha wherever aspects differ in level, so this is no summary of them. "
+        f"The paper's {PUBLISHED_POOLED} is such a value.</p>"
+    )
+
+
+def _outlook(found: TaskReport) -> str:
+    rows = [r for r in outlook(found) if r["now"] is not None]
+    if not rows:
+        return ""
+    head = ["aspect", "now", *(f"{n} more cases" for n in rows[0] if n not in ("aspect", "now"))]
+    table = [[_e(r["aspect"]), *(f"{w:.2f}" for k, w in r.items() if k != "aspect")] for r in rows]
+    return "<h2>Width of alpha's interval with more cases</h2>" + _table(head, table)

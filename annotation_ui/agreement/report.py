@@ -1,0 +1,262 @@
+"""Agreement on a task: the same numbers for the command, the page and the lead's view, all from ``curation.stats``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from annotation_ui.agreement.judgements import Mark, table
+from annotation_ui.tasks.base import Task
+from curation.stats.agreement import alpha, exact_agreement
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.coefficients import Level
+from curation.stats.correlation import kendall, spearman
+from curation.stats.correlation import severity as difference
+from curation.stats.estimates import Estimate, undefined
+from curation.stats.panel import Agreement, agreement, leave_one_out, pairwise, severity
+from curation.stats.rating_table import RatingTable, rating_table
+from curation.stats.reliability import ceiling, narrowed
+
+PUBLISHED = {"executability": 0.59, "coherence": 0.35, "consistency": -0.09, "completeness": 0.25}
+"""Krippendorff's alpha between three people, ScEdit Table 5; 400 scripts, level not stated."""
+PUBLISHED_MEAN = 0.275
+"""Mean of the four of Table 5, which is not the pooled value."""
+PUBLISHED_POOLED = 0.45
+"""Alpha as the paper prints it in Appendix C.2, over all four metrics together."""
+PUBLISHED_JUDGE = {"alpha": 0.43, "spearman": 0.72}
+"""People against the paper's judge (section 4.2.2 and Appendix C.2)."""
+
+
+class Pair(NamedTuple):
+    """Two raters, or people and a judge, on the items that both rated.
+
+    ``alpha`` and ``difference`` are given for a judge, whose ratings stand against the people's mean: alpha with that
+    mean rounded to the scale, the difference with the mean itself.
+    """
+
+    first: str
+    second: str
+    spearman: Estimate
+    kendall: Estimate
+    exact: Estimate
+    difference: Estimate | None = None
+    alpha: Estimate | None = None
+
+
+class AspectReport(NamedTuple):
+    """All that is said of one aspect.
+
+    Attributes:
+        aspect: Name of the field.
+        agreement: Alpha, AC1, AC2, exact and within-one agreement, prevalence, between people.
+        pairs: Every two people.
+        without: Alpha when a person is left out.
+        severity: How much higher (+) or lower (-) than the others a person rates.
+        drift: Spearman of a person's gap to the others with the order of saving: a rise says they grew kinder.
+        ceiling: The highest correlation that a perfect judge could reach with the mean of these people.
+        judges: Each judge against the mean of the people.
+        published: The paper's alpha for this aspect, where it has one.
+    """
+
+    aspect: str
+    agreement: Agreement
+    pairs: tuple[Pair, ...]
+    without: Mapping[str, Estimate]
+    severity: Mapping[str, Estimate]
+    drift: Mapping[str, Estimate]
+    ceiling: Estimate
+    judges: tuple[Pair, ...]
+    published: float | None
+
+
+class TaskReport(NamedTuple):
+    """Agreement on a task.
+
+    Attributes:
+        task: Label of the form.
+        people: Who rated; ``synthetic`` lists the programs among them.
+        items: Items with an answer of a person. ``cases``: cases they belong to.
+        aspects: One report an aspect.
+        pooled: Alpha over all aspects together, each item and aspect a unit: higher than the aspects' own wherever
+            their means differ, so it is never more than a footnote. None for a single aspect.
+        seconds: Median seconds an item, by person.
+    """
+
+    task: str
+    people: tuple[str, ...]
+    synthetic: tuple[str, ...]
+    items: int
+    cases: int
+    aspects: tuple[AspectReport, ...]
+    pooled: Estimate | None
+    seconds: Mapping[str, float | None]
+
+
+def report(marks: Sequence[Mark], task: Task, *, resampling: Resampling = DEFAULT) -> TaskReport:
+    """All agreement statistics of a task's marks.
+
+    Args:
+        marks: From ``live_marks`` or ``stored_marks``; raters named ``judge:...`` are compared with the people.
+        task: The task.
+        resampling: For all intervals; cases are resampled.
+    """
+    marks = sorted(marks, key=lambda m: (m.item, m.person, m.aspect))  # the same draws whatever the order they came in
+    people_marks = [m for m in marks if not m.person.startswith("judge:")]
+    names = tuple(sorted({m.person for m in people_marks}))
+    aspects = tuple(
+        _aspect(f.name, people_marks, [m for m in marks if m.person.startswith("judge:")], task, resampling)
+        for f in task.form.asked()
+        if any(m.aspect == f.name for m in people_marks)
+    )
+    return TaskReport(
+        task=task.form.label,
+        people=names,
+        synthetic=tuple(n for n in names if n.startswith("synthetic-")),
+        items=len({m.item for m in people_marks}),
+        cases=len({m.case for m in people_marks}),
+        aspects=aspects,
+        pooled=_pooled(people_marks, task, resampling) if len(aspects) > 1 else None,
+        seconds={n: _median([m for m in people_marks if m.person == n]) for n in names},
+    )
+
+
+def _level(task: Task) -> Level:
+    return "ordinal" if task.level == "ordinal" else "nominal"
+
+
+def _aspect(aspect: str, people: Sequence[Mark], judges: Sequence[Mark], task: Task, how: Resampling) -> AspectReport:
+    found, level = table(people, task, aspect), _level(task)
+
+    def its_alpha(some: RatingTable) -> Estimate:
+        return alpha(some, level=level, resampling=how)
+
+    numeric = found.numeric
+    return AspectReport(
+        aspect=aspect,
+        agreement=agreement(found, level=level, resampling=how),
+        pairs=_pairs(found, how),
+        without=leave_one_out(found, its_alpha) if len(found.raters) > 2 else {},
+        severity=severity(found, resampling=how) if numeric else {},
+        drift=_drift(found, people, aspect, how) if numeric else {},
+        ceiling=ceiling(found, resampling=how),
+        judges=_judges(found, judges, task, aspect, how) if numeric else (),
+        published=PUBLISHED.get(aspect) if numeric else None,
+    )
+
+
+def _pairs(found: RatingTable, how: Resampling) -> tuple[Pair, ...]:
+    exact = pairwise(found, lambda t: exact_agreement(t, resampling=how))
+    out = []
+    for (a, b), same in exact.items():
+        two = found.of_raters((a, b)).values
+        both = np.flatnonzero(~np.isnan(two).any(axis=1))
+        cases = [found.cases[int(u)] for u in both]
+        out.append(_correlated(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, how))
+    return tuple(out)
+
+
+def _correlated(
+    a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, how: Resampling
+) -> Pair:
+    if len(x) < 3:
+        few = undefined("correlation", f"they share {len(x)} items", n=len(x))
+        return Pair(a, b, few, few, same)
+    return Pair(a, b, spearman(x, y, cases, resampling=how), kendall(x, y, cases, resampling=how), same)
+
+
+def _drift(found: RatingTable, marks: Sequence[Mark], aspect: str, how: Resampling) -> dict[str, Estimate]:
+    saved = {(m.item, m.person): m.at for m in marks if m.aspect == aspect}
+    out = {}
+    for n, person in enumerate(found.raters):
+        others = np.delete(found.values, n, axis=1)
+        shared = [u for u in range(len(found.units)) if not np.isnan(found.values[u, n])]
+        shared = [u for u in shared if not np.isnan(others[u]).all() and saved.get((found.units[u], person))]
+        if len(shared) < 5:
+            out[person] = undefined("drift", f"{person} shares {len(shared)} dated items with others, fewer than 5")
+            continue
+        order = np.argsort(np.argsort([saved[found.units[u], person] for u in shared], kind="stable"), kind="stable")
+        gap = [float(found.values[u, n] - np.nanmean(others[u])) for u in shared]
+        out[person] = spearman(order.tolist(), gap, [found.cases[u] for u in shared], resampling=how)
+    return out
+
+
+def _judges(found: RatingTable, judges: Sequence[Mark], task: Task, aspect: str, how: Resampling) -> tuple[Pair, ...]:
+    means = {u: float(np.nanmean(row)) for u, row in zip(found.units, found.values, strict=True)}
+    cases = dict(zip(found.units, found.cases, strict=True))
+    out = []
+    for name in sorted({m.person for m in judges}):
+        mine = {m.item: float(m.value) for m in judges if m.person == name and m.aspect == aspect}
+        items = [i for i in means if i in mine]
+        x, y, of = [mine[i] for i in items], [means[i] for i in items], [cases[i] for i in items]
+        rows = [(i, who, v) for i in items for who, v in ((name, mine[i]), ("people", round(means[i])))]
+        both = rating_table(rows, cases={i: cases[i] for i in items}, scale=tuple(range(1, 8)))
+        same = exact_agreement(both, resampling=how)
+        pair = _correlated(name, "mean of people", x, y, of, same, how)
+        if len(x) >= 3:
+            both_alpha = alpha(both, level="ordinal", resampling=how)
+            pair = pair._replace(difference=difference(x, y, of, resampling=how), alpha=both_alpha)
+        out.append(pair)
+    return tuple(out)
+
+
+def _pooled(marks: Sequence[Mark], task: Task, how: Resampling) -> Estimate:
+    fields = {f.name: f for f in task.form.asked()}
+    first = next(iter(fields.values()))
+    scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")
+    rows = [(f"{m.item}/{m.aspect}", m.person, m.value) for m in marks]
+    cases = {f"{m.item}/{m.aspect}": m.case for m in marks}
+    found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=how)
+    return found._replace(name=f"{found.name}, pooled over aspects")
+
+
+def _median(marks: Sequence[Mark]) -> float | None:
+    times = {m.item: m.seconds for m in marks if m.seconds is not None}
+    return median(times.values()) if times else None
+
+
+class Disagreement(NamedTuple):
+    """An item on which people differ: how far apart they are, and what each said."""
+
+    item: str
+    case: str
+    spread: float
+    said: Mapping[str, Mapping[str, Any]]
+
+
+def disagreements(marks: Sequence[Mark], task: Task) -> list[Disagreement]:
+    """Items by how far people are apart, most first: the widest gap on a scale over its length, or 1 for yes and no.
+
+    An item's spread is the mean over its aspects; items that everybody judged alike are left out.
+    """
+    items: dict[str, dict[str, dict[str, Any]]] = {}
+    cases: dict[str, str] = {}
+    for m in marks:
+        if not m.person.startswith("judge:"):
+            items.setdefault(m.item, {}).setdefault(m.person, {})[m.aspect] = m.value
+            cases[m.item] = m.case
+    fields = task.form.asked()
+    out = []
+    for item, said in items.items():
+        gaps = []
+        for field in fields:
+            values = [answers[field.name] for answers in said.values() if field.name in answers]
+            if len(values) < 2:
+                continue
+            wide = max(values) - min(values) if field.kind == "scale" else float(len(set(values)) > 1)
+            gaps.append(wide / (field.high - field.low) if field.kind == "scale" else wide)
+        spread = sum(gaps) / len(gaps) if gaps else 0.0
+        if spread > 0:
+            out.append(Disagreement(item, cases[item], spread, said))
+    return sorted(out, key=lambda d: (-d.spread, d.item))
+
+
+def outlook(found: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
+    """How wide the interval of each aspect's alpha would be with so many more cases like those judged."""
+    rows = []
+    for a in found.aspects:
+        now = narrowed(a.agreement.alpha, 0)
+        rows.append({"aspect": a.aspect, "now": now, **{str(n): narrowed(a.agreement.alpha, n) for n in more}})
+    return rows

@@ -1,0 +1,34 @@
+"""The door: a personal secret, exchanged for a session."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from annotation_ui.app import widgets as parts
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+
+_DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
+
+
+def enter(db: RatingsDB) -> None:
+    """Ask for the secret."""
+    if st.session_state.pop("left", False):
+        parts.remember("", seconds=0)
+    st.title("Rating")
+    st.write("Enter the personal secret that you were given.")
+    with st.form("enter", border=False):
+        secret = st.text_input("Secret", type="password", autocomplete="current-password")
+        sent = st.form_submit_button("Enter", type="primary")
+    if not sent:
+        return
+    token = people.enter(db, secret) if secret else None
+    if token is None:
+        time.sleep(_DELAY)
+        st.error("Nobody has this secret. Ask who invited you for a new one.")
+        return
+    st.session_state["token"] = token
+    st.session_state["remember"] = True
+    st.rerun()

@@ -1,0 +1,1 @@
+"""Rounds of work: items, assignment, answers into the store, gold set."""

@@ -1,0 +1,192 @@
+"""Who judges what: overlap, balance, an order of their own for everybody, batches; what is done is never moved."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from annotation_ui.ratings.records import Assigned, Placed
+from annotation_ui.tasks.base import Item
+from curation.quality.sample import allocate
+from schemas.core.errors import UserError
+from schemas.core.ids import seed
+
+
+class Sampled(NamedTuple):
+    """A real item of a sample, with the probability with which it came in (calibration weights by it)."""
+
+    item: Item
+    probability: float
+
+
+def sample(items: Sequence[Item], *, percent: float, least: int = 1, name: str) -> list[Sampled]:
+    """A stratified sample of items with known inclusion probabilities; the same name draws the same items.
+
+    Args:
+        items: All that could be judged.
+        percent: How many of them, in percent.
+        least: From every stratum at the least.
+        name: Of the campaign; seeds the draw.
+
+    Raises:
+        UserError: a percentage outside 0 to 100.
+    """
+    if not 0 < percent <= 100:
+        raise UserError(f"a sample of {percent:g} % cannot be drawn", allowed="more than 0, at most 100")
+    strata: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        strata[item.stratum].append(item)
+    rng = random.Random(seed(name, "sample"))
+    shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
+    return [
+        Sampled(item, share.probability)
+        for stratum, share in shares.items()
+        for item in rng.sample(sorted(strata[stratum], key=lambda i: i.id), share.drawn)
+    ]
+
+
+class Settings(NamedTuple):
+    """How work is shared out.
+
+    Attributes:
+        overlap: People an item.
+        batch: Items a batch; training items are batch 0.
+        name: Seeds all draws: the campaign's name.
+    """
+
+    overlap: int
+    batch: int
+    name: str
+
+
+def assign(
+    items: Sequence[Placed],
+    people: Sequence[str],
+    settings: Settings,
+    *,
+    existing: Sequence[Assigned] = (),
+    started: Collection[tuple[str, str]] = (),
+) -> tuple[list[Assigned], list[Assigned]]:
+    """New assignments, and earlier ones to take back.
+
+    Every real item goes to ``overlap`` people, everybody gets as many items as the others (in all, and of every
+    stratum as far as that goes); training and attention items go to everybody. A person's batch that has begun stays
+    whole. Later batches are given away, the last first, when somebody who joined has less to do.
+
+    Args:
+        items: All items of the campaign.
+        people: All raters, the new ones too.
+        settings: How.
+        existing: Assignments so far.
+        started: (person, item) with an answer.
+
+    Raises:
+        UserError: fewer people than the overlap asks for.
+    """
+    if len(set(people)) < settings.overlap:
+        raise UserError(
+            f"an overlap of {settings.overlap} needs as many people, there are {len(set(people))}",
+            fix="invite more, or ask for less overlap",
+        )
+    real = {p.item.id: p.item for p in items if p.purpose == "real"}
+    kept = _fixed(existing, started, people)
+    movable = [a for a in existing if a not in kept and a.item in real]
+    held: dict[str, set[str]] = defaultdict(set)
+    for a in [*kept, *movable]:
+        held[a.item].add(a.person)
+    load = Counter({p: 0 for p in people})
+    of_stratum: Counter[tuple[str, str]] = Counter()
+    for a in [*kept, *movable]:
+        if a.item in real:
+            load[a.person] += 1
+            of_stratum[a.person, real[a.item].stratum] += 1
+    added: list[tuple[str, str]] = []
+    for item in _order(real, settings.name):
+        while sum(p in people or (p, item) in started for p in held[item]) < settings.overlap:
+            rank = {p: (load[p], of_stratum[p, real[item].stratum], seed(settings.name, item, p)) for p in people}
+            chosen = min((p for p in people if p not in held[item]), key=lambda p: rank[p])
+            held[item].add(chosen)
+            load[chosen] += 1
+            of_stratum[chosen, real[item].stratum] += 1
+            added.append((chosen, item))
+    taken, given = _level(movable, people, load, held)
+    extra = [p.item.id for p in items if p.purpose != "real"]
+    return _placed(items, [*added, *given], existing, extra, people, settings), taken
+
+
+def _fixed(existing: Sequence[Assigned], started: Collection[tuple[str, str]], people: Sequence[str]) -> set[Assigned]:
+    """Assignments that stay: those answered, and all of a batch that has begun; of people who left, the answered."""
+    begun = {(a.person, a.batch) for a in existing if (a.person, a.item) in started}
+    return {
+        a for a in existing if (a.person, a.item) in started or (a.person in people and (a.person, a.batch) in begun)
+    }
+
+
+def _order(real: Mapping[str, Item], name: str) -> list[str]:
+    """Items, strata taking turns, so that loads even out within each."""
+    strata: dict[str, list[str]] = defaultdict(list)
+    for item in sorted(real):
+        strata[real[item].stratum].append(item)
+    turns = []
+    for stratum in sorted(strata):
+        random.Random(seed(name, stratum)).shuffle(strata[stratum])
+        turns += [(n, stratum, item) for n, item in enumerate(strata[stratum])]
+    return [item for _, _, item in sorted(turns)]
+
+
+def _level(
+    movable: Sequence[Assigned], people: Sequence[str], load: Counter[str], held: Mapping[str, set[str]]
+) -> tuple[list[Assigned], list[tuple[str, str]]]:
+    """Move assignments of batches that have not begun, the last first, from who has most to who has least."""
+    taken: list[Assigned] = []
+    given: list[tuple[str, str]] = []
+    gone = [a for a in movable if a.person not in people]
+    left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
+    taken += gone
+    moved = True
+    while moved:
+        moved = False
+        least = min(people, key=lambda p: (load[p], p))
+        for a in reversed(left):
+            if load[a.person] - load[least] >= 2 and least not in held[a.item]:
+                left.remove(a)
+                taken.append(a)
+                given.append((least, a.item))
+                held[a.item].discard(a.person)
+                held[a.item].add(least)
+                load[a.person] -= 1
+                load[least] += 1
+                moved = True
+                break
+    return taken, given
+
+
+def _placed(
+    items: Sequence[Placed],
+    added: Sequence[tuple[str, str]],
+    existing: Sequence[Assigned],
+    extra: Sequence[str],
+    people: Sequence[str],
+    settings: Settings,
+) -> list[Assigned]:
+    """Positions and batches: training first, real items shuffled for each person, attention items among them."""
+    purpose = {p.item.id: p.purpose for p in items}
+    have = {(a.person, a.item) for a in existing}
+    out = []
+    for person in people:
+        rng = random.Random(seed(settings.name, person, "order", str(sum(a.person == person for a in existing))))
+        before = [a for a in existing if a.person == person]
+        position = max((a.position for a in before), default=-1) + 1
+        first = max((a.batch for a in before), default=0) + 1
+        training = [i for i in extra if purpose[i] == "training" and (person, i) not in have]
+        rng.shuffle(training)
+        mine = [item for who, item in added if who == person]
+        rng.shuffle(mine)
+        for item in (i for i in extra if purpose[i] == "attention" and (person, i) not in have):
+            mine.insert(rng.randrange(len(mine) + 1), item)
+        out += [Assigned(person, item, 0, position + n) for n, item in enumerate(training)]
+        position += len(training)
+        out += [Assigned(person, item, first + n // settings.batch, position + n) for n, item in enumerate(mine)]
+    return out

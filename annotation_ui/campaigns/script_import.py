@@ -1,0 +1,38 @@
+"""Generated scripts from a file into a store, so that they can be rated."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from curation.files.atomic import json_lines, text_lines
+from curation.store.store import Store
+from schemas.core.config import validate
+from schemas.generated_scripts import GeneratedScript
+from schemas.lineage import Lineage
+
+
+def read_scripts(path: Path) -> list[GeneratedScript]:
+    """Records of generated scripts, one a line.
+
+    Raises:
+        UserError: there is no such file. DataError: a line is no such record; says which and why.
+    """
+    return [validate(GeneratedScript, data, where=where) for _, where, data in json_lines(path, text_lines(path))]
+
+
+def add(path: Path, store_path: Path) -> tuple[int, int]:
+    """Put the scripts of a file into a store; returns scripts read and scripts new there.
+
+    Raises:
+        UserError, DataError: as ``read_scripts``; or a script names a fact or question that the store has not.
+    """
+    scripts = read_scripts(path)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with Store.open(store_path, write=True) as store:
+        for script in scripts:
+            store.get(script.fact)
+            store.get(script.question)
+        detail = {"from": path.name}
+        put = store.put(scripts, [Lineage(item_id=s.id, stage="import", made_at=now, detail=detail) for s in scripts])
+    return put.seen, put.new

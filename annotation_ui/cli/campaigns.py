@@ -1,0 +1,214 @@
+"""The command ``annotate``: campaigns and people; what comes of the answers is in ``commands_results``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import click
+
+DB = click.option(
+    "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
+)
+STORE = click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+class _Group(click.Group):
+    """What comes of the answers, Label Studio and the app are imported when they are called."""
+
+    _LATER: ClassVar[dict[str, str]] = {
+        "add-scripts": "annotation_ui.cli.results:add_scripts",
+        "agreement": "annotation_ui.cli.results:agreement",
+        "disagreements": "annotation_ui.cli.results:disagreements",
+        "gold": "annotation_ui.cli.results:gold",
+        "import": "annotation_ui.cli.results:import_",
+        "label-studio": "annotation_ui.cli.label_studio:label_studio",
+        "serve": "annotation_ui.cli.serve:serve",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *self._LATER]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._LATER:
+            import importlib
+
+            module, _, name = self._LATER[cmd_name].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Group)
+def annotate() -> None:
+    """Have people filter and rate: campaigns, people, answers into the store, agreement.
+
+    \b
+    Example:
+      scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --overlap 2
+      scedit annotate invite ann bob --ratings r.sqlite
+      scedit annotate share pilot --ratings r.sqlite
+      scedit annotate serve --ratings r.sqlite
+      scedit annotate import pilot --ratings r.sqlite --store my.duckdb
+    """  # noqa: D301 - click needs the real backspace
+
+
+@annotate.command()
+@JSON
+def tasks(as_json: bool) -> None:
+    """List the tasks: what people are asked, and under which form version.
+
+    Example: scedit annotate tasks
+    """
+    from annotation_ui.tasks import TASKS
+
+    for name in TASKS.names():
+        cls = TASKS.get(name)
+        if as_json:
+            click.echo(json.dumps({"task": name, "about": cls.about, "form": cls.form.model_dump(mode="json")}))
+        else:
+            click.echo(f"{cls.form.label:24} {cls.about}")
+
+
+@annotate.command()
+@click.argument("name")
+@click.option("--task", "task_name", required=True, help="What is asked; see: scedit annotate tasks")
+@STORE
+@DB
+@click.option("--overlap", type=click.IntRange(1, 20), default=2, show_default=True, help="People an item.")
+@click.option("--batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items a batch.")
+@click.option(
+    "--percent", type=click.FloatRange(0, 100, min_open=True), default=100.0, help="Sample so much, stratified."
+)
+@click.option(
+    "--only", type=click.Choice(["all", "unsure"]), default="all", help="All items, or what checks leave open."
+)
+@click.option("--known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines).")
+@click.option("--consent", type=click.Path(path_type=Path, exists=True), help="A text that people agree to first.")
+@JSON
+def new(
+    name: str,
+    task_name: str,
+    store_path: Path,
+    db_path: Path,
+    overlap: int,
+    batch: int,
+    percent: float,
+    only: str,
+    known: Path | None,
+    consent: Path | None,
+    as_json: bool,
+) -> None:
+    """Make the campaign NAME from what a store holds, or add what is new in the store to one that is there.
+
+    Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
+    """
+    from annotation_ui.campaigns.campaign import Sharing, create, make_task, read_known
+    from annotation_ui.ratings.database import RatingsDB
+    from curation.store.store import Store
+
+    task = make_task(task_name)
+    extra = read_known(known, task) if known else []
+    text = consent.read_text(encoding="utf-8") if consent else ""
+    sharing = Sharing(overlap=overlap, batch=batch, percent=percent, only=only, consent=text)
+    with Store.open(store_path) as store, RatingsDB(db_path, create=True) as db:
+        before = len(db.items(name))
+        create(db, store, name, task, sharing, known=extra)
+        total = len(db.items(name))
+    if as_json:
+        click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
+        return
+    click.echo(f"Campaign '{name}' ({task.form.label}): {total} items, {total - before} of them new.")
+    click.echo(f"Next: scedit annotate invite NAME... --ratings {db_path}, then: scedit annotate share {name}")
+
+
+@annotate.command()
+@click.argument("names", nargs=-1, required=True)
+@DB
+@click.option("--lead", is_flag=True, help="They lead: they see everybody's work and adjudicate.")
+@click.option("--synthetic", is_flag=True, help="They are programs; their names begin with 'synthetic-'.")
+@JSON
+def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, as_json: bool) -> None:
+    """Add people under the pseudonyms NAMES, each with a personal secret that is shown once, here.
+
+    Inviting somebody again gives a new secret and ends the old one. Secrets are kept hashed.
+
+    Example: scedit annotate invite ann bob --ratings r.sqlite
+    """
+    from annotation_ui.ratings.database import RatingsDB
+    from annotation_ui.ratings.raters import invite as add
+
+    with RatingsDB(db_path, create=True) as db:
+        for name in names:
+            secret = add(db, name, role="lead" if lead else "rater", synthetic=synthetic)
+            click.echo(json.dumps({"person": name, "secret": secret}) if as_json else f"{name:20} {secret}")
+    if not as_json:
+        click.echo("Give each their secret in person; it cannot be shown again.", err=True)
+
+
+@annotate.command()
+@click.argument("name")
+@DB
+@JSON
+def share(name: str, db_path: Path, as_json: bool) -> None:
+    """Share the items of campaign NAME out among all raters, evenly and in an order of their own.
+
+    Call it again when people joined or items were added: what is answered or begun stays.
+
+    Example: scedit annotate share pilot --ratings r.sqlite
+    """
+    from annotation_ui.campaigns.campaign import share as share_out
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        made, taken = share_out(db, name)
+    if as_json:
+        click.echo(json.dumps({"campaign": name, "added": made, "taken_back": taken}))
+    else:
+        click.echo(f"{made} assignments added, {taken} taken back.")
+
+
+@annotate.command()
+@DB
+@click.option("--campaign", "name", help="Only this one.")
+@JSON
+def status(db_path: Path, name: str | None, as_json: bool) -> None:
+    """How far everybody is.
+
+    Example: scedit annotate status --ratings r.sqlite
+    """
+    from annotation_ui.campaigns.campaign import standings
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        for campaign in [db.campaign(name)] if name else db.campaigns():
+            rows = standings(db, campaign.name)
+            if as_json:
+                for s in rows:
+                    click.echo(json.dumps({"campaign": campaign.name, **s._asdict()}))
+                continue
+            click.echo(f"{campaign.name} ({campaign.form}), {len(db.items(campaign.name))} items")
+            for s in rows:
+                pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not begun"
+                watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
+                click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}")
+
+
+@annotate.command()
+@click.argument("person")
+@DB
+@click.confirmation_option(prompt="Delete this person with all answers?")
+def forget(person: str, db_path: Path) -> None:
+    """Delete PERSON from a ratings file with all answers, assignments and sessions.
+
+    What was imported into a store stands there under the pseudonym; docs/annotate.md says how it is removed.
+
+    Example: scedit annotate forget ann --ratings r.sqlite --yes
+    """
+    from annotation_ui.ratings.database import RatingsDB
+    from annotation_ui.ratings.raters import forget as delete
+
+    with RatingsDB(db_path) as db:
+        click.echo(f"{delete(db, person)} answers of '{person}' deleted.")

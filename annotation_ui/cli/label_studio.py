@@ -1,0 +1,213 @@
+"""The command ``annotate label-studio``: a server, accounts, items out, annotations back."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from annotation_ui.label_studio.client import Site
+    from annotation_ui.label_studio.validation import Pulled
+
+URL, TOKEN = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
+_DB = click.option(
+    "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
+)
+_FOLDER = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("label-studio"),
+    show_default=True,
+    help="Where our own server keeps its data.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+@click.group("label-studio")
+def label_studio() -> None:
+    """Filter and rate in Label Studio: start a server, make accounts, bring items over and annotations back.
+
+    With LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY in the environment an existing server is used; else the one that
+    'up' started in --folder.
+
+    \b
+    Example:
+      scedit annotate label-studio up
+      scedit annotate label-studio invite ann bob --ratings r.sqlite
+      scedit annotate label-studio push pilot --ratings r.sqlite
+      scedit annotate label-studio pull pilot --ratings r.sqlite
+      scedit annotate label-studio down
+    """  # noqa: D301 - click needs the real backspace
+
+
+@label_studio.command()
+@_FOLDER
+@click.option("--port", type=click.IntRange(1, 65535), help="On 127.0.0.1; a free one where none is named.")
+@_JSON
+def up(folder: Path, port: int | None, as_json: bool) -> None:
+    """Start a Label Studio server on this machine only (127.0.0.1); the first start takes about two minutes.
+
+    Example: scedit annotate label-studio up --folder label-studio
+    """
+    from annotation_ui.label_studio.server import up as start
+
+    if not as_json:
+        click.echo("Starting Label Studio ...", err=True)
+    now = start(folder, port=port)
+    if as_json:
+        click.echo(json.dumps({"url": now.url, "access": str(folder / "access.json")}))
+        return
+    click.echo(f"Label Studio runs at {now.url}; its owner's password is in {folder / 'access.json'}.")
+
+
+@label_studio.command()
+@_FOLDER
+def down(folder: Path) -> None:
+    """Stop the server that 'up' started; its data stays.
+
+    Example: scedit annotate label-studio down
+    """
+    from annotation_ui.label_studio.server import down as stop
+
+    click.echo("Stopped; its data stays." if stop(folder) else f"No server of {folder} runs.")
+
+
+@label_studio.command()
+@click.argument("names", nargs=-1, required=True)
+@_DB
+@_FOLDER
+@_JSON
+def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -> None:
+    """Make accounts for NAMES, people of the ratings file; passwords are shown once, here.
+
+    Example: scedit annotate label-studio invite ann bob --ratings r.sqlite
+    """
+    from annotation_ui.ratings.database import RatingsDB
+
+    site = _site(folder)
+    with RatingsDB(db_path) as db:
+        for name in names:
+            made = site.invite(db, name)
+            row = {"person": name, "email": made.email, "password": made.password}
+            click.echo(json.dumps(row) if as_json else "{person:20} {email:36} {password}".format(**row))
+
+
+@label_studio.command()
+@click.argument("name")
+@_DB
+@_FOLDER
+@click.option(
+    "--suggest", type=click.Path(path_type=Path), help="Show what the checks of this store say as predictions."
+)
+@_JSON
+def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: bool) -> None:
+    """Bring the items of campaign NAME over, once: a project, or one a person where people must not see one another.
+
+    Example: scedit annotate label-studio push pilot --ratings r.sqlite
+    """
+    from annotation_ui.ratings.database import RatingsDB
+
+    site = _site(folder)
+    with RatingsDB(db_path) as db:
+        verdicts = _verdicts(suggest, list(db.items(name))) if suggest else None
+        done = site.push(db, name, suggestions=verdicts)
+    if as_json:
+        click.echo(json.dumps(done._asdict()))
+        return
+    click.echo(f"{done.new} tasks brought over, {done.known} were there; {len(done.projects)} projects at {site.url}:")
+    for owner, number in done.projects.items():
+        click.echo(f"  {site.url}/projects/{number}/data?labeling=1   {'everybody' if owner == '*' else owner}")
+
+
+@label_studio.command()
+@click.argument("name")
+@_DB
+@_FOLDER
+@click.option("--export", type=click.Path(path_type=Path), help="Read this recorded export (JSON), ask no server.")
+@click.option("--account", "accounts", multiple=True, metavar="NUMBER=NAME", help="With --export: whose an account is.")
+@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was refused (JSON lines).")
+@_JSON
+def pull(
+    name: str,
+    db_path: Path,
+    folder: Path,
+    export: Path | None,
+    accounts: tuple[str, ...],
+    report_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Bring the annotations of campaign NAME into the ratings file, through the gate; again adds only what is new.
+
+    Exit status 1 when something was refused or is missing there: the rest was taken.
+
+    Example: scedit annotate label-studio pull pilot --ratings r.sqlite --report refused.jsonl
+    """
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        if export:
+            from annotation_ui.label_studio.client import of_task
+            from annotation_ui.label_studio.validation import admit, read_export
+
+            whose = dict(_account(a) for a in accounts)
+            given = [a for task in read_export(export) for a in of_task(task, whose, None)]
+            done = admit(db, name, given)
+        else:
+            done = _site(folder).pull(db, name)
+    _tell(done, report_path, as_json=as_json)
+    if done.refused or done.missing:
+        raise SystemExit(1)
+
+
+def _tell(done: Pulled, report_path: Path | None, *, as_json: bool) -> None:
+    rows = [f._asdict() for f in done.refused] + [{"missing": m} for m in done.missing]
+    if report_path:
+        report_path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows}))
+        return
+    click.echo(f"{done.answers} answers hold, {done.new} of them new; {len(done.refused)} annotations refused.")
+    for fault in done.refused[:20]:
+        click.echo(f"  refused: annotation {fault.annotation} of {fault.person}: {fault.why}")
+    for text in done.missing[:20]:
+        click.echo(f"  missing there: {text}")
+
+
+def _account(text: str) -> tuple[str, str]:
+    number, found, name = text.partition("=")
+    if not found or not name:
+        raise click.UsageError(f"--account takes NUMBER=NAME, got '{text}'")
+    return number, name
+
+
+def _site(folder: Path) -> Site:
+    """The server of the environment, or our own.
+
+    Raises:
+        UserError: an address without a token, or no server.
+    """
+    from annotation_ui.label_studio.client import Site
+    from annotation_ui.label_studio.server import access
+    from schemas.core.errors import UserError
+
+    url, token = os.environ.get(URL), os.environ.get(TOKEN)
+    if url and not token:
+        raise UserError(f"{URL} is set, {TOKEN} is not", fix=f"set {TOKEN} to the owner's access token")
+    if url and token:
+        return Site(url, token)
+    own = access(folder)
+    return Site(own.url, own.token)
+
+
+def _verdicts(path: Path, items: list[str]) -> dict[str, list]:  # type: ignore[type-arg]
+    from curation.store.store import Store
+
+    out: dict[str, list] = {}  # type: ignore[type-arg]
+    with Store.open(path) as store:
+        for verdict in store.verdicts(items):
+            out.setdefault(verdict.item_id, []).append(verdict)
+    return out

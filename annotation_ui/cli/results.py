@@ -1,0 +1,201 @@
+"""What comes of the answers: ``annotate import``, ``agreement``, ``disagreements``, ``gold``, ``add-scripts``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from annotation_ui.cli.campaigns import DB, JSON, STORE
+
+if TYPE_CHECKING:
+    from annotation_ui.agreement.report import TaskReport
+
+
+@click.command("import")
+@click.argument("name")
+@DB
+@STORE
+@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was refused (JSON lines).")
+@JSON
+def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
+    """Bring the answers of campaign NAME into the store, each through the form's gate; again adds only what is new.
+
+    Example: scedit annotate import pilot --ratings r.sqlite --store my.duckdb
+    """
+    from annotation_ui.campaigns.answer_import import collect
+    from annotation_ui.ratings.database import RatingsDB
+    from curation.store.store import Store
+
+    with RatingsDB(db_path) as db, Store.open(store_path, write=True) as store:
+        got = collect(db, store, name)
+    lines = [json.dumps(r._asdict(), ensure_ascii=False) for r in got.refused]
+    if report_path:
+        report_path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps({"answers": got.answers, "new": got.new, "refused": [r._asdict() for r in got.refused]}))
+    else:
+        click.echo(f"{got.answers} answers, {got.new} records new in the store, {len(got.refused)} refused.")
+        for r in got.refused[:20]:
+            click.echo(f"  refused: {r.person}, item {r.item}: {r.why}")
+    if got.refused:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("name")
+@DB
+@click.option("--resamples", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="For intervals.")
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), help="Take judges' ratings from it.")
+@click.option("--page", type=click.Path(path_type=Path), help="Also write a page with plots (HTML).")
+@JSON
+def agreement(
+    name: str, db_path: Path, resamples: int, store_path: Path | None, page: Path | None, as_json: bool
+) -> None:
+    """Agreement of the people in campaign NAME, by aspect, with intervals over cases; of judges with them.
+
+    Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
+    """
+    from annotation_ui.agreement.judgements import live_marks
+    from annotation_ui.agreement.report import report
+    from annotation_ui.campaigns.campaign import make_task
+    from annotation_ui.ratings.database import RatingsDB
+    from curation.stats.bootstrap import Resampling
+
+    with RatingsDB(db_path) as db:
+        task = make_task(db.campaign(name).task)
+        marks = live_marks(db, name)
+    if store_path:
+        from annotation_ui.agreement.judgements import judge_marks
+        from curation.store.store import Store
+
+        with Store.open(store_path) as store:
+            marks += judge_marks(store, task, marks)
+    found = report(marks, task, resampling=Resampling(resamples))
+    if page:
+        from annotation_ui.agreement.page import write_page
+
+        write_page(found, marks, task, page, title=name)
+    click.echo(json.dumps(plain(found)) if as_json else "\n".join(_lines(found)))
+
+
+@click.command()
+@click.argument("name")
+@DB
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@JSON
+def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
+    """Items of campaign NAME on which people differ, widest first: what to adjudicate.
+
+    Example: scedit annotate disagreements pilot --ratings r.sqlite
+    """
+    from annotation_ui.agreement.judgements import live_marks
+    from annotation_ui.agreement.report import disagreements as apart
+    from annotation_ui.campaigns.campaign import make_task
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        found = apart(live_marks(db, name), make_task(db.campaign(name).task))
+    for d in found[:limit]:
+        if as_json:
+            click.echo(json.dumps(d._asdict()))
+            continue
+        said = "; ".join(f"{p}: {', '.join(f'{k} {v}' for k, v in a.items())}" for p, a in sorted(d.said.items()))
+        click.echo(f"{d.spread:5.2f}  {d.item}  {said}")
+    if not as_json:
+        click.echo(f"{len(found)} items with a disagreement.")
+
+
+@click.command()
+@click.argument("name")
+@DB
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The file (JSON lines) to write.")
+def gold(name: str, db_path: Path, out: Path) -> None:
+    """Write the settled items of campaign NAME (decided by a lead, or unanimous) as training items.
+
+    Example: scedit annotate gold pilot --ratings r.sqlite --out gold.jsonl
+    """
+    from annotation_ui.campaigns.gold_set import write_gold
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        click.echo(f"{write_gold(db, name, out)} settled items written to {out}.")
+
+
+@click.command("add-scripts")
+@click.argument("scripts", type=click.Path(path_type=Path))
+@STORE
+def add_scripts(scripts: Path, store_path: Path) -> None:
+    """Add generated SCRIPTS (JSON lines of generated-script records) to a store, to be rated.
+
+    Example: scedit annotate add-scripts generated.jsonl --store my.duckdb
+    """
+    from annotation_ui.campaigns.script_import import add
+
+    seen, fresh = add(scripts, store_path)
+    click.echo(f"{seen} scripts read, {fresh} new in the store.")
+
+
+def plain(found: TaskReport) -> dict[str, Any]:
+    """A report as JSON values."""
+
+    def value(x: Any) -> Any:
+        if hasattr(x, "_asdict"):
+            return {k: value(v) for k, v in x._asdict().items()}
+        if isinstance(x, dict):
+            return {"/".join(map(str, k)) if isinstance(k, tuple) else str(k): value(v) for k, v in x.items()}
+        if isinstance(x, list | tuple):
+            return [value(v) for v in x]
+        return x
+
+    out: dict[str, Any] = value(found)
+    return out
+
+
+def _lines(found: TaskReport) -> list[str]:
+    from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, outlook
+
+    people = f"{len(found.people)} people ({', '.join(found.people) or 'nobody yet'})"
+    lines = [f"{found.task}: {found.items} items in {found.cases} cases, {people}"]
+    if found.synthetic:
+        lines.append(f"SYNTHETIC: {', '.join(found.synthetic)} are programs; nothing here says how people agree.")
+    for a in found.aspects:
+        g = a.agreement
+        lines += ["", f"{a.aspect} ({g.ratings} answers)"]
+        beside = f"   (ScEdit Table 5: {a.published:.2f}, three people, 400 scripts)" if a.published is not None else ""
+        lines.append(f"  {g.alpha.name:24} {g.alpha.text()}{beside}")
+        rows = [("exact agreement", g.exact), ("AC1", g.ac1)]
+        if g.level == "ordinal":
+            rows += [("within one", g.within_one), ("AC2 (quadratic)", g.ac2), (a.ceiling.name, a.ceiling)]
+        lines += [f"  {n:24} {e.text()}" for n, e in rows]
+        shares = ", ".join(f"{k:g}: {e.value:.0%}" if not isinstance(k, str) else f"{k}: {e.value:.0%}"
+                           for k, e in g.prevalence.items() if e.value)  # fmt: skip
+        lines.append(f"  {'answers':24} {shares}")
+        lines += [f"  {p.first} and {p.second}: Spearman {p.spearman.text()}, exact {p.exact.text()}" for p in a.pairs]
+        lines += [f"  {who} rates {e.text()} above the others" for who, e in a.severity.items()]
+        lines += [f"  {who} grows kinder (+) or stricter (-): Spearman {e.text()}" for who, e in a.drift.items()]
+        lines += [f"  without {who}: alpha {e.text()}" for who, e in a.without.items()]
+        for p in a.judges:
+            same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
+            lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
+    if any(a.judges for a in found.aspects):
+        lines.append(
+            f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
+            "people and its judge.)"
+        )
+    for who, seconds in found.seconds.items():
+        if seconds is not None:
+            lines.append(f"  {who}: {seconds:.0f} s an item (median)")
+    if found.pooled is not None:
+        lines += ["", f"{found.pooled.name}: {found.pooled.text()}"]
+        lines.append(
+            f"  (ScEdit prints {PUBLISHED_POOLED} pooled beside a mean of {PUBLISHED_MEAN} over its four metrics: "
+            "pooling raises alpha where metrics differ in level.)"
+        )
+    for row in outlook(found):
+        if row["now"] is not None:
+            wide = ", ".join(f"{n} more cases: {w:.2f}" for n, w in row.items() if n not in ("aspect", "now"))
+            lines.append(f"Width of the interval of alpha, {row['aspect']}: now {row['now']:.2f}; {wide}")
+    return lines

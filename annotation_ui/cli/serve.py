@@ -1,0 +1,78 @@
+"""The command ``annotate serve``: the rating app, on this machine only unless told."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option(
+    "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
+)
+@click.option("--store", type=click.Path(path_type=Path), help="A snapshot of the store, for the lead's views.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
+@click.option("--allow-network", is_flag=True, help="Needed for an address that other machines can reach.")
+def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network: bool) -> None:
+    """Serve the rating app: raters and leads enter with their personal secrets.
+
+    It listens on this machine only and sends nothing anywhere. For people elsewhere put a server with TLS in front.
+
+    Example: scedit annotate serve --ratings r.sqlite --port 8501
+    """
+    from annotation_ui.ratings.database import RatingsDB
+    from schemas.core.errors import MissingPackage, UserError
+
+    if host not in LOOPBACK and not allow_network:
+        raise UserError(
+            f"'{host}' can be reached by other machines", where="--host", fix="add --allow-network if that is meant"
+        )
+    if importlib.util.find_spec("streamlit") is None:
+        raise MissingPackage("streamlit", extra="annotate")
+    RatingsDB(db_path).close()  # a wrong path is told here, not in the browser
+    click.echo(f"The rating app: http://{host}:{port}   Stop with Ctrl-C.", err=True)
+    raise SystemExit(subprocess.call(command(db_path, store, host=host, port=port), env=environment()))
+
+
+def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[str]:
+    """The Streamlit command of the app: no telemetry, no file watching, no developer's menu."""
+    app = Path(__file__).parents[1] / "app" / "main.py"
+    options = {
+        "server.address": host,
+        "server.port": str(port),
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "server.enableXsrfProtection": "true",
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "logger.level": "warning",
+    }
+    given = [f"--{name}={value}" for name, value in options.items()]
+    more = ["--store", str(store.absolute())] if store else []
+    return [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        str(app),
+        *given,
+        "--",
+        "--ratings",
+        str(db_path.absolute()),
+        *more,
+    ]
+
+
+def environment() -> dict[str, str]:
+    """The environment of the app: our packages are found wherever it is started from."""
+    root = str(Path(__file__).resolve().parents[2])
+    return os.environ | {"PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)}

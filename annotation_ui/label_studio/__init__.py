@@ -1,0 +1,1 @@
+"""The only folder that knows Label Studio: client, server, config, import validation."""

@@ -1,0 +1,279 @@
+"""Label Studio: annotators who can log in, a project a task, items out, annotations back through the gate.
+
+The only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing dimensions, another's
+name under an annotation, several annotations of one person) is sorted out here; nothing that is refused reaches the
+answers, and nothing that is refused goes unsaid.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import httpx
+from label_studio_sdk import LabelStudio
+from label_studio_sdk.core.api_error import ApiError
+
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.label_studio.labeling_config import label_config, result_of, task_data
+from annotation_ui.label_studio.validation import Annotated, Pulled, admit
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.raters import people, person_named
+from annotation_ui.ratings.records import Campaign
+from annotation_ui.tasks.base import Task
+from schemas.core.errors import UserError
+from schemas.verdicts import Verdict
+
+CHUNK = 1000
+PAGE = 200
+_EVERYBODY = "*"
+
+
+class Account(NamedTuple):
+    """An annotator's account. The password is told once and kept nowhere by us."""
+
+    person: str
+    email: str
+    password: str
+    token: str
+
+
+class Pushed(NamedTuple):
+    """What a push did: projects there now, tasks that were new, tasks that were there already."""
+
+    projects: dict[str, int]
+    new: int
+    known: int
+
+
+class Site:
+    """A Label Studio, as its owner.
+
+    Args:
+        url: Its address.
+        token: The owner's access token, legacy or personal.
+
+    Raises:
+        UserError: it does not answer, or refuses the token.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url, self._token = url.rstrip("/"), token
+        self.sdk: Any = LabelStudio(base_url=self.url, api_key=token)  # type: ignore[no-untyped-call]
+        try:
+            self.sdk.users.whoami()
+        except ApiError as error:
+            raise UserError(
+                f"Label Studio refuses the token (HTTP {error.status_code})",
+                where=self.url,
+                fix="take the one of the owner's account page",
+            ) from None
+        except httpx.HTTPError as error:
+            raise UserError(
+                f"Label Studio does not answer ({type(error).__name__})",
+                where=self.url,
+                fix="start it with: scedit annotate label-studio up",
+            ) from None
+
+    # ---- people ----------------------------------------------------------------------------------------------
+
+    def invite(self, db: RatingsDB, person: str) -> Account:
+        """Make an account that can log in, for a person of the ratings file.
+
+        The API's own way makes accounts whose password does not work; signing up with an invitation does.
+
+        Raises:
+            UserError: nobody is called so, or they have an account here already.
+        """
+        person_named(db, person)
+        if person in db.linked(self.url, "person"):
+            raise UserError(f"'{person}' has an account already", where=self.url, fix="reset the password there")
+        email, password = f"{person}@scedit.invalid", secrets.token_urlsafe(12)
+        answer = self.sdk._client_wrapper.httpx_client.request("api/invite", method="GET")
+        link = answer.json().get("invite_url") if answer.status_code == 200 else None
+        if not link:
+            raise UserError(f"Label Studio gives no invitation (HTTP {answer.status_code})", where=self.url)
+        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=60) as client:
+            client.get(link)
+            form = {
+                "email": email,
+                "password": password,
+                "csrfmiddlewaretoken": client.cookies.get("csrftoken", ""),
+                "allow_newsletters": "false",
+            }
+            client.post(link, data=form, headers={"Referer": self.url + link})
+            who = client.get("/api/current-user/whoami")
+            if who.status_code != 200:
+                raise UserError(
+                    f"the account '{email}' could not be made", where=self.url, fix="is the address taken there?"
+                )
+            token = self._token_of(client)
+        db.link(self.url, "person", [(person, str(who.json()["id"]))])
+        return Account(person, email, password, token)
+
+    @staticmethod
+    def _token_of(client: httpx.Client) -> str:
+        legacy = client.get("/api/current-user/token")
+        if legacy.status_code == 200 and legacy.json().get("token"):
+            return str(legacy.json()["token"])
+        headers = {"X-CSRFToken": client.cookies.get("csrftoken") or "", "Referer": str(client.base_url)}
+        personal = client.post("/api/token/", headers=headers)
+        return str(personal.json().get("token", "")) if personal.status_code in (200, 201) else ""
+
+    # ---- out ---------------------------------------------------------------------------------------------------
+
+    def push(self, db: RatingsDB, name: str, *, suggestions: Mapping[str, Sequence[Verdict]] | None = None) -> Pushed:
+        """Bring a campaign's items over: one project, or one a person where people must not see one another.
+
+        Again it adds what is new and repeats nothing; tasks are looked up by their content id first, so a push that was
+        stopped half way is completed.
+
+        Args:
+            db: The campaign with its assignments.
+            name: Of the campaign.
+            suggestions: Verdicts of checks by item, to be shown as predictions; never for blind tasks.
+
+        Raises:
+            UserError: nothing is shared out yet, somebody has no account, or predictions for a blind task.
+        """
+        campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
+        task = make_task(campaign.task)
+        if not assigned:
+            raise UserError(f"nothing of '{name}' is shared out", fix=f"run: scedit annotate share {name}")
+        if suggestions and task.blind:
+            raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
+        whose: dict[str, list[str]] = {}
+        for a in assigned:
+            whose.setdefault(a.person if self._apart(db, campaign, task) else _EVERYBODY, []).append(a.item)
+        projects, new, known = {}, 0, 0
+        for owner, ids in whose.items():
+            project = self._project(db, campaign, task, owner)
+            projects[owner] = project
+            there = self._tasks(db, name, owner, project)
+            missing = [i for i in dict.fromkeys(ids) if i not in there]
+            known += len(set(ids)) - len(missing)
+            for start in range(0, len(missing), CHUNK):
+                chunk = missing[start : start + CHUNK]
+                data = [{"data": task_data(items[i].item, task.form)} for i in chunk]
+                done = self.sdk.projects.import_tasks(project, request=data, return_task_ids=True)
+                pairs = list(zip(chunk, map(str, done.task_ids or []), strict=True))
+                db.link(self.url, f"task/{name}/{owner}", pairs)
+                new += len(chunk)
+                for item, number in pairs:
+                    if answers := task.suggest((suggestions or {}).get(item, ())):
+                        result = result_of(answers, task.form)
+                        self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
+        return Pushed(projects, new, known)
+
+    @staticmethod
+    def _apart(db: RatingsDB, campaign: Campaign, task: Task) -> bool:
+        """Whether everybody needs a project of their own: a blind task, or not everybody judges everything."""
+        raters = sum(p.role == "rater" for p in people(db))
+        return task.blind or int(campaign.settings["overlap"]) < raters
+
+    def _project(self, db: RatingsDB, campaign: Campaign, task: Task, owner: str) -> int:
+        known = db.linked(self.url, f"project/{campaign.name}")
+        if owner in known:
+            return int(known[owner])
+        title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
+        found = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
+        number = found[0] if found else self._make(campaign, task, title)
+        db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
+        return int(number)
+
+    def _make(self, campaign: Campaign, task: Task, title: str) -> int:
+        made = self.sdk.projects.create(
+            title=title,
+            label_config=label_config(task.form),
+            expert_instruction=str(campaign.settings.get("consent") or task.form.intro),
+            show_instruction=bool(campaign.settings.get("consent")),
+            show_skip_button=False,
+            maximum_annotations=int(campaign.settings["overlap"]),
+            show_collab_predictions=not task.blind,
+        )
+        return int(made.id)
+
+    def _tasks(self, db: RatingsDB, name: str, owner: str, project: int) -> dict[str, str]:
+        """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
+        known = db.linked(self.url, f"task/{name}/{owner}")
+        if len(known) < (self.sdk.projects.get(project).task_number or 0):
+            there = {str(t["data"].get("scedit_item", "")): str(t["id"]) for t in self._paged(project)}
+            fresh = [(i, t) for i, t in there.items() if i and i not in known]
+            db.link(self.url, f"task/{name}/{owner}", fresh)
+            known |= dict(fresh)
+        return known
+
+    # ---- back --------------------------------------------------------------------------------------------------
+
+    def pull(self, db: RatingsDB, name: str) -> Pulled:
+        """Bring annotations back through the gate; again it adds only what is new or changed.
+
+        Raises:
+            UserError: the campaign was never pushed here.
+        """
+        projects = db.linked(self.url, f"project/{name}")
+        if not projects:
+            raise UserError(f"'{name}' was never pushed", where=self.url, fix="run: scedit annotate label-studio push")
+        accounts = {remote: person for person, remote in db.linked(self.url, "person").items()}
+        given: list[Annotated] = []
+        gone: list[str] = []
+        for owner, number in projects.items():
+            pushed = {task: item for item, task in db.linked(self.url, f"task/{name}/{owner}").items()}
+            try:
+                tasks = list(self._paged(int(number)))
+            except ApiError as error:
+                gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
+                continue
+            given += [a for t in tasks for a in of_task(t, accounts, pushed)]
+            seen = {str(t["id"]) for t in tasks}
+            gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
+        return admit(db, name, given, gone)
+
+    def _paged(self, project: int) -> Iterator[dict[str, Any]]:
+        """All tasks of a project with their annotations, a page at a time (one big export times out)."""
+        page = 1
+        while True:
+            answer = self.sdk._client_wrapper.httpx_client.request(
+                "api/tasks", method="GET", params={"project": project, "fields": "all", "page": page, "page_size": PAGE}
+            )
+            if answer.status_code == 404 and page > 1:
+                return
+            if answer.status_code != 200:
+                raise ApiError(status_code=answer.status_code, body=answer.text[:200])
+            body = answer.json()
+            yield from body["tasks"]
+            if page * PAGE >= int(body["total"]):
+                return
+            page += 1
+
+
+def of_task(
+    task: Mapping[str, Any], accounts: Mapping[str, str], pushed: Mapping[str, str] | None
+) -> Iterator[Annotated]:
+    """The annotations of a task as Label Studio gives them, in a paged list or an export file.
+
+    Args:
+        task: The task.
+        accounts: Pseudonyms by account number.
+        pushed: Content ids by task number; None takes the id that stands in the task's data (an export file).
+    """
+    data = task.get("data") or {}
+    item = data.get("scedit_item") if pushed is None else pushed.get(str(task.get("id")))
+    for a in task.get("annotations") or []:
+        by = a.get("completed_by")
+        by = by.get("id") if isinstance(by, Mapping) else by
+        wrote = a.get("updated_by")
+        yield Annotated(
+            item=None if item is None else str(item),
+            named=None if pushed is None else data.get("scedit_item"),
+            form=str(data.get("scedit_form", "")),
+            person=accounts.get(str(by)),
+            account=str(by),
+            forged=wrote is not None and str(wrote) != str(by),
+            result=a.get("result"),
+            cancelled=bool(a.get("was_cancelled")),
+            at=str(a.get("updated_at") or a.get("created_at") or ""),
+            seconds=a.get("lead_time"),
+            unique=str(a.get("unique_id") or a.get("id")),
+        )

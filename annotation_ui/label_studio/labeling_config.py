@@ -1,0 +1,148 @@
+"""A form as a Label Studio labelling configuration, an item as a task, an annotation's result as answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.forms import Answers, Field, Form
+
+_STYLE = """
+    .se-wrap { display: flex; gap: 18px; align-items: flex-start; flex-wrap: wrap; }
+    .se-left { flex: 1 1 52%; min-width: 280px; }
+    .se-right { flex: 1 1 40%; min-width: 280px; }
+    .se-card { border: 1px solid #98a2b3; border-radius: 6px; padding: 8px 12px; margin-bottom: 10px; }
+    .se-script { white-space: pre-wrap; line-height: 1.5; }
+    .se-hint { font-size: 13px; opacity: .85; }
+    .se-card [class*="choice"] sup { display: none; }
+"""
+
+
+def label_config(form: Form) -> str:
+    """The labelling configuration of a form.
+
+    Scales are single choices with their numbers (stars have none and begin at 0), nothing has hot keys (automatic ones
+    run across groups and mislead), and every judgement is required in the browser, which the import does not trust.
+    """
+    to = f"shown_{form.shows[-1].name}"
+    shown = [_shown(s.name, s.title, script=s.style == "script") for s in form.shows]
+    asked = [_field(f, to) for f in form.fields]
+    parts = [
+        "<View>",
+        f"  <Style>{_STYLE}  </Style>",
+        f'  <Header value={quoteattr(form.title)} size="4"/>',
+        _said("intro", form.intro),
+        '  <View className="se-wrap">',
+        '  <View className="se-left">',
+        *shown,
+        "  </View>",
+        '  <View className="se-right">',
+        *asked,
+        "  </View>",
+        "  </View>",
+        "</View>",
+    ]
+    return "\n".join(parts)
+
+
+def _shown(name: str, title: str, *, script: bool) -> str:
+    style = ' className="se-script"' if script else ""
+    body = f'<View{style}><Text name="shown_{name}" value="${name}" granularity="word"/></View>'
+    return f'    <View className="se-card"><Header value={quoteattr(title)} size="5"/>{body}</View>'
+
+
+def _said(name: str, text: str) -> str:
+    return f'  <View className="se-hint"><Text name="{name}_text" value={quoteattr(text)}/></View>'
+
+
+def _field(field: Field, to: str) -> str:
+    head = f'<Header value={quoteattr(field.asks)} size="5"/>'
+    if field.kind == "scale":
+        ends = f"1 = {field.low_text}; {field.high} = {field.high_text}" if field.low_text else ""
+        hint = " ".join(x for x in (field.hint, ends) if x)
+    else:
+        hint = field.hint
+    said = _said(f"hint_{field.name}", hint) if hint else ""
+    return f'    <View className="se-card">{head}{said}{_control(field, to)}</View>'
+
+
+def _control(field: Field, to: str) -> str:
+    if field.kind == "text":
+        return f'<TextArea name="{field.name}" toName="{to}" rows="2" editable="true" maxSubmissions="1"/>'
+    if field.kind == "many":
+        choices = "".join(
+            f'<Choice value="{c.value}" alias="{c.value}" html={quoteattr(escape(c.text))}/>' for c in field.choices
+        )
+        return f'<Choices name="{field.name}" toName="{to}" choice="multiple">{choices}</Choices>'
+    choices = "".join(f'<Choice value="{v}"/>' for v in field.allowed)
+    needed = f'required="true" requiredMessage={quoteattr("Please answer: " + field.asks)}' if field.required else ""
+    return (
+        f'<Choices name="{field.name}" toName="{to}" choice="single-radio" showInline="true" {needed}>{choices}'
+        "</Choices>"
+    )
+
+
+def task_data(item: Item, form: Form) -> dict[str, str]:
+    """What an item's task holds: its texts and its content id, and nothing that would bias (no stratum, no method)."""
+    texts = {s.name: item.shown.get(s.name, "") for s in form.shows}
+    return {**texts, "scedit_item": item.id, "scedit_form": form.label}
+
+
+def answers_of(result: object, form: Form) -> tuple[dict[str, Any], list[str]]:
+    """The answers in an annotation's ``result``, and what in it cannot be read.
+
+    A scale's choice becomes an integer. Nothing is dropped silently: unknown controls, twice answered ones and values
+    of another shape are faults.
+    """
+    known = {f.name: f for f in form.fields}
+    answers: dict[str, Any] = {}
+    if not isinstance(result, list):
+        return {}, ["the annotation has no list of results"]
+    faults = []
+    for region in result:
+        name = region.get("from_name") if isinstance(region, Mapping) else None
+        if name not in known:
+            faults.append(f"unknown control {name!r}")
+        elif name in answers:
+            faults.append(f"'{name}' is answered twice")
+        else:
+            answers[name] = _answer(known[name], region.get("value"))
+    return answers, faults
+
+
+def _answer(field: Field, value: object) -> Any:
+    """One control's value as the form takes it; what has another shape is handed on for the form to refuse."""
+    if not isinstance(value, Mapping):
+        return value
+    if field.kind == "text":
+        said = value.get("text")
+        return "\n".join(map(str, said)) if isinstance(said, list) else said
+    chosen = value.get("choices")
+    if field.kind == "many" or not isinstance(chosen, list) or len(chosen) != 1:
+        return chosen if field.kind == "many" else (chosen or value.get("rating"))
+    (one,) = chosen
+    if field.kind == "scale" and isinstance(one, str) and one.isascii() and one.lstrip("-").isdigit():
+        return int(one)
+    return one
+
+
+def result_of(answers: Answers, form: Form) -> list[dict[str, Any]]:
+    """An annotation's ``result`` that holds these answers: the inverse of ``answers_of``."""
+    to = f"shown_{form.shows[-1].name}"
+    out = []
+    for field in form.fields:
+        if field.name not in answers:
+            continue
+        value, text = answers[field.name], field.kind == "text"
+        many = list(value) if field.kind == "many" else [str(value)]
+        out.append(
+            {
+                "from_name": field.name,
+                "to_name": to,
+                "type": "textarea" if text else "choices",
+                "value": {"text" if text else "choices": many},
+            }
+        )
+    return out

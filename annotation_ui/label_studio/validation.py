@@ -1,0 +1,135 @@
+"""The gate for annotations that come from outside: what passes becomes a revision, what does not stands in a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.label_studio.labeling_config import answers_of
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.forms import Form
+from schemas.core.errors import DataError, UserError
+
+
+class Annotated(NamedTuple):
+    """One annotation as it came.
+
+    Attributes:
+        item: Content id of the item that was pushed as this task, None where we never pushed it.
+        named: Content id that stands in the task's data now, None where it is not known apart from ``item``.
+        form: Label of the form in the task's data.
+        person: Pseudonym of the account, None where we know of none. ``account``: its number there.
+        forged: Another account wrote it than the one it names.
+        result: The answers, in Label Studio's shape.
+        cancelled: It was skipped.
+        at: When it was last changed. ``seconds``: time that it took.
+        unique: Its name there.
+    """
+
+    item: str | None
+    named: str | None
+    form: str
+    person: str | None
+    account: str
+    forged: bool
+    result: Any
+    cancelled: bool
+    at: str
+    seconds: float | None
+    unique: str
+
+
+class Fault(NamedTuple):
+    """An annotation, or a task, that was not taken, and why."""
+
+    annotation: str
+    person: str
+    item: str
+    why: str
+
+
+class Pulled(NamedTuple):
+    """What came of a pull: answers that hold now, of them new; what was refused; what is missing there."""
+
+    answers: int
+    new: int
+    refused: tuple[Fault, ...]
+    missing: tuple[str, ...]
+
+
+def admit(db: RatingsDB, name: str, given: Sequence[Annotated], missing: Sequence[str] = ()) -> Pulled:
+    """Take annotations into a campaign.
+
+    One is refused when its task was not pushed by us or was changed, when it was skipped, when its account is none of
+    our people or another one wrote it, when the item is not that person's, when it was given to another form, or when
+    the form does not pass it. Of several by one person on one item the latest good one is kept and the rest reported.
+    """
+    campaign = db.campaign(name)
+    form = make_task(campaign.task).form
+    mine = {(a.person, a.item) for a in db.assignments(name)}
+    good: dict[tuple[str, str], tuple[Annotated, dict[str, Any]]] = {}
+    refused = []
+    for a in sorted(given, key=lambda a: (a.at, a.unique)):
+        answers, faults = answers_of(a.result, form)
+        why = _refusal(a, form, mine) or "; ".join([*faults, *form.faults(answers)])
+        if why:
+            refused.append(_fault(a, why))
+            continue
+        key = (str(a.person), str(a.item))
+        if key in good:
+            refused.append(_fault(good[key][0], "a later one of the same person on the same item holds"))
+        good[key] = (a, form.clean(answers))
+    new = sum(_save(db, name, form, a, answers) for a, answers in good.values())
+    return Pulled(len(good), new, tuple(refused), tuple(missing))
+
+
+def _save(db: RatingsDB, name: str, form: Form, a: Annotated, answers: dict[str, Any]) -> bool:
+    """Whether a good annotation was new; the same one, unchanged, is saved once."""
+    before = len(db.history(name, person=a.person, item=a.item))
+    token = f"label-studio/{a.unique}/{a.at}"
+    db.save(name, str(a.person), str(a.item), answers, form=form.label, seconds=a.seconds, token=token)
+    return len(db.history(name, person=a.person, item=a.item)) > before
+
+
+def _refusal(a: Annotated, form: Form, mine: set[tuple[str, str]]) -> str:
+    if a.item is None:
+        return "its task was not pushed by us"
+    if a.named is not None and a.named != a.item:
+        return "the task's data was changed: it names another item"
+    if a.cancelled:
+        return "it was skipped"
+    if a.person is None:
+        return f"the account {a.account} is none of our people"
+    if a.forged:
+        return f"it names {a.person}, but another account wrote it"
+    if a.form and a.form != form.label:
+        return f"it was given to the form {a.form}, the campaign has {form.label}"
+    if (a.person, a.item) not in mine:
+        return f"the item is not assigned to {a.person}"
+    return ""
+
+
+def _fault(a: Annotated, why: str) -> Fault:
+    return Fault(a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
+
+
+def read_export(path: Path) -> list[Mapping[str, Any]]:
+    """The tasks of a recorded Label Studio export (its JSON format).
+
+    Raises:
+        UserError: there is no such file. DataError: it is no such export.
+    """
+    try:
+        tasks = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"not readable as JSON: {error}", where=str(path), fix="export as 'JSON' and try again"
+        ) from None
+    if not isinstance(tasks, list) or not all(isinstance(t, dict) and "annotations" in t for t in tasks):
+        raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
+    return tasks

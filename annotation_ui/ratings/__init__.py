@@ -1,0 +1,1 @@
+"""The SQLite file: live answers, raters, sessions."""

@@ -1,0 +1,329 @@
+"""Live answers in SQLite: append-only revisions, one transaction a save, safe for many processes and for kill -9.
+
+DuckDB refuses every other process while it is written, so people's answers land here and are imported later. WAL with
+``synchronous=FULL`` keeps every acknowledged save; ``BEGIN IMMEDIATE`` and a busy time-out queue the writers.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from annotation_ui.ratings.records import SCHEMA, Assigned, Campaign, Decision, Placed, Revision
+from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.forms import Answers
+from schemas.core.errors import StoreError, UserError
+
+VERSION = 1
+BUSY = 30.0  # seconds that a save waits for another writer
+
+
+def now() -> str:
+    """The time as it is kept: UTC, ISO format, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class RatingsDB:
+    """The answers of people, one SQLite file; use as a context manager. One object belongs to one thread.
+
+    Args:
+        path: The file.
+        create: Make it when it is absent.
+
+    Raises:
+        StoreError: absent, unreadable, foreign, or written by a newer program.
+    """
+
+    def __init__(self, path: Path | str, *, create: bool = False) -> None:
+        self.path = Path(path)
+        if not self.path.exists() and not create:
+            raise StoreError("there is no such ratings file", where=str(path), fix="make one with: scedit annotate new")
+        try:
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
+        except OSError as error:
+            raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
+
+    def _prepare(self) -> None:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise StoreError(
+                f"the ratings file is of version {version}, this program knows {VERSION}",
+                where=str(self.path),
+                fix="update the program",
+            )
+        if version == VERSION:
+            return
+        tables = self._db.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
+        if tables:
+            with self._transaction():  # another process may be making the file just now
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+                    return
+            raise StoreError("this SQLite file is no ratings file", where=str(self.path), fix="name another file")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self._transaction():
+            if self._db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+                return
+            for statement in SCHEMA.split(";"):
+                if statement.strip():
+                    self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def __enter__(self) -> RatingsDB:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"the ratings file cannot be written: {error}", where=str(self.path), fix="try again"
+            ) from None
+        try:
+            yield self._db
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        try:
+            self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            self._db.execute("ROLLBACK")
+            raise StoreError(
+                f"nothing was saved: {error}", where=str(self.path), fix="make room on the disk and save again"
+            ) from None
+
+    # ---- campaigns and items ---------------------------------------------------------------------------------
+
+    def add_campaign(self, campaign: Campaign) -> None:
+        """Keep a campaign; the same one again is no change.
+
+        Raises:
+            UserError: the name is taken by another task or form.
+        """
+        with self._transaction() as db:
+            row = db.execute("SELECT task, form FROM campaigns WHERE name = ?", [campaign.name]).fetchone()
+            if row and (row["task"], row["form"]) != (campaign.task, campaign.form):
+                raise UserError(
+                    f"the campaign '{campaign.name}' is there already, with the form {row['form']}",
+                    where=str(self.path),
+                    fix="give the new one another name",
+                )
+            db.execute(
+                "INSERT INTO campaigns VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET settings = ?4",
+                [campaign.name, campaign.task, campaign.form, json.dumps(campaign.settings), campaign.made_at],
+            )
+
+    def campaigns(self) -> list[Campaign]:
+        """All campaigns, oldest first."""
+        rows = self._db.execute("SELECT * FROM campaigns ORDER BY made_at, name").fetchall()
+        return [Campaign(r["name"], r["task"], r["form"], json.loads(r["settings"]), r["made_at"]) for r in rows]
+
+    def campaign(self, name: str) -> Campaign:
+        """One campaign.
+
+        Raises:
+            UserError: there is none of that name.
+        """
+        known = {c.name: c for c in self.campaigns()}
+        if name not in known:
+            raise UserError(
+                f"no campaign '{name}'", where=str(self.path), allowed=", ".join(known) or "none is made yet"
+            )
+        return known[name]
+
+    def place(
+        self, campaign: str, items: Sequence[Placed], assigned: Sequence[Assigned], taken: Sequence[Assigned] = ()
+    ) -> None:
+        """Add items and assignments, and take some back; an assignment with an answer is never taken back."""
+        with self._transaction() as db:
+            db.executemany(
+                "DELETE FROM assignments WHERE campaign = ?1 AND person = ?2 AND item = ?3 AND NOT EXISTS (SELECT 1 "
+                "FROM revisions r WHERE r.campaign = ?1 AND r.person = ?2 AND r.item = ?3)",
+                [(campaign, a.person, a.item) for a in taken],
+            )
+            db.executemany(
+                "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        campaign,
+                        p.item.id,
+                        p.item.model_dump_json(),
+                        p.purpose,
+                        None if p.expected is None else json.dumps(p.expected),
+                        p.probability,
+                    )
+                    for p in items
+                ],
+            )
+            db.executemany(
+                "INSERT OR IGNORE INTO assignments VALUES (?, ?, ?, ?, ?)",
+                [(campaign, a.person, a.item, a.batch, a.position) for a in assigned],
+            )
+
+    def items(self, campaign: str) -> dict[str, Placed]:
+        """The items of a campaign by id, in the order in which they were placed."""
+        rows = self._db.execute("SELECT * FROM items WHERE campaign = ? ORDER BY rowid", [campaign]).fetchall()
+        return {r["id"]: _placed(r) for r in rows}
+
+    def item(self, campaign: str, item: str) -> Placed:
+        """One item.
+
+        Raises:
+            UserError: the campaign has no such item.
+        """
+        row = self._db.execute("SELECT * FROM items WHERE campaign = ? AND id = ?", [campaign, item]).fetchone()
+        if row is None:
+            raise UserError(f"no item '{item}' in the campaign '{campaign}'", where=str(self.path))
+        return _placed(row)
+
+    def assignments(self, campaign: str, person: str | None = None) -> list[Assigned]:
+        """Who is to judge what, by person and position."""
+        sql, values = "SELECT * FROM assignments WHERE campaign = ?", [campaign]
+        if person is not None:
+            sql, values = sql + " AND person = ?", [campaign, person]
+        rows = self._db.execute(sql + " ORDER BY person, batch, position", values).fetchall()
+        return [Assigned(r["person"], r["item"], r["batch"], r["position"]) for r in rows]
+
+    # ---- answers -----------------------------------------------------------------------------------------------
+
+    def save(
+        self,
+        campaign: str,
+        person: str,
+        item: str,
+        answers: Answers | None,
+        *,
+        form: str,
+        seconds: float | None = None,
+        token: str | None = None,
+    ) -> int:
+        """Append a revision in one transaction; returns its number.
+
+        Args:
+            campaign: Where.
+            person: Who.
+            item: Content id of the item.
+            answers: Checked answers; None withdraws what was said (undo).
+            form: ``name@version`` of the form they were given to.
+            seconds: Time taken.
+            token: A name for this very save: given again (a browser that sends twice) it is not saved twice.
+
+        Raises:
+            UserError: the item is not assigned to this person.
+            StoreError: the file cannot be written; nothing was saved.
+        """
+        with self._transaction() as db:
+            allowed = db.execute(
+                "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?", [campaign, person, item]
+            ).fetchone()
+            if allowed is None:
+                raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
+            if token is not None:
+                row = db.execute("SELECT id FROM revisions WHERE token = ?", [token]).fetchone()
+                if row is not None:
+                    return int(row["id"])
+            body = None if answers is None else json.dumps(dict(answers), ensure_ascii=False)
+            done = db.execute(
+                "INSERT INTO revisions (campaign, person, item, form, answers, seconds, saved_at, token) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [campaign, person, item, form, body, seconds, now(), token],
+            )
+            return int(done.lastrowid or 0)
+
+    def current(self, campaign: str, *, person: str | None = None) -> list[Revision]:
+        """The latest revision of every person and item, withdrawn ones left out, in order of saving."""
+        sql = "SELECT max(id) AS id FROM revisions WHERE campaign = ?"
+        values: list[Any] = [campaign]
+        if person is not None:
+            sql, values = sql + " AND person = ?", [campaign, person]
+        rows = self._db.execute(
+            f"SELECT * FROM revisions WHERE id IN ({sql} GROUP BY person, item) AND answers IS NOT NULL ORDER BY id",
+            values,
+        ).fetchall()
+        return [_revision(r) for r in rows]
+
+    def history(self, campaign: str, *, person: str | None = None, item: str | None = None) -> list[Revision]:
+        """All revisions in order of saving."""
+        sql, values = "SELECT * FROM revisions WHERE campaign = ?", [campaign]
+        for column, value in (("person", person), ("item", item)):
+            if value is not None:
+                sql, values = f"{sql} AND {column} = ?", [*values, value]
+        return [_revision(r) for r in self._db.execute(sql + " ORDER BY id", values).fetchall()]
+
+    def decide(self, campaign: str, item: str, lead: str, answers: Answers) -> int:
+        """Append a lead's decision on an item that people differ on; returns its number."""
+        self.item(campaign, item)
+        with self._transaction() as db:
+            body = json.dumps(dict(answers), ensure_ascii=False)
+            done = db.execute(
+                "INSERT INTO decisions (campaign, item, lead, answers, saved_at) VALUES (?, ?, ?, ?, ?)",
+                [campaign, item, lead, body, now()],
+            )
+            return int(done.lastrowid or 0)
+
+    def decisions(self, campaign: str) -> dict[str, Decision]:
+        """The latest decision on each item."""
+        rows = self._db.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
+        return {r["item"]: Decision(r["item"], r["lead"], json.loads(r["answers"]), r["saved_at"]) for r in rows}
+
+    def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""
+        with self._transaction() as db:
+            rows = [(site, kind, local, remote) for local, remote in pairs]
+            db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", rows)
+
+    def unlink(self, site: str, kind: str) -> None:
+        """Forget all of a kind."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM links WHERE site = ? AND kind = ?", [site, kind])
+
+    def linked(self, site: str, kind: str) -> dict[str, str]:
+        """Remote names by local names, in order of the local ones."""
+        rows = self._db.execute(
+            "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
+        ).fetchall()
+        return {r["local"]: r["remote"] for r in rows}
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For ``annotation_ui.ratings.raters`` only, which keeps people and sessions in the same file."""
+        return self._db
+
+    def writing(self) -> Any:
+        """A write transaction as a context manager, for ``annotation_ui.ratings.raters``."""
+        return self._transaction()
+
+
+def _placed(row: sqlite3.Row) -> Placed:
+    expected = None if row["expected"] is None else json.loads(row["expected"])
+    return Placed(Item.model_validate_json(row["body"]), row["purpose"], expected, row["probability"])
+
+
+def _revision(row: sqlite3.Row) -> Revision:
+    answers = None if row["answers"] is None else json.loads(row["answers"])
+    return Revision(
+        row["id"], row["campaign"], row["person"], row["item"], row["form"], answers, row["seconds"], row["saved_at"]
+    )

@@ -1,0 +1,143 @@
+"""Who takes part: pseudonyms, roles, secrets (kept hashed), sessions, consent, deletion."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from annotation_ui.ratings.database import RatingsDB, now
+from schemas.core.errors import UserError
+
+Role = Literal["rater", "lead"]
+SESSION = timedelta(hours=12)
+SYNTHETIC = "synthetic-"
+"""How the names of programs begin, so that their answers are told apart wherever they are kept or shown."""
+
+
+class Person(NamedTuple):
+    """A person, under a pseudonym. ``synthetic``: a program, whose answers are labelled as such wherever they go."""
+
+    name: str
+    role: Role
+    synthetic: bool
+    consented_at: str | None
+
+
+def _hash(secret: str) -> str:
+    """Secrets are 144 random bits that we draw ourselves, so one round of SHA-256 is as hard to turn back as any."""
+    return hashlib.sha256(f"scedit {secret}".encode()).hexdigest()
+
+
+def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = False) -> str:
+    """Add a person, or give a known one a new secret (the old one and its sessions end); returns the secret.
+
+    The secret is told here once and cannot be read back.
+
+    Raises:
+        UserError: the name cannot stand in a verdict, or the person has another role.
+    """
+    from curation.quality.sheets import check_people
+
+    check_people([name])
+    if synthetic != name.startswith(SYNTHETIC):
+        raise UserError(
+            f"'{name}' is {'a program' if synthetic else 'a person'}",
+            allowed=f"names of programs, and no others, begin with '{SYNTHETIC}'",
+        )
+    secret = secrets.token_urlsafe(18)
+    with db.writing():
+        known = _row(db, name)
+        if known is not None and known["role"] != role:
+            raise UserError(f"'{name}' is a {known['role']} already", where=str(db.path), fix="take another name")
+        db.connection.execute(
+            "INSERT INTO people VALUES (?, ?, ?, ?, NULL, ?) ON CONFLICT (name) DO UPDATE SET secret = ?3",
+            [name, role, _hash(secret), int(synthetic), now()],
+        )
+        db.connection.execute("DELETE FROM sessions WHERE person = ?", [name])
+    return secret
+
+
+def people(db: RatingsDB) -> list[Person]:
+    """Everybody, by name."""
+    return [_person(r) for r in db.connection.execute("SELECT * FROM people ORDER BY name").fetchall()]
+
+
+def person_named(db: RatingsDB, name: str) -> Person:
+    """One person.
+
+    Raises:
+        UserError: nobody is called so.
+    """
+    row = _row(db, name)
+    if row is None:
+        known = ", ".join(p.name for p in people(db)) or "nobody is invited yet"
+        raise UserError(f"no person '{name}'", where=str(db.path), allowed=known)
+    return _person(row)
+
+
+def enter(db: RatingsDB, secret: str) -> str | None:
+    """Exchange a secret for a session token; None when nobody has this secret."""
+    row = db.connection.execute("SELECT name FROM people WHERE secret = ?", [_hash(secret.strip())]).fetchone()
+    if row is None:
+        return None
+    token = secrets.token_urlsafe(24)
+    with db.writing():
+        db.connection.execute("DELETE FROM sessions WHERE expires_at < ?", [now()])
+        until = (datetime.now(UTC) + SESSION).isoformat(timespec="milliseconds")
+        db.connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", [_hash(token), row["name"], until])
+    return token
+
+
+def who(db: RatingsDB, token: str | None) -> Person | None:
+    """The person of a session, or None: no such session, or it has run out. Every view asks this on the server."""
+    if not token:
+        return None
+    row = db.connection.execute(
+        "SELECT p.* FROM sessions s JOIN people p ON p.name = s.person WHERE s.token = ? AND s.expires_at > ?",
+        [_hash(token), now()],
+    ).fetchone()
+    return _person(row) if row else None
+
+
+def leave(db: RatingsDB, token: str) -> None:
+    """End a session."""
+    with db.writing():
+        db.connection.execute("DELETE FROM sessions WHERE token = ?", [_hash(token)])
+
+
+def consent(db: RatingsDB, name: str) -> None:
+    """Record that a person agreed to the consent text; the first time counts."""
+    with db.writing():
+        db.connection.execute(
+            "UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [now(), name]
+        )
+
+
+def forget(db: RatingsDB, name: str) -> int:
+    """Delete a person with all answers, assignments and sessions; returns the number of answers deleted.
+
+    What was imported into a store stands there under the pseudonym until it is deleted there too.
+
+    Raises:
+        UserError: nobody is called so.
+    """
+    person_named(db, name)
+    with db.writing():
+        count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
+        db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
+        for table in ("assignments", "sessions"):
+            db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])
+        db.connection.execute("DELETE FROM people WHERE name = ?", [name])
+    return int(count)
+
+
+def _row(db: RatingsDB, name: str) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = db.connection.execute("SELECT * FROM people WHERE name = ?", [name]).fetchone()
+    return row
+
+
+def _person(row: sqlite3.Row) -> Person:
+    return Person(row["name"], row["role"], bool(row["synthetic"]), row["consented_at"])

@@ -1,0 +1,175 @@
+"""Forms: what a person sees and is asked. One definition serves Label Studio, the rating app and the import gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import StringConstraints, model_validator
+
+from schemas.core.records import Frozen
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Answers = Mapping[str, Any]
+"""Answers by name of the field: ``"yes"``, ``"no"``, an integer of the scale, a list of choices, or text."""
+
+COMMENT_LENGTH = 4000
+
+
+class Choice(Frozen):
+    """One thing to choose: the value that is kept, and what people read."""
+
+    value: Name
+    text: str
+
+
+class Field(Frozen):
+    """One question to the person.
+
+    Attributes:
+        name: Under which the answer is kept.
+        kind: ``yes_no``; ``scale`` (integers ``low`` to ``high``); ``many`` (any of ``choices``); ``text``.
+        asks: The question.
+        hint: The anchors, beside the question.
+        choices: For ``many``.
+        low, high: Ends of a ``scale``; ``low_text`` and ``high_text`` say what they mean.
+        required: Whether an answer must be there (``many`` and ``text``: see ``Form.reasons``).
+    """
+
+    name: Name
+    kind: Literal["yes_no", "scale", "many", "text"]
+    asks: str
+    hint: str = ""
+    choices: tuple[Choice, ...] = ()
+    low: int = 1
+    high: int = 7
+    low_text: str = ""
+    high_text: str = ""
+    required: bool = True
+
+    @model_validator(mode="after")
+    def _whole(self) -> Field:
+        if (self.kind == "many") != bool(self.choices):
+            raise ValueError("a field of kind 'many', and no other, has choices")
+        if self.low >= self.high:
+            raise ValueError("a scale goes from a lower to a higher number")
+        return self
+
+    @property
+    def allowed(self) -> tuple[Any, ...]:
+        """The values that can be answered, in order; empty for text."""
+        if self.kind == "yes_no":
+            return ("yes", "no")
+        if self.kind == "scale":
+            return tuple(range(self.low, self.high + 1))
+        return tuple(c.value for c in self.choices)
+
+    def fault(self, answer: Any) -> str:
+        """What is wrong with a given answer; empty when nothing is.
+
+        Example:
+            >>> Field(name="coherence", kind="scale", asks="?").fault(9)
+            "'coherence' is 9; allowed: 1 to 7"
+        """
+        if self.kind == "text":
+            if not isinstance(answer, str):
+                return f"'{self.name}' is not text"
+            long = len(answer) > COMMENT_LENGTH
+            return f"'{self.name}' is longer than {COMMENT_LENGTH} characters" if long else ""
+        if self.kind == "many":
+            if not isinstance(answer, list | tuple) or len(set(map(str, answer))) != len(answer):
+                return f"'{self.name}' is not a list of different choices"
+            unknown = [a for a in answer if a not in self.allowed]
+            return f"'{self.name}' names {unknown[0]!r}; allowed: {', '.join(self.allowed)}" if unknown else ""
+        if self.kind == "scale":
+            if isinstance(answer, bool) or not isinstance(answer, int) or answer not in self.allowed:
+                return f"'{self.name}' is {_short(answer)}; allowed: {self.low} to {self.high}"
+            return ""
+        return "" if answer in self.allowed else f"'{self.name}' is {_short(answer)}; allowed: yes, no"
+
+
+class Shown(Frozen):
+    """One text that the person sees: its key in an item's ``shown``, its title, and whether it is a script."""
+
+    name: Name
+    title: str
+    style: Literal["plain", "script"] = "plain"
+    optional: bool = False
+
+
+class Form(Frozen):
+    """What is shown and asked, under a name and version that stand in every verdict and rating.
+
+    Attributes:
+        name: Name of the task.
+        version: Raised when people would answer otherwise.
+        title: Heading.
+        intro: What to do, in a few sentences.
+        shows: Texts of the item.
+        fields: Questions.
+        reasons: Name of the ``many`` field that must be filled when a ``yes_no`` is answered no, or None.
+        comment_for: Choice of ``reasons`` that needs the comment, or None.
+        comment_on_no: Whether a no needs the comment (for forms without a list of reasons).
+    """
+
+    name: Name
+    version: int
+    title: str
+    intro: str
+    shows: tuple[Shown, ...]
+    fields: tuple[Field, ...]
+    reasons: str | None = None
+    comment_for: str | None = None
+    comment_on_no: bool = False
+
+    @property
+    def label(self) -> str:
+        """``name@version``."""
+        return f"{self.name}@{self.version}"
+
+    def field(self, name: str) -> Field:
+        """A field by name."""
+        return next(f for f in self.fields if f.name == name)
+
+    def asked(self) -> tuple[Field, ...]:
+        """The fields that are judgements: yes or no, and scales."""
+        return tuple(f for f in self.fields if f.kind in ("yes_no", "scale"))
+
+    def clean(self, answers: Answers) -> dict[str, Any]:
+        """The answers in the form's order, without empty comments and empty lists of reasons."""
+        known = {f.name: answers[f.name] for f in self.fields if f.name in answers}
+        tidy = {k: v.strip() if isinstance(v, str) and self.field(k).kind == "text" else v for k, v in known.items()}
+        return {k: v for k, v in tidy.items() if v not in (None, "", [], ())}
+
+    def faults(self, answers: Answers) -> list[str]:
+        """Everything that is wrong with a set of answers; empty when they can be kept.
+
+        This is the gate: it does not trust that a browser enforced anything.
+        """
+        out = [f"unknown field {name!r}" for name in answers if name not in {f.name for f in self.fields}]
+        given = {k: v for k, v in answers.items() if v not in (None, "", [], ())}
+        for field in self.fields:
+            if field.name in given:
+                out += [fault] if (fault := field.fault(given[field.name])) else []
+            elif field.required:
+                out.append(f"'{field.name}' has no answer")
+        refused = [f.name for f in self.fields if f.kind == "yes_no" and given.get(f.name) == "no"]
+        commented = bool(str(given.get("comment", "")).strip())
+        if refused and self.reasons and not given.get(self.reasons):
+            out.append(f"'{refused[0]}' is no without a reason in '{self.reasons}'")
+        if refused and self.comment_on_no and not commented:
+            out.append(f"'{refused[0]}' is no without a comment that says why")
+        chosen = given.get(self.reasons or "")
+        other = bool(self.comment_for) and isinstance(chosen, list | tuple) and self.comment_for in chosen
+        if other and not commented:
+            out.append(f"the reason '{self.comment_for}' needs a comment")
+        return out
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+COMMENT = Field(name="comment", kind="text", asks="Comment (optional)", required=False)
+"""The comment field that every form ends with."""

@@ -1,0 +1,76 @@
+"""What the two rating tasks share: generated scripts as items, seven-point fields, answers as ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.forms import Field, Form
+from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.generated_scripts import GeneratedScript
+from schemas.ratings import Rating
+from schemas.scripts import ScriptQuestion
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+
+def likert(name: str, asks: str, hint: str, *, low_text: str, high_text: str) -> Field:
+    """A seven-point field with its anchors (the paper's scale: 1 is worst, 7 is best)."""
+    return Field(name=name, kind="scale", asks=asks, hint=hint, low=1, high=7, low_text=low_text, high_text=high_text)
+
+
+def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[Item]:
+    """Every generated script that is not a refusal, with what may be seen.
+
+    Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
+    Coherence asks for (Figure 9); only the object that Completeness takes as true (Figure 11) depends on the script.
+
+    Args:
+        store: Where the scripts are.
+        blind_to_fact: Show the script and nothing else.
+    """
+    for made in store.all(GeneratedScript):
+        if made.refused or not made.text.strip():
+            continue
+        shown = {"script": made.shown} if blind_to_fact else {**_around(store, made), "script": made.shown}
+        yield Item(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=shown)
+
+
+def _around(store: Store, made: GeneratedScript) -> dict[str, str]:
+    question, fact = store.get(made.question), store.get(made.fact)
+    if not isinstance(question, ScriptQuestion) or not isinstance(fact, Fact):
+        raise UserError(f"the script '{made.key}' belongs to no question and fact of the store", where=str(store.path))
+    if fact.new is None:
+        raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=fact.key)
+    return {
+        "question": question.text,
+        "fact": f"{fact.fact_prompt} {fact.new.text}",
+        "new": fact.new.text,
+        "old": fact.old.text,
+        "counts": (fact.new if made.edited else fact.old).text,
+    }
+
+
+def ratings(form: Form, item: Item, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+    """A rating for every aspect of the form; the comment stands as their reason."""
+    return [
+        Rating(
+            key=rating_key(item=item.id, aspect=field.name, form=form.label, rater=f"person:{person}"),
+            item_id=item.id,
+            aspect=field.name,
+            value=int(answers[field.name]),
+            rater=f"person:{person}",
+            form=form.label,
+            reason=str(answers.get("comment", "")),
+        )
+        for field in form.asked()
+    ]
+
+
+def rating_key(*, item: str, aspect: str, form: str, rater: str) -> str:
+    """The identity of a rating: who rated what, on which aspect, under which form. Rating again replaces it."""
+    return f"rating/{form}/{rater}/{aspect}/{item}"

@@ -1,0 +1,286 @@
+"""One fact through the models: its questions, their scripts, the cut prompts, and what the checks say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from construction.authoring.diversity import chosen_verdict, ordered, surplus_verdict
+from construction.authoring.outcome import Made, QuestionMade, ScriptMade, Slot, Written
+from construction.authoring.standing import standing
+from construction.checks import Material, judge
+from construction.checks.script_format import complaint
+from construction.llm.call_lineage import asked_line
+from construction.llm.client import Client, Reply, together
+from construction.prompts.prompt_file import shipped
+from construction.scripts.prompt_file_step import WordedStep
+from construction.scripts.question_step import QuestionAsk, QuestionStep
+from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
+from construction.scripts.truncation import cut_script
+from construction.verifier.second_reader import SecondReader, Unanswered
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.scripts import ScriptQuestion
+from schemas.verdicts import Verdict
+
+FAILED = "failed"  # stage of a call that brought nothing; it is on record for its tokens and for its reason
+
+
+class Writer(NamedTuple):
+    """A model that writes scripts: who is asked, and how."""
+
+    client: Client
+    step: ScriptStep
+
+    @property
+    def name(self) -> str:
+        """The author, as the lineage names it."""
+        return self.client.endpoint.model
+
+
+class Wanted(NamedTuple):
+    """How much is asked for.
+
+    Attributes:
+        questions: Questions to keep for a fact.
+        candidates: Questions to ask for; more than are kept are chosen from.
+        scripts: Scripts of each author for each question.
+    """
+
+    questions: int
+    candidates: int
+    scripts: int = 1
+
+
+class Author:
+    """Writes questions and scripts of facts with one model or several.
+
+    Args:
+        client: Asks the endpoint for questions.
+        questions: The step that asks for questions.
+        writers: Who writes the scripts; every one writes for every question.
+        reader: Reads what the checks let pass, where asked for.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        questions: QuestionStep,
+        writers: Sequence[Writer],
+        reader: SecondReader | None = None,
+    ) -> None:
+        self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
+        steps: list[WordedStep[Any, Any]] = [questions, *(w.step for w in writers)]
+        self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
+
+    async def make(self, fact: Fact, wanted: Wanted, *, edited: bool, facts: tuple[Fact, ...] = ()) -> Made:
+        """All of one fact.
+
+        Args:
+            fact: The fact.
+            wanted: How much to ask for.
+            edited: Whether the question writer sees the new object.
+            facts: Other facts of its subject and relation.
+        """
+        trace: list[Lineage] = []
+        calls = self._questions.calls(fact, count=wanted.candidates, edited=edited)
+        try:
+            parts = await together([self._slots(call, trace) for call in calls])
+            slots = _unique([slot for part in parts for slot in part], wanted.candidates)
+            slots = await self._filled(fact, slots, wanted, trace)
+        except Unanswered as error:
+            return Made(fact, unfinished=str(error))
+        failure = next((s.failure for s in slots if s.failure), "")
+        none = not any(s.questions for s in slots)
+        verdicts = judge("fact", Material(fact=fact, facts=facts))
+        verdicts += judge("reply", Material(fact=fact, failure=failure if none else ""))
+        return Made(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
+
+    async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
+        """The slots of one call; a prompt with one question a call tries again until one passes."""
+        made: list[QuestionMade] = []
+        failure = "the reply holds fewer questions than asked for"
+        step = self._questions
+        for attempt in range(step.wording.attempts):
+            reply = await _ask(self._client, step, call, call.fact.key, str(call.index), sample=attempt)
+            if reply.value is None:
+                failure = f"{reply.status}: {reply.message}"
+                trace.append(self._failed(call.fact, "questions", self._client, step, reply, attempt, failure))
+                continue
+            for question in step.parse(call, reply.value):
+                verdicts = judge("question", Material(fact=call.fact, question=question))
+                made.append(QuestionMade(question, tuple(verdicts)))
+                trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
+            if made and standing(made[-1].verdicts) == "keep":
+                break
+        if step.wording.shape == "one":
+            return [Slot(tuple(made), "" if made else failure)]
+        return [Slot((q,)) for q in made] + [Slot(failure=failure)] * (call.count - len(made))
+
+    async def _filled(self, fact: Fact, slots: list[Slot], wanted: Wanted, trace: list[Lineage]) -> list[Slot]:
+        """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
+        passing = [n for n, slot in enumerate(slots) if slot.passes]
+        queue = passing
+        if wanted.candidates > wanted.questions:
+            queue = [passing[n] for n in ordered([slots[n].questions[-1] for n in passing])]
+        standing_ = tried = 0
+        while tried < len(queue) and standing_ < wanted.questions:
+            turn = queue[tried : tried + wanted.questions - standing_]
+            tried += len(turn)
+            made = await together([self._scripted(fact, slots[n], wanted.scripts, trace) for n in turn])
+            for place, slot in zip(turn, made, strict=True):
+                slots[place] = slot
+                standing_ += slot.standing != "drop"
+        if wanted.candidates > wanted.questions:
+            _settle(slots, chosen=queue[:tried], surplus=queue[tried:])
+        return slots
+
+    async def _scripted(self, fact: Fact, slot: Slot, count: int, trace: list[Lineage]) -> Slot:
+        """The slot with scripts for its last question."""
+        *earlier, last = slot.questions
+        if self._reader is not None:
+            said = await self._reader.question(fact, last.question, trace)
+            last = QuestionMade(last.question, (*last.verdicts, *said))
+            if standing(said) == "drop":
+                return Slot((*earlier, last))
+        tasks = [self._written(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
+        written = tuple(await together(tasks))
+        none = not any(w.scripts for w in written)
+        trouble = next((w.trouble for w in written if w.trouble), ()) if none else ()
+        return Slot((*earlier, QuestionMade(last.question, (*last.verdicts, *trouble), written)))
+
+    async def _written(
+        self, fact: Fact, question: ScriptQuestion, writer: Writer, number: int, trace: list[Lineage]
+    ) -> Written:
+        """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
+        step, scripts = writer.step, list[ScriptMade]()
+        call = ScriptAsk(question=question, old=fact.old)
+        trouble: list[Verdict] = []
+        for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
+            reply = await _ask(writer.client, step, call, question.key, sample=sample)
+            if reply.value is None:
+                failure = f"{reply.status}: {reply.message}"
+                trouble = trouble or judge("reply", Material(fact=fact, question=question, failure=failure))
+                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                continue
+            draft = step.parse(call, reply.value)[0]
+            if (wrong := complaint(draft)) is not None:
+                trouble = judge("draft", Material(fact=fact, question=question, draft=draft))
+                failure = f"no script in the format: {wrong}"
+                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                continue
+            made = await self._read(fact, _judged(fact, question, draft), trace)
+            scripts.append(made)
+            trace += self._script_lines(made, question, writer, reply, sample)
+            if scripts[-1].standing == "keep":
+                break
+        unique = {s.script.id: s for s in scripts}
+        return Written(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
+
+    async def _read(self, fact: Fact, made: ScriptMade, trace: list[Lineage]) -> ScriptMade:
+        """The script with what the second reader says of its prompt."""
+        if self._reader is None or made.prompt is None or made.standing == "drop":
+            return made
+        said = await self._reader.prompt(fact, made.prompt, trace)
+        return ScriptMade(made.script, made.prompt, (*made.verdicts, *said))
+
+    def _line(
+        self,
+        item: Record,
+        stage: str,
+        client: Client,
+        step: WordedStep[Any, Any],
+        reply: Reply,
+        sample: int,
+        *parents: str,
+    ) -> Lineage:
+        quality, foreign = step.wording.quality, self._foreign.get(step.label)
+        detail: dict[str, Any] = {"sample": sample}
+        detail |= {"quality": quality} if quality else {}
+        detail |= {"wording": foreign} if foreign else {}
+        return asked_line(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
+
+    def _failed(
+        self,
+        item: Record,
+        of: str,
+        client: Client,
+        step: WordedStep[Any, Any],
+        reply: Reply,
+        sample: int,
+        why: str,
+    ) -> Lineage:
+        """The line of a call for an item's questions or scripts that brought nothing."""
+        line = self._line(item, FAILED, client, step, reply, sample)
+        return line.model_copy(update={"detail": {**line.detail, "of": of, "why": why[:300]}})
+
+    def _script_lines(
+        self, made: ScriptMade, question: ScriptQuestion, writer: Writer, reply: Reply, sample: int
+    ) -> list[Lineage]:
+        line = self._line(made.script, "scripts", writer.client, writer.step, reply, sample, question.id)
+        if made.prompt is None:
+            return [line]
+        quality = {k: v for k, v in line.detail.items() if k == "quality"}
+        parents = (made.script.id,)
+        cut = Lineage(item_id=made.prompt.id, stage="truncate", parents=parents, made_at=reply.at, detail=quality)
+        return [line, cut]
+
+
+async def _ask(client: Client, step: WordedStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
+    reply = await client.ask(step.sample(item, *names, attempt=sample))
+    if reply.status == "unanswered":
+        raise Unanswered(reply.message)
+    return reply
+
+
+def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
+    """A draft in the format as a script, cut and checked."""
+    script = script_of(question, draft)
+    prompt = cut_script(fact, question, script)
+    material = Material(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
+    verdicts = [*judge("draft", material), *judge("script", material)]
+    if prompt is not None:
+        verdicts += judge("prompt", material)
+    return ScriptMade(script, prompt, tuple(verdicts))
+
+
+def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int]) -> None:
+    """Say of every question that passed whether it was chosen."""
+    good = [slots[n].questions[-1].question for n in chosen if slots[n].standing != "drop"]
+    for n in (*chosen, *surplus):
+        *earlier, last = slots[n].questions
+        left = n in surplus
+        verdict = surplus_verdict(last.question, good) if left else chosen_verdict(last.question)
+        last = QuestionMade(last.question, (*last.verdicts, verdict), last.written)
+        slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
+
+
+def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
+    """Slots with the verdicts that hold a question against the earlier ones that stand."""
+    earlier: list[ScriptQuestion] = []
+    compared = []
+    for slot in slots:
+        made = []
+        for q in slot.questions:
+            known = {v.key for v in q.verdicts}
+            material = Material(fact=fact, question=q.question, questions=tuple(earlier))
+            more = [v for v in judge("question", material) if v.key not in known]
+            made.append(QuestionMade(q.question, (*q.verdicts, *more), q.written))
+        if slot.passes:
+            earlier.append(slot.questions[-1].question)
+        compared.append(Slot(tuple(made), slot.failure, slot.surplus))
+    return compared
+
+
+def _unique(slots: Sequence[Slot], count: int) -> list[Slot]:
+    """Slots in which a question that an earlier slot holds already does not stand again."""
+    seen: set[str] = set()
+    kept: list[Slot] = []
+    for slot in slots[:count]:
+        new = {q.question.key: q for q in slot.questions if q.question.key not in seen}
+        seen |= new.keys()
+        lost = slot.questions and not new
+        kept.append(Slot(tuple(new.values()), "duplicate: the same question again" if lost else slot.failure))
+    return kept

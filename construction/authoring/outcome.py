@@ -1,0 +1,161 @@
+"""What came of one fact: its questions, their scripts by author, the cut prompts, and the verdicts on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from construction.authoring.standing import Standing, standing
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+_ORDER: list[Standing] = ["drop", "unsure", "keep"]
+
+
+@dataclass(frozen=True)
+class ScriptMade:
+    """A script, its prompt where it could be cut, and the verdicts on both."""
+
+    script: Script
+    prompt: ScriptPrompt | None
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def standing(self) -> Standing:
+        """``keep``, ``unsure`` or ``drop``."""
+        return standing(self.verdicts)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one author wrote when asked for one script.
+
+    Attributes:
+        author: The model.
+        scripts: Every attempt in the format, each text once.
+        trouble: Verdicts on the question where there is none: no usable reply, or none in the format.
+    """
+
+    author: str
+    scripts: tuple[ScriptMade, ...] = ()
+    trouble: tuple[Verdict, ...] = ()
+
+    @property
+    def standing(self) -> Standing:
+        """That of the best attempt; ``drop`` where there is none."""
+        return max((s.standing for s in self.scripts), key=_ORDER.index, default="drop")
+
+
+@dataclass(frozen=True)
+class QuestionMade:
+    """A question, the verdicts on it, and what the authors wrote."""
+
+    question: ScriptQuestion
+    verdicts: tuple[Verdict, ...]
+    written: tuple[Written, ...] = ()
+
+    @property
+    def scripts(self) -> tuple[ScriptMade, ...]:
+        """All scripts, each text once, whoever wrote it."""
+        return tuple({s.script.id: s for w in self.written for s in w.scripts}.values())
+
+    @property
+    def standing(self) -> Standing:
+        """The worst of the question's and its best script's."""
+        own = standing(self.verdicts)
+        if own == "drop" or not self.scripts:
+            return "drop"
+        best = max((s.standing for s in self.scripts), key=_ORDER.index)
+        return min(own, best, key=_ORDER.index)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One of the questions that were asked for, with every attempt at it.
+
+    Attributes:
+        questions: The attempts; the last one is the one that counts.
+        failure: Why there is none.
+        surplus: It would do, but as many as wanted were chosen without it.
+    """
+
+    questions: tuple[QuestionMade, ...] = ()
+    failure: str = ""
+    surplus: bool = False
+
+    @property
+    def passes(self) -> bool:
+        """Whether its last question is not dropped."""
+        return bool(self.questions) and standing(self.questions[-1].verdicts) != "drop"
+
+    @property
+    def standing(self) -> Standing:
+        """The best of its attempts."""
+        return max((q.standing for q in self.questions), key=_ORDER.index, default="drop")
+
+
+@dataclass(frozen=True)
+class Made:
+    """All that came of one fact.
+
+    Attributes:
+        slots: One for each question asked for.
+        verdicts: Verdicts on the fact itself.
+        unfinished: Why the endpoint left a call unanswered; then nothing here is stored, and a later run finishes it.
+    """
+
+    fact: Fact
+    slots: tuple[Slot, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    lineage: tuple[Lineage, ...] = ()
+    unfinished: str = ""
+
+    def questions(self) -> Iterator[QuestionMade]:
+        """Every attempt of every slot."""
+        for slot in self.slots:
+            yield from slot.questions
+
+    def records(self) -> Iterator[Record]:
+        """Everything to store, the fact aside."""
+        yield from self.verdicts
+        for made in self.questions():
+            yield made.question
+            yield from made.verdicts
+            for script in made.scripts:
+                yield script.script
+                if script.prompt is not None:
+                    yield script.prompt
+                yield from script.verdicts
+
+    def prompts(self) -> list[ScriptPrompt]:
+        """Prompts that no check drops, with their questions."""
+        return [
+            s.prompt
+            for q in self.questions()
+            if standing(q.verdicts) != "drop"
+            for s in q.scripts
+            if s.prompt is not None and s.standing != "drop"
+        ]
+
+
+def better(*standings: Standing) -> Standing:
+    """The best of some; ``drop`` of none.
+
+    Example:
+        >>> better("drop", "unsure")
+        'unsure'
+    """
+    return max(standings, key=_ORDER.index, default="drop")
+
+
+def worse(*standings: Standing) -> Standing:
+    """The worst of some.
+
+    Example:
+        >>> worse("keep", "unsure")
+        'unsure'
+    """
+    return min(standings, key=_ORDER.index)

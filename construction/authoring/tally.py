@@ -1,0 +1,226 @@
+"""The funnel from facts to prompts: what was kept, and why the rest was not, so that every fact is accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from construction.authoring.outcome import Made, QuestionMade, Slot
+from construction.checks import CHECKS
+from schemas.core.records import Frozen
+from schemas.verdicts import Verdict
+
+PAPER_EARLY = 6.75  # % of ScEdit's data cut in step 1 (Appendix B.2.1)
+PAPER_FILTERED = 8.23  # % of GPT-4's data filtered out (Appendix B.2.2)
+_PLACES = {"keep": "kept", "unsure": "unsure", "drop": "rejected"}
+
+
+class Reason(Frozen):
+    """How many of the questions asked for ended at one check, and one example."""
+
+    stage: str
+    check: str
+    label: str
+    count: int
+    reason: str
+    example: str
+
+
+class AuthorYield(Frozen):
+    """What became of the scripts that one author was asked for: ``kept + unsure + rejected = asked``.
+
+    Attributes:
+        asked: Scripts asked for; every attempt at one counts as the same.
+        scripts: Different texts in the format, rejected ones included.
+    """
+
+    author: str
+    asked: int
+    kept: int
+    unsure: int
+    rejected: int
+    scripts: int
+
+
+class Yield(Frozen):
+    """Counts of one construction, edited facts and facts that only serve as neighbours together.
+
+    Attributes:
+        facts: Facts worked on; ``edits`` of them are to be edited, ``unfinished`` wait for another run.
+        facts_kept: Facts with at least one kept prompt.
+        asked: Questions asked for; ``kept + unsure + rejected + surplus = asked``.
+        questions, scripts, prompts: Records made, rejected attempts included.
+        kept: Questions that came to a prompt which every check keeps.
+        unsure: Questions whose prompt is for people to decide.
+        rejected: Questions that came to nothing, by reason in ``reasons``.
+        surplus: Questions that passed but were not needed, as enough others were chosen.
+        early: Prompts cut in step 1.
+        links: Neighbour links; ``links_kept`` of them have a prompt that is fit for the edit.
+        calls: Calls made over the network in this run.
+        authors: Scripts by author.
+        held: What is said against edited facts themselves, whatever became of their questions (undated).
+    """
+
+    facts: int
+    edits: int
+    unfinished: int
+    facts_kept: int
+    asked: int
+    questions: int
+    scripts: int
+    prompts: int
+    kept: int
+    unsure: int
+    rejected: int
+    early: int
+    links: int
+    links_kept: int
+    calls: int
+    quality: str | None
+    reasons: tuple[Reason, ...]
+    surplus: int = 0
+    authors: tuple[AuthorYield, ...] = ()
+    held: tuple[Reason, ...] = ()
+
+    @property
+    def kept_percent(self) -> float:
+        """Kept questions in percent of those asked for."""
+        return _percent(self.kept, self.asked)
+
+    @property
+    def rejected_percent(self) -> float:
+        """Rejected questions in percent of those asked for; the paper filtered 8.23 %."""
+        return _percent(self.rejected, self.asked)
+
+    @property
+    def early_percent(self) -> float:
+        """Prompts cut in step 1 in percent of all prompts; 6.75 % in the paper."""
+        return _percent(self.early, self.prompts)
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100.0 * part / whole if whole else 0.0
+
+
+class Tally:
+    """Counts while facts are made."""
+
+    def __init__(self) -> None:
+        self._n: Counter[str] = Counter()
+        self._reasons: Counter[tuple[str, str, str]] = Counter()
+        self._examples: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._authors: dict[str, Counter[str]] = {}
+        self._held: dict[tuple[str, str], Reason] = {}
+
+    def add(self, made: Made, *, edited: bool) -> None:
+        """Count one fact."""
+        self._n["facts"] += 1
+        self._n["edits"] += edited
+        if made.unfinished:
+            self._n["unfinished"] += 1
+            return
+        if edited:
+            self._hold(made)
+        outcomes = [self._slot(made, slot) for slot in made.slots]
+        self._n["facts_kept"] += "keep" in outcomes
+        for q in made.questions():
+            self._n["questions"] += 1
+            self._by_author(q)
+            self._n["scripts"] += len(q.scripts)
+            prompts = [s.prompt for s in q.scripts if s.prompt is not None]
+            self._n["prompts"] += len(prompts)
+            self._n["early"] += sum(p.step == 1 for p in prompts)
+
+    def _hold(self, made: Made) -> None:
+        """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
+        for v in made.verdicts:
+            if v.label in ("drop", "unsure", "unscored") and CHECKS.get(v.check).on == "fact":
+                known = self._held.get((v.check, v.label))
+                first = known or Reason(
+                    stage="fact", check=v.check, label=v.label, count=0, reason=v.reason, example=made.fact.key
+                )
+                self._held[v.check, v.label] = first.model_copy(update={"count": first.count + 1})
+
+    def _by_author(self, made: QuestionMade) -> None:
+        for written in made.written:
+            counts = self._authors.setdefault(written.author, Counter())
+            counts["asked"] += 1
+            counts[_PLACES[written.standing]] += 1
+            counts["scripts"] += len(written.scripts)
+
+    def _slot(self, made: Made, slot: Slot) -> str:
+        """Count one question that was asked for; returns what became of it."""
+        self._n["asked"] += 1
+        if slot.surplus:
+            self._n["surplus"] += 1
+            return "surplus"
+        outcome = slot.standing
+        self._n[_PLACES[outcome]] += 1
+        if outcome != "keep":
+            self._note(made, slot, outcome)
+        return outcome
+
+    def _note(self, made: Made, slot: Slot, outcome: str) -> None:
+        if not slot.questions:
+            name, _, reason = slot.failure.partition(": ")
+            self._count("question", name, outcome, reason or name, made.fact.key)
+            return
+        made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
+        verdict, stage, text = _cause(made_question, outcome)
+        self._count(stage, verdict.check if verdict else "none", outcome, verdict.reason if verdict else "", text)
+
+    def _count(self, stage: str, check: str, label: str, reason: str, example: str) -> None:
+        key = (stage, check, label)
+        self._reasons[key] += 1
+        self._examples.setdefault(key, (reason, example))
+
+    def link(self, *, kept: bool) -> None:
+        """Count one neighbour link."""
+        self._n["links"] += 1
+        self._n["links_kept"] += kept
+
+    def result(self, *, calls: int, quality: str | None) -> Yield:
+        """The counts so far."""
+        names = [
+            "facts",
+            "edits",
+            "unfinished",
+            "facts_kept",
+            "asked",
+            "questions",
+            "scripts",
+            "prompts",
+            "kept",
+            "unsure",
+            "rejected",
+            "early",
+            "links",
+            "surplus",
+        ]
+        reasons = tuple(
+            Reason(
+                stage=k[0], check=k[1], label=k[2], count=n, reason=self._examples[k][0], example=self._examples[k][1]
+            )
+            for k, n in sorted(self._reasons.items(), key=lambda item: (-item[1], item[0]))
+        )
+        counts = {name: self._n[name] for name in [*names, "links_kept"]}
+        authors = tuple(
+            AuthorYield(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
+            for name, n in sorted(self._authors.items())
+        )
+        held = tuple(self._held[k] for k in sorted(self._held))
+        return Yield(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
+
+
+def _cause(made: QuestionMade, outcome: str) -> tuple[Verdict | None, str, str]:
+    """The verdict that decided on a question, its stage, and the text it is about."""
+    wanted = {"drop"} if outcome == "drop" else {"unsure", "unscored"}
+    for verdict in made.verdicts:
+        if verdict.label in wanted or (outcome == "drop" and verdict.label == "unscored"):
+            return verdict, "question", made.question.text
+    for script in reversed(made.scripts):
+        for verdict in script.verdicts:
+            if verdict.label in wanted and script.standing == outcome:
+                text = script.prompt.text if script.prompt is not None else " / ".join(script.script.steps)
+                stage = "prompt" if script.prompt is not None and verdict.item_id == script.prompt.id else "script"
+                return verdict, stage, f"{made.question.text} {text.removeprefix(made.question.text).strip()}"
+    return None, "question", made.question.text

@@ -1,0 +1,249 @@
+"""Commands of construction: construct, adopt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from construction.llm.cli_options import model_options
+
+if TYPE_CHECKING:
+    from construction.authoring.tally import Yield
+    from construction.llm.connection import Access
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
+_VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
+_BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source: the file's own neighbours."
+
+
+@click.command()
+@click.argument("facts")
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
+@click.option("--format", "format_name", help="Format of FACTS; found from the file.")
+@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@click.option("--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'.")
+@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with prompts of your own.")
+@click.option("--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions a fact.")
+@click.option(
+    "--candidates", type=click.IntRange(1, 60), help="Ask for N questions a fact, keep the most diverse ones."
+)
+@click.option("--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts a question.")
+@click.option("--author", "named", multiple=True, help=_AUTHOR)
+@click.option("--verify", "reader", help=_VERIFY)
+@click.option("--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts a fact.")
+@click.option(
+    "--neighbour-questions",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="Questions each.",
+)
+@click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
+@click.option("--neighbours-from", "table_paths", multiple=True, help="More facts that may be neighbours (a file).")
+@click.option("--limit", type=click.IntRange(min=1), help="Edit only the first N facts; neighbours from all.")
+@click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
+@click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
+@click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")
+@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@model_options
+@_JSON
+def construct(
+    facts: str,
+    store_path: Path,
+    format_name: str | None,
+    skip_bad: bool,
+    access: Access,
+    profile: str | None,
+    prompts_path: Path | None,
+    questions: int,
+    candidates: int | None,
+    scripts: int,
+    named: tuple[str, ...],
+    reader: str | None,
+    neighbours: int,
+    neighbour_questions: int,
+    neighbours_by: str,
+    table_paths: tuple[str, ...],
+    limit: int | None,
+    journal_path: Path | None,
+    fsync: bool,
+    snapshot: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
+
+    Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same
+    command is given again, and no reply is paid for twice. The key is read from the environment and written nowhere.
+
+    \b
+    Examples:
+      scedit construct shipped --store my.duckdb --limit 6
+      scedit construct facts.csv --store my.duckdb --model gpt-4o-mini --dry-run
+      scedit construct facts.csv --store my.duckdb --model gpt-4o-mini --batch --max-cost 20
+      scedit construct facts.csv --store my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1
+      scedit construct facts.csv --store my.duckdb --model gpt-4o --candidates 8 --questions 4
+      scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
+    """  # noqa: D301 - click needs the real backspace
+    from construction.pipeline.author_models import script_authors, verifier
+    from construction.pipeline.cost_estimate import estimate, expected_calls, on_record
+    from construction.pipeline.pipeline import Plan, lay_out
+    from construction.pipeline.progress import Live
+    from construction.pipeline.session import Session, StoppedEarly, run
+    from curation.loaders import load
+
+    access.check()
+    loaded = load(facts, format_name)
+    for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
+        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    table = loaded.require(skip_bad=skip_bad)
+    if candidates is not None and candidates < questions:
+        raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
+    embedded = access.embedded
+    plan = Plan(
+        profile=profile or ("embedded" if embedded else "paper"),
+        prompts=prompts_path,
+        questions=questions,
+        candidates=candidates,
+        scripts=scripts,
+        neighbours=neighbours,
+        neighbour_questions=neighbour_questions,
+        neighbours_by=neighbours_by,
+        batch=_batch(access),
+    )
+    edits = [f for f in table if f.new is not None][:limit]
+    if not edits:
+        raise click.UsageError("none of the facts has a new object: there is nothing to edit")
+    plan.wording()  # a broken prompt is told before anything else is done
+    authors = tuple(script_authors(named, access, profile or "paper"))
+    checked = verifier(reader, access, "paper") if reader else None
+    more = [load(path) for path in table_paths]
+    beside = [*loaded.records, *(r for m in more for r in (*m.require(skip_bad=skip_bad), *m.records))]
+    work = lay_out(edits, table, plan, beside=beside)
+    journal = journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl")
+    if dry_run:
+        expected = estimate(
+            work,
+            plan,
+            price=access.price(),
+            model=access.label,
+            authors=authors,
+            reader=checked,
+            record=on_record(journal),
+            limits=access,
+        )
+        click.echo(expected.model_dump_json() if as_json else expected.sentence())
+        return
+    session = Session(
+        store=store_path,
+        journal=journal,
+        access=access,
+        authors=authors,
+        reader=checked,
+        fsync=fsync,
+        snapshot=snapshot,
+    )
+    calls = expected_calls(work, plan, authors=authors, reader=checked)
+    live = Live(_write, expected=calls, terminal=sys.stderr.isatty())
+    try:
+        result = run(session, work, plan, origin=facts, live=live)
+    except StoppedEarly as stopped:
+        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
+        raise SystemExit(128 + stopped.number) from None
+    click.echo(result.model_dump_json() if as_json else _table(result, store_path))
+    if result.unfinished:
+        click.echo(f"{result.unfinished} facts wait for an answer: give the same command again.", err=True)
+        raise SystemExit(1)
+
+
+def _write(text: str) -> None:
+    click.echo(text, err=True, nl=False)
+
+
+def _batch(access: Access) -> int:
+    """Facts between two transactions: enough to keep every place busy; all of them where a batch takes hours."""
+    if access.batch:
+        return 1_000_000
+    return 2 if access.embedded else max(20, access.concurrency or 8)
+
+
+def _table(y: Yield, store: Path) -> str:
+    """The funnel as text: what was kept, and why the rest was not, with one example each."""
+    from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
+
+    share = [f"{100 * n / y.asked if y.asked else 0:5.1f} %" for n in (y.kept, y.unsure, y.rejected)]
+    lines = [
+        f"{y.facts} facts ({y.edits} to edit), {y.facts_kept} with at least one kept prompt; {y.calls} calls made.",
+        f"{y.questions} questions, {y.scripts} scripts, {y.prompts} prompts written, rejected attempts included.",
+        "",
+        f"  asked for   {y.asked:6d}",
+        f"  kept        {y.kept:6d}  {share[0]}",
+        f"  unsure      {y.unsure:6d}  {share[1]}  for people to decide",
+        f"  rejected    {y.rejected:6d}  {share[2]}  (the paper filtered {PAPER_FILTERED} %)",
+        f"  cut early   {y.early:6d}  {y.early_percent:5.1f} %  of prompts, in step 1 (the paper: {PAPER_EARLY} %)",
+    ]
+    if y.surplus:
+        lines.insert(
+            -1, f"  surplus     {y.surplus:6d}  {100 * y.surplus / y.asked:5.1f} %  good, but enough were chosen"
+        )
+    if y.links:
+        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits, unsure ones included")
+    for h in y.held:
+        lines.append(f"  facts       {h.count:6d}  {h.label} by {h.check}: {h.reason} ({h.example})")
+    if len(y.authors) > 1:
+        lines += ["", "Scripts by author:   asked   kept  unsure  rejected"]
+        lines += [f"  {a.author[:18]:18s} {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}" for a in y.authors]
+    if y.reasons:
+        lines += ["", "Why, with one example each:"]
+        for r in y.reasons:
+            lines.append(f"  {r.count:5d}  {r.label:6s}  {r.check} ({r.stage}): {r.reason}")
+            lines.append(f"                 {_clip(r.example)}")
+    if y.quality:
+        lines += [
+            "",
+            f"This text is of {y.quality} quality: a small model shows that the road works, no more.",
+        ]
+    lines += ["", f"Stored in {store}. Next: scedit yield --store {store}"]
+    return "\n".join(lines)
+
+
+def _clip(text: str, length: int = 100) -> str:
+    text = " / ".join(text.split("\n"))
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+@click.command()
+@click.argument("cases", type=click.Path(path_type=Path))
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
+@click.option("--source", default="written by hand", show_default=True, help="Name of the source, kept with each fact.")
+@click.option("--licence", default="not stated", show_default=True, help="Licence, kept with each fact.")
+@_JSON
+def adopt(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
+    """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
+
+    One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
+    old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
+
+    Example: scedit adopt mine.jsonl --store my.duckdb --source "our lab" --licence CC-BY-4.0
+    """
+    from construction.pipeline.adopt import adopt as take
+    from construction.pipeline.adopt import keep
+    from schemas.facts import Source
+
+    adopted = take(cases, source=Source(name=source, licence=licence))
+    keep(adopted, store_path, origin=str(cases))
+    bad = [v for v in adopted.verdicts if v.label != "keep"]
+    if as_json:
+        reasons = [{"check": v.by, "label": v.label, "reason": v.reason, "item": v.item_id} for v in bad]
+        click.echo(json.dumps({"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}))
+        return
+    judged = f"{len(bad)} of {len(adopted.verdicts)} verdicts are not 'keep'"
+    click.echo(f"{adopted.cases} cases, {len(adopted.records)} records; {judged}.")
+    for v in bad[:20]:
+        click.echo(f"  {v.label:6s}  {v.check}: {v.reason}")
+    click.echo(f"Next: scedit split freeze NAME --store {store_path}")

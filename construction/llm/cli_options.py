@@ -1,0 +1,47 @@
+"""The options of every command that asks a model; light to import."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_KEY = "Environment variable with the key."
+_ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
+_COST = "US dollars at most, earlier runs on the journal included."
+_BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
+_OPTIONS = (
+    click.option("--model", default="embedded", show_default=True, help="Model name at the endpoint, or 'embedded'."),
+    click.option("--base-url", help=_ADDRESS),
+    click.option("--api-key-env", "key_name", default="OPENAI_API_KEY", show_default=True, help=_KEY),
+    click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; embedded: 1)."),
+    click.option("--rpm", type=_POSITIVE, help="Requests a minute at most."),
+    click.option("--tpm", type=_POSITIVE, help="Tokens a minute at most, in and out together."),
+    click.option("--timeout", type=_POSITIVE, default=120.0, show_default=True, help="Seconds for one call."),
+    click.option("--max-cost", type=click.FloatRange(min=0), help=_COST),
+    click.option("--max-tokens", type=click.IntRange(min=0), help="Tokens at most, likewise."),
+    click.option("--reply-tokens", type=click.IntRange(min=1), help="Tokens of one reply (with a budget: 2048)."),
+    click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours."),
+    click.option("--batch", is_flag=True, help=_BATCH),
+    click.option("--batch-poll", "poll", type=_POSITIVE, default=30.0, show_default=True, help="Seconds between looks"),
+    click.option("--retry-failed", is_flag=True, help="Ask again what was refused or failed for good."),
+)
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options, and its function one ``access`` (``construction.llm.connection.Access``) for them."""
+
+    @functools.wraps(command)
+    def with_access(**options: Any) -> Any:
+        from construction.llm.connection import Access
+
+        own = {name: options.pop(name) for name in list(options) if name in Access.model_fields}
+        return command(access=Access(**own), **options)
+
+    for option in reversed(_OPTIONS):
+        with_access = option(with_access)
+    return with_access

@@ -1,0 +1,177 @@
+"""One opener for everybody who asks a model: construction, its checks by a model, the judge.
+
+Endpoint, journal, budget, prices, batches and the embedded model come together here, so that every caller gets the same
+options with the same meaning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from construction.llm.client import Client
+from construction.llm.cost.budget import Budget
+from construction.llm.cost.prices import Price, how_to_add, price_of
+from construction.llm.embedded.launcher import serve
+from construction.llm.endpoint import DEFAULT_KEY, Endpoint
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from curation.files.model_packages import EMBEDDED_LABEL, embedded_gguf
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+
+T = TypeVar("T")
+
+
+class Access(Options):
+    """How a model is asked, as the command line's options say it.
+
+    Attributes:
+        model: Name at the endpoint; ``embedded`` without an address means the model of the ``local`` extra.
+        base_url: Address up to ``/v1``.
+        key_name: Environment variable with the key.
+        concurrency: Calls at once; None for 8, or 1 with the embedded model.
+        rpm, tpm: Requests and tokens a minute at most.
+        timeout: Seconds until a call is given up.
+        reply_tokens: Tokens of a reply at most, where the request sets no limit.
+        max_cost, max_tokens: Budget in US dollars and in tokens, for the whole journal.
+        prices: The user's price table.
+        batch: Use the Batch API, and look every ``poll`` seconds.
+        retry_failed: Ask again what was refused or failed for good.
+    """
+
+    model: str = "embedded"
+    base_url: str | None = None
+    key_name: str = DEFAULT_KEY
+    concurrency: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+    timeout: float = 120.0
+    reply_tokens: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    prices: Path | None = None
+    batch: bool = False
+    poll: float = 30.0
+    retry_failed: bool = False
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the embedded model is meant."""
+        return self.model == "embedded" and self.base_url is None
+
+    @property
+    def label(self) -> str:
+        """The model's name in records and price tables."""
+        return EMBEDDED_LABEL if self.embedded else self.model
+
+    def price(self) -> Price | None:
+        """The model's price, or None where it is not listed."""
+        return price_of(self.label, batch=self.batch, own=self.prices)
+
+    def check(self) -> None:
+        """Refuse what cannot go together, before anything is opened.
+
+        Raises:
+            UserError: a limit in dollars without a price, or a batch of the embedded model.
+        """
+        if self.max_cost is not None and self.price() is None:
+            raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
+        if self.batch and self.embedded:
+            raise UserError("the embedded model has no batches", fix="leave --batch out")
+
+    def budget(self, cache: ReplyCache) -> Budget:
+        """The budget over a journal; to be shared by all clients that write to it.
+
+        Raises:
+            UserError: as ``check``.
+        """
+        self.check()
+        return Budget(cache, max_cost=self.max_cost, max_tokens=self.max_tokens)
+
+
+@asynccontextmanager
+async def opened(access: Access, journal: Journal, *, budget: Budget | None = None) -> AsyncIterator[Client]:
+    """A client for a model, with everything on record in a journal.
+
+    Args:
+        access: How it is asked.
+        journal: Open for writing.
+        budget: Shared with other clients on the same journal; a new one where left out.
+
+    Raises:
+        UserError: no key, no price for a budget in dollars, embedded model not installed.
+
+    Example:
+        >>> async def judge(requests, journal):
+        ...     async with opened(Access(model="gpt-4.1", max_cost=5.0), journal) as client:
+        ...         return await together([client.ask(r) for r in requests])
+    """
+    cache = ReplyCache(journal, retry_failed=access.retry_failed)
+    budget = budget or access.budget(cache)
+    with ExitStack() as stack:
+        base_url, key_name = access.base_url, access.key_name
+        concurrency = access.concurrency or (1 if access.embedded else 8)
+        if access.embedded:
+            key_name = "SCEDIT_NO_KEY"
+            base_url = stack.enter_context(serve(embedded_gguf(), slots=concurrency))
+        endpoint = Endpoint(
+            model=access.label,
+            base_url=base_url,
+            key_name=key_name,
+            concurrency=concurrency,
+            rpm=access.rpm,
+            tpm=access.tpm,
+            timeout=access.timeout,
+            reply_tokens=access.reply_tokens,
+            batch=access.batch,
+            poll=access.poll,
+        )
+        async with Client(endpoint, cache, budget=budget, price=access.price()) as client:
+            yield client
+
+
+class Stopped(KeyboardInterrupt):
+    """The person, or the system, asked us to stop; calls in flight were let go.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run asynchronous work until it ends, or until Ctrl-C or SIGTERM stops it in good order.
+
+    Raises:
+        Stopped: a signal came; everything that was answered is on record.
+    """
+    caught: list[int] = []
+
+    async def watched() -> T:
+        task = asyncio.ensure_future(work)
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+
+            def stop(number: int) -> None:
+                caught.append(number)
+                task.cancel()
+
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop, number)
+        return await task
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if not caught:
+            raise
+        raise Stopped(caught[0]) from None

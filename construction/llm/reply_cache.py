@@ -1,0 +1,113 @@
+"""Replies on record: the raw text stands in the journal before anybody uses it, and is never paid for again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from construction.llm.step import Request
+from curation.files.journal import Journal
+from schemas.core.config import validate
+from schemas.core.ids import content_id
+from schemas.core.records import Frozen
+
+REPLIES = "llm/"  # keys of replies begin so; notes (forms, batches, reservations) have other beginnings
+
+
+class Stored(Frozen):
+    """One journaled outcome of one call.
+
+    Attributes:
+        kind: ``reply`` (text came), ``refused`` or ``permanent`` (this request never works).
+        raw: The reply's text as it came; a key that the endpoint sent back is masked.
+        message: What the endpoint said where no reply came.
+        finish: Why the model stopped (``stop``, ``length`` ...).
+        served: Name of the model as the endpoint gives it.
+        at: UTC time of the reply, ISO format.
+        cost: US dollars by the price table of that day; None where the price is unknown.
+        logprobs: Log-probabilities of the reply's tokens, as the endpoint gives them where they were asked for.
+        batch: Id of the batch that brought it.
+    """
+
+    kind: Literal["reply", "refused", "permanent"]
+    raw: str = ""
+    message: str = ""
+    finish: str | None = None
+    served: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    at: str
+    cost: float | None = None
+    logprobs: list[dict[str, Any]] | None = None
+    batch: str | None = None
+
+
+@lru_cache(maxsize=256)
+def _schema(reply: type[BaseModel]) -> dict[str, Any]:
+    return reply.model_json_schema()
+
+
+def request_key(model: str, request: Request) -> str:
+    """Journal key of a call: hash of model, messages, parameters, reply schema and sample number.
+
+    Where it is asked (the endpoint), in which form, live or in a batch, and with which key is not part of it.
+    """
+    payload: dict[str, Any] = {
+        "model": model,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "parameters": request.parameters,
+        "schema": _schema(request.reply),
+        "sample": request.sample,
+    }
+    return REPLIES + content_id("request", payload)
+
+
+class ReplyCache:
+    """Stored outcomes in a journal, by request key; and notes that a later run needs.
+
+    Args:
+        journal: Open for writing.
+        retry_failed: Behave as if refused and permanently failed calls had not been made.
+    """
+
+    def __init__(self, journal: Journal, *, retry_failed: bool = False) -> None:
+        self._journal, self._retry_failed = journal, retry_failed
+        self._redone: set[str] = set()
+
+    def get(self, key: str) -> Stored | None:
+        """The outcome of a call made earlier, or None."""
+        value = self._journal.get(key)
+        if value is None:
+            return None
+        stored = validate(Stored, value, where=f"{self._journal.path}, key {key}")
+        if self._retry_failed and stored.kind != "reply" and key not in self._redone:
+            return None
+        return stored
+
+    def put(self, key: str, stored: Stored) -> None:
+        """Put an outcome on record; when this returns, it survives the death of the process."""
+        self._journal.append(key, stored.model_dump(mode="json", exclude_none=True))
+        self._redone.add(key)
+
+    def replies(self) -> Iterator[tuple[str, Stored]]:
+        """Every outcome on record."""
+        for key, value in self._journal.items():
+            if key.startswith(REPLIES):
+                yield key, validate(Stored, value, where=f"{self._journal.path}, key {key}")
+
+    def note(self, key: str, value: Any) -> None:
+        """Keep something that is not a reply; the last note of a key holds."""
+        self._journal.append(key, value)
+
+    def noted(self, key: str) -> Any | None:
+        """A note, or None."""
+        return self._journal.get(key)
+
+    def notes(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        """Notes whose key begins so, in the order of their first lines."""
+        for key in self._journal.keys():  # noqa: SIM118 - keys() is a list, and the journal may grow meanwhile
+            if key.startswith(prefix):
+                yield key, self._journal[key]

@@ -1,0 +1,1 @@
+"""How a request travels: live, Batch API, rate limits, secrets."""

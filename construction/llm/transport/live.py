@@ -1,0 +1,125 @@
+"""The way to the endpoint: one call at a time for each of many, through the ``openai`` package."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+import openai
+
+from construction.llm.call_errors import Fault, sort_fault
+from construction.llm.replies import outcome_of
+from construction.llm.reply_cache import Stored
+from construction.llm.transport.rate_limits import Throttle
+from construction.llm.transport.secrets import Mask
+
+logger = logging.getLogger(__name__)
+
+_CHARACTERS = 4  # a token, roughly, for the token bucket; corrected when the endpoint has counted
+_USUAL_REPLY = 200  # tokens expected of a reply without a limit, likewise
+
+
+class Wire(Protocol):
+    """A way to send calls: live, or in batches.
+
+    Attributes:
+        calls: Calls sent by this process.
+        repeats: Whether a failed call waits before it goes again (a batch is slow enough by itself).
+    """
+
+    calls: int
+    repeats: bool
+
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """A place among the calls in flight."""
+        ...
+
+    def waiting(self, key: str) -> bool:
+        """Whether an earlier run has sent this call and its reply is still to be collected."""
+        ...
+
+    async def send(self, key: str, body: dict[str, Any]) -> Stored | Fault:
+        """Send one call and wait for what comes of it."""
+        ...
+
+    async def close(self) -> None:
+        """Stop whatever goes on in the background."""
+        ...
+
+
+class LiveWire:
+    """Sends each call at once.
+
+    Args:
+        client: The ``openai`` client; it must not retry.
+        throttle: How fast.
+        mask: Takes secrets out of what comes back.
+        timeout: Seconds until a call is given up, however slowly bytes drip in.
+    """
+
+    repeats = True
+
+    def __init__(self, client: openai.AsyncOpenAI, *, throttle: Throttle, mask: Mask, timeout: float) -> None:
+        self._client, self._throttle, self._mask, self._timeout = client, throttle, mask, timeout
+        self.calls = 0
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """A place among the calls in flight."""
+        async with self._throttle.slot():
+            yield
+
+    def waiting(self, key: str) -> bool:
+        """Never: a live call ends with its process."""
+        return False
+
+    async def send(self, key: str, body: dict[str, Any]) -> Stored | Fault:
+        """Send one call; faults come back as values, with secrets masked."""
+        expected = _expected(body)
+        await self._throttle.may_send(expected)
+        self.calls += 1
+        outcome = await self._post(body)
+        if isinstance(outcome, Stored):
+            self._throttle.fine()
+            counted = (outcome.tokens_in or 0) + (outcome.tokens_out or 0)
+            self._throttle.used(expected, counted or expected)
+            return outcome
+        self._throttle.used(expected, expected if outcome.lost else 0)
+        if outcome.status == 429:
+            self._throttle.limited(outcome.wait)
+        return outcome
+
+    async def _post(self, body: dict[str, Any]) -> Stored | Fault:
+        try:
+            async with asyncio.timeout(self._timeout):
+                text = await self._client.post("/chat/completions", body=body, cast_to=str)
+        except TimeoutError:
+            return Fault("transient", "no reply within the time limit", lost=True)
+        except openai.OpenAIError as error:
+            return masked(sort_fault(error), self._mask)
+        return masked(outcome_of(text), self._mask)
+
+    async def close(self) -> None:
+        """Nothing goes on in the background."""
+
+
+def masked(outcome: Stored | Fault, mask: Mask) -> Stored | Fault:
+    """An outcome without secrets, which some endpoints quote back."""
+    if isinstance(outcome, Fault):
+        return outcome._replace(message=mask(outcome.message))
+    changes = {
+        name: mask(value)
+        for name in ("raw", "message", "finish", "served")
+        if isinstance(value := getattr(outcome, name), str) and mask(value) != value
+    }
+    if outcome.logprobs and mask(str(outcome.logprobs)) != str(outcome.logprobs):
+        changes["logprobs"] = None  # type: ignore[assignment]
+    return outcome.model_copy(update=changes) if changes else outcome
+
+
+def _expected(body: dict[str, Any]) -> float:
+    asked = sum(len(m["content"]) for m in body["messages"]) / _CHARACTERS
+    return asked + min(body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY)

@@ -1,0 +1,1 @@
+"""Facts an edit must not move: same object, near subjects, their vectors."""

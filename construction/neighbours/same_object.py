@@ -1,0 +1,153 @@
+"""Neighbour facts that an edit must not move: who draws them, and those with the same old object (ScEdit §3.1, Eq. 3).
+
+A counterfactual edit takes facts with its relation and old object, by a seeded draw. A temporal edit takes the nearest
+subjects of its relation that have another object (§3.2.2, Eq. 4): see ``neighbours_near``.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from schemas.core.ids import seed
+from schemas.core.records import Record
+from schemas.facts import Entity, Fact, Neighbour
+
+
+class Drawn(NamedTuple):
+    """A neighbour fact, and how it was found; ``distance`` and ``measure`` as in ``Neighbour``."""
+
+    fact: Fact
+    how: Literal["same_object", "near_subject"] = "same_object"
+    distance: float | None = None
+    measure: str | None = None
+
+
+@lru_cache(maxsize=1 << 16)
+def norm(text: str) -> str:
+    """A name for comparison: compatibility forms, case and spacing aside.
+
+    Example:
+        >>> norm("  São  PAULO")
+        'são paulo'
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def names(*named: Entity | str | None) -> set[str]:
+    """All names of entities, and of names themselves, for comparison."""
+    found: set[str] = set()
+    for one in named:
+        if isinstance(one, str):
+            found.add(norm(one))
+        elif one is not None:
+            found.update(map(norm, one.names))
+    return found
+
+
+class Table:
+    """The facts that neighbours come from, indexed by (relation, object) and by (relation, subject).
+
+    Building it takes one pass over the sorted facts; a draw then costs what it draws, whatever the table's size.
+
+    Args:
+        facts: All facts known; the edits may be among them.
+    """
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        groups: dict[tuple[str, str], dict[str, _Member]] = defaultdict(dict)
+        objects: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for fact in sorted(facts, key=lambda f: f.key):
+            relation, subject, old = fact.relation.id, norm(fact.subject.text), norm(fact.old.text)
+            said = objects[relation, subject]  # one set a subject: it holds what later facts say, too
+            said.add(old)
+            said.update(names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
+            groups[relation, old].setdefault(subject, _Member(fact, {subject, *names(*fact.subject.aliases)}, said))
+        self._members = {place: list(group.values()) for place, group in groups.items()}
+
+    def draw(self, edit: Fact, k: int) -> list[Fact]:
+        """Up to ``k`` facts with the relation and old object of an edit and another subject.
+
+        The draw depends on the edit's key and on which facts are eligible, not on their order or on other edits. A
+        subject of which the table also says the new object is no neighbour: it would not have to stay.
+        """
+        group = self._members.get((edit.relation.id, norm(edit.old.text)), [])
+        rng = random.Random(seed("neighbours", edit.key))
+        places = rng.sample(range(len(group)), min(len(group), k + 1))  # one more, in case the edit itself is drawn
+        own, unwanted = names(edit.subject), names(edit.new)
+        chosen = [group[p].fact for p in places if group[p].fits(edit.key, own, unwanted)]
+        if len(chosen) < k and len(places) < len(group):
+            rest = sorted(set(range(len(group))) - set(places))
+            rng.shuffle(rest)
+            for place in rest:
+                if len(chosen) == k:
+                    break
+                if group[place].fits(edit.key, own, unwanted):
+                    chosen.append(group[place].fact)
+        return chosen[:k]
+
+
+class _Member(NamedTuple):
+    """A fact of the table, the names of its subject, and the names of all objects that the table says of it."""
+
+    fact: Fact
+    subject: set[str]
+    objects: set[str]
+
+    def fits(self, edit: str, own: set[str], unwanted: set[str]) -> bool:
+        return self.fact.key != edit and own.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
+
+
+def draw(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:
+    """Up to ``k`` neighbour facts with the same old object for each edit, drawn from a table of facts.
+
+    Args:
+        edits: Facts that are edited.
+        table: All facts known; the edits may be among them.
+        k: Neighbours an edit; fewer where the table holds fewer.
+
+    Returns:
+        Neighbour facts by key of the edit, with an entry for every edit.
+    """
+    indexed = Table(table)
+    return {edit.key: indexed.draw(edit, k) for edit in edits}
+
+
+def given(edits: Iterable[Fact], records: Iterable[Record], *, k: int) -> dict[str, list[Drawn]]:
+    """The neighbours that the facts' source names itself, the nearest first (WikiFactDiff and ScEdit-T bring them).
+
+    Args:
+        edits: Facts that are edited.
+        records: What a loader found beside the facts: neighbour facts and links.
+        k: Neighbours an edit.
+    """
+    facts: dict[str, Fact] = {}
+    links: dict[str, list[Neighbour]] = defaultdict(list)
+    for record in records:
+        if isinstance(record, Fact):
+            facts[record.key] = record
+        elif isinstance(record, Neighbour):
+            links[record.edit].append(record)
+    return {edit.key: _nearest(links.get(edit.key, ()), facts)[:k] for edit in edits}
+
+
+def _nearest(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[Drawn]:
+    ordered = sorted(links, key=lambda x: (x.distance is None, x.distance or 0.0, x.key))
+    return [Drawn(facts[x.fact], x.how, x.distance, x.measure) for x in ordered if x.fact in facts]
+
+
+def link(edit: Fact, neighbour: Fact | Drawn) -> Neighbour:
+    """The record that says: editing ``edit`` must not move ``neighbour``."""
+    drawn = neighbour if isinstance(neighbour, Drawn) else Drawn(neighbour)
+    return Neighbour(
+        key=f"{edit.key}~{drawn.fact.key}",
+        edit=edit.key,
+        fact=drawn.fact.key,
+        how=drawn.how,
+        distance=drawn.distance,
+        measure=drawn.measure,
+    )

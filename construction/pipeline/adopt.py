@@ -1,0 +1,144 @@
+"""Questions and scripts written by hand, or elsewhere, taken through the same cut and the same checks as a model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from construction.checks import Material, judge
+from construction.neighbours.same_object import norm
+from construction.scripts.truncation import cut_script
+from curation.loaders.base import json_rows, read_text
+from curation.store.store import Store
+from schemas.core.config import validate
+from schemas.core.errors import DataError
+from schemas.core.records import Frozen, Key, Record, Text
+from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.lineage import Lineage
+from schemas.scripts import Script, ScriptQuestion, Step
+from schemas.verdicts import Verdict
+
+
+class WrittenScript(Frozen):
+    """A question and its steps, without labels."""
+
+    question: Text
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=9)]
+
+
+class WrittenNeighbour(WrittenScript):
+    """A neighbour fact with a question and its steps."""
+
+    subject: Entity
+    prompt: Text
+    object: Object
+
+
+class WrittenCase(Frozen):
+    """One line of a file of written cases; see ``curation/shipped/mini/source.jsonl``."""
+
+    key: Key
+    kind: str
+    relation: Relation
+    subject: Entity
+    prompt: Text
+    paraphrases: tuple[Text, ...] = ()
+    old: Object
+    new: Object
+    changed_on: str | None = None
+    questions: Annotated[tuple[WrittenScript, ...], Field(min_length=1)]
+    neighbours: tuple[WrittenNeighbour, ...] = ()
+
+
+class Adopted(NamedTuple):
+    """Everything that came of a file of written cases."""
+
+    records: tuple[Record, ...]
+    verdicts: tuple[Verdict, ...]
+    cases: int
+
+
+def adopt(path: Path, *, source: Source) -> Adopted:
+    """Cut and check the cases of a file.
+
+    Raises:
+        DataError: a line that is no written case; nothing of the file is used then.
+    """
+    rows, bad = json_rows(read_text(path), path)
+    if bad:
+        raise DataError(f"{bad[0].kind} record: {bad[0].what}", where=bad[0].where)
+    records: dict[str, Record] = {}
+    verdicts: dict[str, Verdict] = {}
+    for row in rows:
+        case = validate(WrittenCase, row.data, where=row.where)
+        for record in _records(case, source, where=row.where):
+            if isinstance(record, Verdict):
+                verdicts[record.key] = record
+            elif records.setdefault(record.key, record).id != record.id:
+                raise DataError(f"the key '{record.key}' stands for two different things", where=row.where)
+    return Adopted(tuple(records.values()), tuple(verdicts.values()), len(rows))
+
+
+def keep(adopted: Adopted, store: Path, *, origin: str) -> None:
+    """Put adopted cases with their verdicts and lineage into a store, which is made if need be."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    lines = (Lineage(item_id=r.id, stage="adopt", made_at=now, detail={"from": origin}) for r in adopted.records)
+    with Store.open(store, create=True) as kept:
+        kept.put([*adopted.records, *adopted.verdicts], lines)
+
+
+def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Record]:
+    data = case.model_dump(include={"key", "relation", "subject", "prompt", "paraphrases", "old", "new", "changed_on"})
+    fact = validate(Fact, {**data, "change": case.kind, "source": source}, where=where)
+    yield fact
+    yield from judge("fact", Material(fact=fact))
+    asked: list[ScriptQuestion] = []
+    for number, written in enumerate(case.questions, 1):
+        yield from _chain(fact, written, number, asked)
+    for number, beside in enumerate(case.neighbours, 1):
+        yield from _neighbour(fact, beside, number, source)
+
+
+def _neighbour(edit: Fact, written: WrittenNeighbour, number: int, source: Source) -> Iterator[Record]:
+    same = norm(written.object.text) == norm(edit.old.text)
+    fact = Fact(
+        key=f"{edit.key}/n{number}",
+        subject=written.subject,
+        relation=edit.relation,
+        prompt=written.prompt,
+        old=written.object,
+        change="none",
+        source=source,
+    )
+    link = Neighbour(
+        key=f"{edit.key}~{fact.key}", edit=edit.key, fact=fact.key, how="same_object" if same else "near_subject"
+    )
+    yield fact
+    yield link
+    for record in _chain(fact, written, 1, []):
+        yield record
+        if record.kind == "prompt":
+            yield from judge("neighbour", Material(fact=fact, edit=edit, link=link, prompt=record))  # type: ignore[arg-type]
+
+
+def _chain(fact: Fact, written: WrittenScript, number: int, asked: list[ScriptQuestion]) -> Iterator[Record]:
+    """Question, script, prompt where there is one, and the verdicts on them; the question joins those ``asked``."""
+    question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, text=written.question)
+    script = Script(key=f"{question.key}/s", question=question.key, steps=written.steps)
+    prompt = cut_script(fact, question, script)
+    material = Material(
+        fact=fact, question=question, questions=tuple(asked), draft=written.steps, script=script, prompt=prompt
+    )
+    asked.append(question)
+    yield question
+    yield script
+    yield from judge("question", material)
+    yield from judge("draft", material)
+    yield from judge("script", material)
+    if prompt is not None:
+        yield prompt
+        yield from judge("prompt", material)

@@ -1,0 +1,102 @@
+"""Several author models: who writes the scripts, beside or instead of the model that writes the questions.
+
+Every author writes for every question, so authors can be compared on the same questions. The author stands in the
+lineage of each script (``model``) and in the journal key of each call; a script's key is made of its question and its
+words, so scripts of two authors stand side by side, and a text that both wrote is one item with two authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from construction.llm.connection import Access, opened
+from construction.llm.cost.prices import how_to_add
+from construction.pipeline.pipeline import Hired
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from construction.llm.client import Client
+    from construction.llm.cost.budget import Budget
+    from curation.files.journal import Journal
+
+_FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
+_NO_KEY = "SCEDIT_NO_KEY"
+
+
+class ScriptAuthor(NamedTuple):
+    """An author, and the profile of prompts it is asked with."""
+
+    access: Access
+    profile: str
+
+
+def script_authors(named: Sequence[str], base: Access, profile: str) -> list[ScriptAuthor]:
+    """The authors that ``--author`` names.
+
+    A name alone is asked where ``--model`` is asked, with the same key. An author with an address of its own gets no
+    key unless the variable that holds it is named, so that no endpoint is sent another one's key.
+
+    Args:
+        named: ``NAME``, ``NAME@ADDRESS`` or ``NAME@ADDRESS@KEY_VARIABLE``; ``embedded`` is the embedded model.
+        base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
+        profile: The profile of a model that is not the embedded one.
+
+    Raises:
+        UserError: a name twice, no name, or a limit in dollars without the author's price.
+    """
+    authors = [ScriptAuthor(access, "embedded" if access.embedded else profile) for access in _accesses(named, base)]
+    labels = [a.access.label for a in authors]
+    twice = next((x for x in labels if labels.count(x) > 1), None)
+    if twice is not None:
+        raise UserError(f"--author names '{twice}' twice", fix="each author once; several scripts of one: --scripts 2")
+    for author in authors:
+        if base.max_cost is not None and author.access.price() is None:
+            raise UserError("--max-cost needs the price of every author", fix=how_to_add(author.access.label))
+    return authors
+
+
+def _accesses(named: Sequence[str], base: Access) -> list[Access]:
+    found = []
+    for text in named:
+        name, given, rest = text.partition("@http")
+        address, _, key = f"http{rest}".partition("@") if given else ("", "", "")
+        if not name.strip() or (given and "://" not in address):
+            raise UserError(f"--author '{text}' is no author", allowed=_FORM)
+        update: dict[str, Any] = {"model": name.strip()}
+        if given:
+            update |= {"base_url": address, "key_name": key or _NO_KEY}
+        elif update["model"] == "embedded":
+            update |= {"base_url": None, "batch": False, "concurrency": None}
+        found.append(base.model_copy(update=update))
+    return found
+
+
+def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
+    """The model that ``--verify`` names, in the same words as ``--author``."""
+    return script_authors([named], base, profile)[0]
+
+
+@asynccontextmanager
+async def hired(
+    authors: Sequence[ScriptAuthor], journal: Journal, first: Client, base: Access, *, budget: Budget
+) -> AsyncIterator[list[Hired]]:
+    """Clients of the authors; the one that writes the questions is taken again where it is an author, too.
+
+    Args:
+        authors: Who.
+        journal: Of all replies.
+        first: The client that writes the questions.
+        base: How that one is asked.
+        budget: Shared by all.
+    """
+    async with AsyncExitStack() as stack:
+        clients = []
+        for author in authors:
+            same = author.access == base
+            client = first if same else await stack.enter_async_context(opened(author.access, journal, budget=budget))
+            clients.append(Hired(client, author.profile))
+        yield clients

@@ -1,0 +1,258 @@
+"""What a construction will ask of an endpoint and what that costs, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from construction.llm.connection import Access
+from construction.llm.cost.budget import Amount
+from construction.llm.cost.prices import Price, how_to_add
+from construction.llm.reply_cache import ReplyCache
+from construction.pipeline.author_models import ScriptAuthor
+from construction.pipeline.pipeline import Plan, Work
+from construction.prompts.custom import load_wording
+from construction.prompts.prompt_file import Wording
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptAsk, ScriptStep
+from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
+from curation.files.journal import Journal
+from schemas.core.records import Frozen
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+CHARACTERS = 4  # a token, roughly, in English
+SCRIPT_TOKENS = 90  # nine short steps as JSON
+QUESTION_TOKENS = 25
+VERDICT_TOKENS = 40
+
+
+class StageEstimate(Frozen):
+    """Calls of a stage, their rough tokens, and US dollars where a price is known; first attempts only."""
+
+    stage: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+class OnRecord(Frozen):
+    """Replies that a journal holds, whoever asked for them, and what they cost where that is known."""
+
+    replies: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def sentence(self) -> str:
+        """What need not be asked for."""
+        if not self.replies:
+            return "Replies already on record are not asked for again."
+        cost = f", ${self.cost:.4f}" if self.cost else ""
+        return f"{self.replies:,} replies ({self.tokens:,} tokens{cost}) are on record already and not asked for again."
+
+
+class Estimate(Frozen):
+    """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again.
+
+    Attributes:
+        stages: Questions, scripts of each author, and readings apart.
+        cost: US dollars of all stages; None where no price is known.
+        checked: Day on which the price held.
+        advice: What to do about a missing price, or to check about an old one.
+        record: What the journal holds already.
+        budget: What the limits mean for this work; empty where there is none or it is kept easily.
+    """
+
+    facts: int
+    neighbour_facts: int
+    question_calls: int
+    script_calls: int
+    tokens_in: int
+    tokens_out: int
+    attempts: int
+    stages: tuple[StageEstimate, ...] = ()
+    cost: float | None = None
+    checked: date | None = None
+    advice: str = ""
+    record: OnRecord = OnRecord()
+    budget: str = ""
+
+    def sentence(self) -> str:
+        """The estimate in words."""
+        readings = sum(s.calls for s in self.stages) - self.question_calls - self.script_calls if self.stages else 0
+        calls = self.question_calls + self.script_calls + readings
+        more_kinds = f", {readings} for the verifier" if readings else ""
+        more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 else ""
+        lines = [
+            f"{self.facts} facts to edit and {self.neighbour_facts} neighbour facts: {calls} calls "
+            f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
+            f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out. {self.record.sentence()}"
+        ]
+        whole = StageEstimate(
+            stage="together", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
+        )
+        rows = [*self.stages, *([whole] if self.stages else [])]
+        width = max((len(s.stage) for s in rows), default=0)
+        for s in rows:
+            price = f"  ${s.cost:10.4f}" if s.cost is not None else ""
+            row = f"  {s.stage:{width}s} {s.calls:9,d} calls {s.tokens_in:13,d} in {s.tokens_out:13,d} out{price}"
+            lines.append(row.rstrip())
+        return "\n".join([*lines, *(text for text in (self.budget, self.advice) if text)])
+
+
+def on_record(journal: Path) -> OnRecord:
+    """What a journal holds; nothing where there is none yet."""
+    if not journal.exists():
+        return OnRecord()
+    replies, amount = 0, Amount()
+    with Journal(journal) as lines:
+        for _, stored in ReplyCache(lines).replies():
+            replies += 1
+            amount = amount.plus(Amount(stored.tokens_in or 0, stored.tokens_out or 0, stored.cost or 0.0))
+    return OnRecord(replies=replies, tokens=amount.tokens, cost=amount.cost)
+
+
+def expected_calls(
+    work: Work,
+    plan: Plan,
+    *,
+    wording: Wording | None = None,
+    authors: Sequence[ScriptAuthor] = (),
+    reader: ScriptAuthor | None = None,
+) -> int:
+    """First attempts of all calls."""
+    questions = QuestionStep((wording or plan.wording()).questions)
+    total = 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        if facts:
+            wanted = plan.wanted(edited=edited)
+            calls = questions.calls(facts[0], count=wanted.candidates, edited=edited)
+            scripts = wanted.questions * wanted.scripts * max(1, len(authors))
+            total += len(facts) * (len(calls) + scripts + (wanted.questions + scripts if reader else 0))
+    return total
+
+
+def estimate(
+    work: Work,
+    plan: Plan,
+    *,
+    wording: Wording | None = None,
+    price: Price | None = None,
+    model: str | None = None,
+    authors: Sequence[ScriptAuthor] = (),
+    reader: ScriptAuthor | None = None,
+    record: OnRecord | None = None,
+    limits: Access | None = None,
+) -> Estimate:
+    """Count the calls of a plan and estimate their tokens at four characters a token.
+
+    Args:
+        work: The facts.
+        plan: What to construct.
+        wording: The prompts, where they are not those of the plan.
+        price: Of the model.
+        model: Its name, to say how a missing price is added.
+        authors: Who writes the scripts, where it is not the model alone.
+        reader: Who reads questions and prompts, where somebody does.
+        record: What the journal holds already.
+        limits: With the budget, where there is one.
+    """
+    wording = wording or plan.wording()
+    stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
+    if authors:
+        for who in authors:
+            step = ScriptStep(load_wording(who.profile, plan.prompts).scripts)
+            stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
+    else:
+        stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
+    script_calls = sum(s.calls for s in stages[1:])
+    if reader is not None:
+        stages.append(_readings(work, plan, reader, script_calls))
+    paid = [*authors, *([reader] if reader else [])]
+    unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
+    known = price is not None and unpriced is None
+    cost = sum(s.cost or 0.0 for s in stages) if known else None
+    tokens = sum(s.tokens_in + s.tokens_out for s in stages)
+    return Estimate(
+        facts=len(work.edits),
+        neighbour_facts=len(work.others),
+        question_calls=stages[0].calls,
+        script_calls=script_calls,
+        tokens_in=sum(s.tokens_in for s in stages),
+        tokens_out=sum(s.tokens_out for s in stages),
+        attempts=max(wording.questions.attempts, wording.scripts.attempts),
+        stages=tuple(stages),
+        cost=cost,
+        checked=price.checked if price else None,
+        advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
+        record=record or OnRecord(),
+        budget=_against(limits, tokens, cost) if limits else "",
+    )
+
+
+def _against(limits: Access, tokens: int, cost: float | None) -> str:
+    """What the limits mean for work of this size; first attempts only, so a near miss is one, too."""
+    over = []
+    if limits.max_cost is not None and cost is not None and cost > limits.max_cost:
+        over.append(f"--max-cost {limits.max_cost:g}")
+    if limits.max_tokens is not None and tokens > limits.max_tokens:
+        over.append(f"--max-tokens {limits.max_tokens:,}")
+    if not over:
+        return ""
+    return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
+
+
+def _questions(work: Work, plan: Plan, step: QuestionStep, price: Price | None) -> StageEstimate:
+    asked, wrote, read = 0, 0, 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        count = plan.wanted(edited=edited).candidates
+        for fact in facts:
+            calls = step.calls(fact, count=count, edited=edited)
+            asked, wrote = asked + len(calls), wrote + count
+            read += sum(len(m.content) for call in calls for m in step.prompt(call))
+    return _stage("questions", asked, read // CHARACTERS, wrote * QUESTION_TOKENS, price)
+
+
+def _scripts(stage: str, work: Work, plan: Plan, step: ScriptStep, price: Price | None) -> StageEstimate:
+    wrote, read = 0, 0
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        wanted = plan.wanted(edited=edited)
+        count = wanted.questions * wanted.scripts
+        for fact in facts:
+            usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
+            wrote += count
+            read += count * sum(len(m.content) for m in step.prompt(ScriptAsk(question=usual, old=fact.old)))
+    return _stage(stage, wrote, read // CHARACTERS, wrote * SCRIPT_TOKENS, price)
+
+
+def _readings(work: Work, plan: Plan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
+    """A reading of every question and of every script's prompt, all of them as long as the first fact's."""
+    wanted = [(len(work.edits), plan.wanted(edited=True)), (len(work.others), plan.wanted(edited=False))]
+    questions = sum(facts * w.questions for facts, w in wanted)
+    fact, model = work.edits[0], reader.access.label
+    usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
+    text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
+    cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
+    read = 0
+    for step, count, ask in (
+        (DependsStep, questions, VerifyAsk(fact=fact, question=usual)),
+        (LeakStep, scripts, VerifyAsk(fact=fact, prompt=cut)),
+    ):
+        read += count * sum(len(m.content) for m in step.load(reader.profile, model=model).prompt(ask))
+    calls = questions + scripts
+    return _stage(f"verify, {model}", calls, read // CHARACTERS, calls * VERDICT_TOKENS, reader.access.price())
+
+
+def _stage(stage: str, calls: int, tokens_in: int, tokens_out: int, price: Price | None) -> StageEstimate:
+    cost = price.cost(tokens_in, tokens_out) if price else None
+    return StageEstimate(stage=stage, calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+
+
+def _advice(price: Price | None, model: str | None) -> str:
+    if price is None:
+        return f"No dollars: {how_to_add(model)}." if model else ""
+    if not price.input and not price.output:
+        return ""
+    dollars = f"${price.input:g} in and ${price.output:g} out a million tokens, as of {price.checked}"
+    return f"Prices: {dollars}; check them, and give your own with --prices FILE."

@@ -1,0 +1,289 @@
+"""Construction from end to end: facts, questions, scripts, prompts, neighbours, checks, all into the store.
+
+Replies come through the journal and everything else is a pure function of facts and replies. So a run that was killed
+is started again from the top: it walks through what is on record without asking, and puts the same records, which the
+store takes once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from functools import partial
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+from construction.authoring.author import Author, Wanted, Writer
+from construction.authoring.diversity import BY as CHOSEN
+from construction.authoring.diversity import chosen_verdict
+from construction.authoring.outcome import Made
+from construction.authoring.standing import MARK, asked_as_edit, standing
+from construction.authoring.tally import Tally, Yield
+from construction.checks import Material, judge
+from construction.llm.client import Client, together
+from construction.llm.concurrency import in_order
+from construction.neighbours.near_subjects import nearest
+from construction.neighbours.same_object import Drawn, draw, given, link
+from construction.neighbours.vectors import SOURCE, TFIDF, space_of
+from construction.prompts.custom import load_wording
+from construction.prompts.prompt_file import Wording
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptStep
+from construction.verifier.second_reader import SecondReader
+from curation.store.store import Store
+from schemas.core.config import Options
+from schemas.core.records import Record
+from schemas.facts import Fact, Neighbour
+from schemas.lineage import Lineage
+from schemas.scripts import ScriptPrompt
+
+logger = logging.getLogger(__name__)
+
+AHEAD = 3  # batches in the making beyond the one that is stored next, so that no place waits for a slow call
+
+
+class Plan(Options):
+    """What to construct.
+
+    Attributes:
+        profile: Kind of model the prompts are worded for.
+        prompts: Folder with the user's own prompts, which replace the profile's.
+        questions: Script questions for each edited fact (4 in the paper).
+        candidates: Questions asked for, of which ``questions`` are chosen; None for as many as are kept.
+        scripts: Scripts of each author for each question.
+        neighbours: Neighbour facts for each edited fact, 0 for none.
+        neighbour_questions: Script questions for a fact that only serves as a neighbour; over-generated in proportion.
+        neighbours_by: How a temporal edit's nearest subjects are found: ``tfidf``, ``embeddings``, a model's folder or
+            name; ``source`` takes the neighbours, of any edit, that came with the facts.
+        batch: Facts between two transactions.
+    """
+
+    profile: str = "paper"
+    prompts: Path | None = None
+    questions: int = 4
+    candidates: int | None = None
+    scripts: int = 1
+    neighbours: int = 2
+    neighbour_questions: int = 1
+    neighbours_by: str = TFIDF
+    batch: int = 20
+
+    def wanted(self, *, edited: bool) -> Wanted:
+        """How much is asked for a fact that is edited, or one that only serves as a neighbour.
+
+        Example:
+            >>> Plan(questions=4, candidates=6, neighbour_questions=1).wanted(edited=False)
+            Wanted(questions=1, candidates=2, scripts=1)
+        """
+        kept = self.questions if edited else self.neighbour_questions
+        candidates = kept if self.candidates is None else ceil(kept * self.candidates / self.questions)
+        return Wanted(kept, max(kept, candidates), self.scripts)
+
+    def wording(self) -> Wording:
+        """The prompts: the user's own where given, else the profile's."""
+        return load_wording(self.profile, self.prompts)
+
+
+class Work(NamedTuple):
+    """What a plan comes to for given facts.
+
+    Attributes:
+        edits: Facts to be edited.
+        drawn: Their neighbour facts, by key of the edit.
+        others: Facts that only serve as neighbours, in order of their keys.
+    """
+
+    edits: tuple[Fact, ...]
+    drawn: dict[str, list[Drawn]]
+    others: tuple[Fact, ...]
+
+
+class Progress(NamedTuple):
+    """How far it is: facts done of all, and the tally so far."""
+
+    done: int
+    total: int
+    kept: int
+    calls: int
+
+
+def lay_out(edits: Sequence[Fact], table: Sequence[Fact], plan: Plan, *, beside: Sequence[Record] = ()) -> Work:
+    """The facts to work on.
+
+    A counterfactual edit gets neighbours with its old object (ScEdit-CF), a temporal one nearest subjects (ScEdit-T).
+
+    Args:
+        edits: Facts to be edited.
+        table: All facts that neighbours may be drawn from.
+        plan: What to construct.
+        beside: What came with the facts: neighbour facts, which may be drawn too, and links, for ``source``.
+    """
+    drawn: dict[str, list[Drawn]] = {}
+    if plan.neighbours and plan.neighbours_by == SOURCE:
+        drawn = given(edits, beside, k=plan.neighbours)
+    elif plan.neighbours:
+        known = {f.key for f in table}
+        whole = [*table, *(f for f in beside if isinstance(f, Fact) and f.key not in known)]
+        later = [f for f in edits if f.change == "temporal"]
+        same = draw([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
+        near = nearest(later, whole, k=plan.neighbours, space=space_of(plan.neighbours_by)) if later else {}
+        drawn = {f.key: near[f.key] if f.key in near else [Drawn(x) for x in same[f.key]] for f in edits}
+    own = {f.key for f in edits}
+    others = {d.fact.key: d.fact for found in drawn.values() for d in found if d.fact.key not in own}
+    return Work(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
+
+
+class Hired(NamedTuple):
+    """A model that writes scripts, and the profile of prompts it is asked with."""
+
+    client: Client
+    profile: str
+
+
+class Run:
+    """One construction.
+
+    Args:
+        store: Open for writing.
+        client: Asks the model that writes the questions.
+        plan: What to construct.
+        origin: Where the facts come from, for their lineage.
+        authors: Who writes the scripts; the model that writes the questions where none is given.
+        reader: Who reads what the checks let pass, where somebody should.
+        progress: Called after every batch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        client: Client,
+        plan: Plan,
+        *,
+        origin: str,
+        authors: Sequence[Hired] = (),
+        reader: Hired | None = None,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self._store, self._client, self._plan, self._origin = store, client, plan, origin
+        self._progress = progress
+        wording = plan.wording()
+        hired = [(a.client, load_wording(a.profile, plan.prompts).scripts) for a in authors]
+        written = hired or [(client, wording.scripts)]
+        self._author = Author(
+            client,
+            questions=QuestionStep(wording.questions),
+            writers=[Writer(who, ScriptStep(prompt)) for who, prompt in written],
+            reader=SecondReader(*reader) if reader else None,
+        )
+        asked = [client, *(c for c, _ in hired), *([reader.client] if reader else [])]
+        self._clients = list({id(c): c for c in asked}.values())
+        self._quality = wording.questions.quality or next((p.quality for _, p in written if p.quality), None)
+        self._tally = Tally()
+        self._prompts: dict[str, list[ScriptPrompt]] = {}
+        self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
+
+    async def __call__(self, work: Work) -> Yield:
+        """Do all of it.
+
+        Raises:
+            ModelError: the endpoint does not work; what is finished is kept.
+        """
+        total = len(work.edits) + len(work.others)
+        done = 0
+        self._beside = _by_subject([*work.edits, *work.others])
+        needed = {d.fact.key for found in work.drawn.values() for d in found}
+        parts = [
+            (batch, edited)
+            for facts, edited in ((work.edits, True), (work.others, False))
+            for batch in _batches(facts, self._plan.batch)
+        ]
+        making = in_order([partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=AHEAD)
+        async with aclosing(making):
+            async for made in making:
+                self._keep(made, edited=parts.pop(0)[1], needed=needed)
+                done += len(made)
+                so_far = self._result()
+                self._progress(Progress(done, total, so_far.kept, so_far.calls))
+        for batch in _batches(work.edits, 200):
+            self._link(batch, work.drawn)
+        return self._result()
+
+    def _result(self) -> Yield:
+        return self._tally.result(calls=sum(c.calls for c in self._clients), quality=self._quality)
+
+    async def _make(self, facts: Sequence[Fact], *, edited: bool) -> list[Made]:
+        """A batch of facts through the model."""
+        wanted = self._plan.wanted(edited=edited)
+        beside = self._beside
+        return await together([self._author.make(f, wanted, edited=edited, facts=beside[_place(f)]) for f in facts])
+
+    def _keep(self, made: Sequence[Made], *, edited: bool, needed: set[str]) -> None:
+        """Put a batch of facts into the store in one transaction."""
+        wanted = self._plan.wanted(edited=edited)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        records: list[Record] = []
+        lineage: list[Lineage] = []
+        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in made]) if v.check == MARK}
+        for one in made:
+            if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
+                records.append(asked_as_edit(one.fact, edited=edited))
+            self._tally.add(one, edited=edited)
+            records += [one.fact, *one.records()]
+            lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=now, detail={"from": self._origin}))
+            lineage += one.lineage
+            if one.fact.key in needed:
+                self._prompts[one.fact.key] = one.prompts()
+            if one.unfinished:
+                logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
+        if wanted.candidates == wanted.questions:
+            records += self._wanted_again(made)
+        self._store.put(records, lineage)
+
+    def _wanted_again(self, made: Sequence[Made]) -> list[Record]:
+        """Verdicts for questions that an earlier run, with other numbers, had left over."""
+        questions = {q.question.id: q.question for one in made for q in one.questions()}
+        left = [v.item_id for v in self._store.verdicts(questions) if v.by == CHOSEN and v.label == "drop"]
+        return [chosen_verdict(questions[item]) for item in left]
+
+    def _link(self, edits: Sequence[Fact], drawn: dict[str, list[Drawn]]) -> None:
+        """Neighbour links of some edits, with the verdicts on their prompts."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        records: list[Record] = []
+        lineage: list[Lineage] = []
+        for edit in edits:
+            for found in drawn.get(edit.key, []):
+                record, parents = link(edit, found), (edit.id, found.fact.id)
+                records += [record, *self._fitting(edit, found.fact, record)]
+                lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=now))
+        if records:
+            self._store.put(records, lineage)
+
+    def _fitting(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
+        """Verdicts on a neighbour's prompts in relation to one edit."""
+        verdicts: list[Record] = []
+        fit = False
+        for prompt in self._prompts.get(fact.key, []):
+            found = judge("neighbour", Material(fact=fact, prompt=prompt, edit=edit, link=record))
+            fit |= standing(found) == "keep"
+            verdicts += found
+        self._tally.link(kept=fit)
+        return verdicts
+
+
+def _place(fact: Fact) -> tuple[str, str]:
+    return fact.subject.text.casefold(), fact.relation.id
+
+
+def _by_subject(facts: Sequence[Fact]) -> dict[tuple[str, str], tuple[Fact, ...]]:
+    found: dict[tuple[str, str], tuple[Fact, ...]] = {}
+    for fact in facts:
+        found[_place(fact)] = (*found.get(_place(fact), ()), fact)
+    return found
+
+
+def _batches(facts: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
+    for start in range(0, len(facts), size):
+        yield facts[start : start + size]

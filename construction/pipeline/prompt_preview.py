@@ -1,0 +1,72 @@
+"""Prompts to look at: a list of them, and how they read for one fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from construction.prompts.custom import own_prompts
+from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, prompt_path
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptAsk, ScriptStep
+from construction.verifier.prompt_files import load_verify
+from construction.verifier.steps import STEPS, VerifyAsk
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+
+def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+    """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder.
+
+    The verifier's stand at the end; a folder of one's own holds none of them.
+    """
+    for prompt, path in _chosen(profile, folder):
+        yield {
+            "label": prompt.label,
+            "task": prompt.task,
+            "profile": prompt.profile,
+            "shape": prompt.shape,
+            "path": path,
+        }
+    for task, name in _verifying(profile, folder):
+        wording, file = load_verify(task, name), f"verify_{task}.{name}"
+        row = {"label": f"{wording.name}@{wording.version}", "task": f"verify_{task}", "profile": name}
+        yield {**row, "shape": wording.shape, "path": f"construction/prompts/{file}.toml"}
+
+
+def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
+    """Every message of the first question call for a fact; of the other calls for an invented question and script."""
+    question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
+    for prompt, _ in _chosen(profile, folder):
+        if prompt.task == "questions":
+            asking = QuestionStep(prompt)
+            messages = asking.prompt(asking.calls(fact, count=4, edited=fact.new is not None)[0])
+        else:
+            messages = ScriptStep(prompt).prompt(ScriptAsk(question=question, old=fact.old))
+        for message in messages:
+            yield {"label": prompt.label, "role": message.role, "content": message.content}
+    text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"
+    cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
+    for task, name in _verifying(profile, folder):
+        step = STEPS[task].load(name, model="example")
+        for message in step.prompt(VerifyAsk(fact=fact, question=question, prompt=cut)):
+            yield {"label": step.label, "role": message.role, "content": message.content}
+
+
+def _verifying(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
+    """Task and profile of the verifier's prompts; it knows current versions only."""
+    if folder is None:
+        for name in [profile.partition("@")[0]] if profile else profiles():
+            yield from ((task, name) for task in STEPS)
+
+
+def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[Prompt, str]]:
+    """Prompts with the file they stand in."""
+    if folder is not None:
+        for prompt, path in own_prompts(folder).values():
+            yield prompt, str(path)
+        return
+    for name in [profile] if profile else profiles():
+        for task in TASKS:
+            prompt = load_prompt(task, name)
+            yield prompt, f"construction/prompts/{prompt_path(task, name).name}"

@@ -1,0 +1,80 @@
+"""The user's own prompts: a folder with ``questions.toml``, ``scripts.toml`` or both, in place of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from construction.prompts.prompt_file import TASKS, Prompt, Wording, load_prompt, profiles, prompt_path
+from schemas.core.config import read_toml, validate
+from schemas.core.errors import UserError
+
+_HOW = "write a copy to change with: scedit prompts --profile paper --write DIR"
+
+
+def load_wording(profile: str, folder: Path | None = None) -> Wording:
+    """The prompts of a construction: those of the profile, replaced by what the folder holds.
+
+    Raises:
+        UserError: no such profile or folder, or a file that is no prompt.
+    """
+    own = {} if folder is None else own_prompts(folder)
+    return Wording(*(own[task][0] if task in own else load_prompt(task, profile) for task in TASKS))
+
+
+def own_prompts(folder: Path) -> dict[str, tuple[Prompt, Path]]:
+    """The prompts in a folder by task, each with its file.
+
+    A file is ``questions.toml``, or ``questions.NAME.toml`` where there is only one such; likewise ``scripts``.
+
+    Raises:
+        UserError: no such folder, no prompt in it, two for one task, a broken one, or one that passes for ours.
+    """
+    if not folder.is_dir():
+        raise UserError("there is no such folder of prompts", where=str(folder), fix=_HOW)
+    found: dict[str, tuple[Prompt, Path]] = {}
+    for task in TASKS:
+        paths = sorted(p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name)
+        if len(paths) > 1:
+            names = " and ".join(p.name for p in paths)
+            raise UserError(f"two {task} prompts, {names}", where=str(folder), fix="leave one of them in the folder")
+        if paths:
+            found[task] = (_load(paths[0], task), paths[0])
+    if not found:
+        allowed = ", ".join(f"{task}.toml" for task in TASKS)
+        raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=_HOW)
+    return found
+
+
+def write_own(profile: str, folder: Path) -> list[Path]:
+    """Copy a profile's prompts into a folder, to be changed there; files that are there already are left alone.
+
+    Raises:
+        UserError: a file is in the way, or the folder cannot be written.
+    """
+    targets = {task: folder / f"{task}.toml" for task in TASKS}
+    there = [str(p) for p in targets.values() if p.exists()]
+    if there:
+        raise UserError("the file is there already", where=there[0], fix="name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for task, target in targets.items():
+            target.write_text(prompt_path(task, profile).read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", where=str(folder)) from None
+    return list(targets.values())
+
+
+def _load(path: Path, task: str) -> Prompt:
+    data = read_toml(path)
+    if data.get("task", task) != task:
+        raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
+    prompt = validate(Prompt, data, where=str(path))
+    for profile in profiles():
+        ours = load_prompt(task, profile)
+        if prompt.name == ours.name and prompt.digest != ours.digest:
+            raise UserError(
+                f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
+                where=str(path),
+                fix="give it another name, so that the lineage tells them apart",
+            )
+    return prompt

@@ -1,0 +1,1 @@
+"""What a store's construction came to: funnel, cost, page."""

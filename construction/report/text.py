@@ -1,0 +1,150 @@
+"""The yield in words and rows, for the terminal and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
+from construction.report.records import StoreYield
+
+AUTHORS_HEAD = ("author", "scripts", "kept", "unsure", "left out", "kept %")
+COSTS_HEAD = ("stage", "model", "calls", "failed", "tokens in", "tokens out", "US dollars")
+CHANGES = {"counterfactual": "ScEdit-CF", "temporal": "ScEdit-T"}
+
+
+def plumbing_sentence(quality: str | None) -> str:
+    """What the quality of the text means.
+
+    Example:
+        >>> plumbing_sentence("plumbing")
+        'This text is of plumbing quality: a small model shows that the road works, no more.'
+    """
+    return f"This text is of {quality} quality: a small model shows that the road works, no more."
+
+
+def filtered_sentence(found: StoreYield) -> str:
+    """Our share of questions left out, beside the paper's share of data."""
+    return (
+        f"{found.filtered_percent:.2f} % of the questions written for edits came to no prompt that may stay (surplus "
+        f"ones aside, those for people to decide not counted). The paper filtered {PAPER_FILTERED} % of what GPT-4 "
+        "wrote, by checks, GPT-4 and people (Appendix B.2.2)."
+    )
+
+
+def elsewhere_sentence(found: StoreYield) -> str:
+    """What the store holds beside its construction; empty where that is nothing."""
+    if not found.elsewhere:
+        return ""
+    return f"{found.elsewhere:,} prompts of the store came with a split or a file; they are not counted here."
+
+
+def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
+    """Prompts and neighbour prompts a case.
+
+    Example:
+        >>> per_case((1830, 7342, 13672))
+        ('4.01', '7.47')
+    """
+    cases, efficacy, specificity = counts
+    return (f"{efficacy / cases:.2f}", f"{specificity / cases:.2f}") if cases else ("-", "-")
+
+
+def lengths_rows(found: StoreYield) -> list[tuple[str, ...]]:
+    """Name, mean, least, most."""
+    return [(x.name, f"{x.mean:.1f}", f"{x.least:,}", f"{x.most:,}") for x in found.lengths]
+
+
+def authors_rows(found: StoreYield) -> list[tuple[str, ...]]:
+    """Author, scripts, kept, unsure, left out, share kept."""
+    return [
+        (
+            a.author,
+            *(f"{n:,}" for n in (a.scripts, a.kept, a.unsure, a.dropped)),
+            f"{100 * a.kept / a.scripts:.1f}",
+        )
+        for a in found.authors
+    ]
+
+
+def costs_rows(found: StoreYield) -> list[tuple[str, ...]]:
+    """Stage, model, calls, failed, tokens in and out, dollars; a last line for all."""
+    rows = [(s.stage, s.model, s.calls, s.failed, s.tokens_in, s.tokens_out, s.cost) for s in found.spending]
+    if len(rows) > 1:
+        rows.append(("together", "", *(_total([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
+    return [(r[0], r[1], *(_number(x) for x in r[2:6]), _money(r[6])) for r in rows]
+
+
+def dollars_note(found: StoreYield) -> str:
+    """Where dollars come from, and what is missing."""
+    missing = sorted({s.model for s in found.spending if s.cost is None})
+    told = "Dollars: as noted with each call, else by the price table. Replies of failed calls count."
+    return f"{told} No price is known for {', '.join(missing)}: give --prices." if missing else told
+
+
+def text(found: StoreYield) -> Iterator[str]:
+    """Lines for the terminal."""
+    yield f"{'':48s}{'all':>8s}{'kept':>8s}{'unsure':>8s}{'surplus':>9s}{'left out':>10s}"
+    for s in found.funnel:
+        yield f"{s.name:48s}{s.total:8,d}{s.kept:8,d}{s.unsure:8,d}{s.surplus:9,d}{s.dropped:10,d}"
+    yield from filter(None, [elsewhere_sentence(found)])
+    yield ""
+    yield filtered_sentence(found)
+    yield ""
+    yield f"{'Table 1':24s}{'cases':>8s}{'S-Eff.':>9s}{'S-Spec.':>9s}{'a case':>16s}"
+    for line in found.table:
+        for who, counts in (
+            ("this store", (line.cases, line.efficacy, line.specificity)),
+            ("the paper", line.paper),
+        ):
+            a, b = per_case(counts)
+            name = f"{CHANGES[line.change]}, {who}"
+            yield f"{name:24s}{counts[0]:8,d}{counts[1]:9,d}{counts[2]:9,d}{a:>8s}{b:>8s}"
+    yield ""
+    cut = ", ".join(f"{step}: {n:,}" for step, n in found.steps.items())
+    yield f"Cut in step  {cut}"
+    yield f"{found.early_percent:.2f} % in step 1 before filtering; the paper: {PAPER_EARLY} % (Appendix B.2.1)"
+    yield from _rows("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(found))
+    yield from _rows("Scripts by author model", AUTHORS_HEAD, authors_rows(found))
+    yield from _rows("Calls, tokens and cost", COSTS_HEAD, costs_rows(found))
+    yield dollars_note(found)
+    if found.reasons:
+        yield ""
+        yield "Why items were not kept, with one example each:"
+    for why in found.reasons:
+        key, reason, sample = why.examples[0]
+        yield f"  {why.count:6,d}  {why.kind}: {why.check} says {why.label}: {reason}"
+        yield f"          {key}: {_line(sample)}"
+    if found.quality:
+        yield ""
+        yield plumbing_sentence(found.quality)
+
+
+def _line(sample: str, length: int = 100) -> str:
+    one = " / ".join(sample.splitlines())
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in one)
+    return shown if len(shown) <= length else shown[: length - 3] + "..."
+
+
+def _rows(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield ""
+    yield f"{title}:"
+    widths = [max(len(str(r[n])) for r in (head, *rows)) for n in range(len(head))]
+    left = 2 if "model" in head else 1
+    for row in (head, *rows):
+        cells = [c.ljust(w) if n < left else c.rjust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _total(values: Sequence[object]) -> float | None:
+    known = [v for v in values if isinstance(v, int | float)]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _number(value: object) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _money(value: object) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,1 @@
+"""The LLM steps of script benchmarks and the cut."""

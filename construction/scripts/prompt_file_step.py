@@ -1,0 +1,32 @@
+"""Steps whose wording stands in a prompt file."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from construction.llm.step import PromptStep, Request
+from construction.prompts.prompt_file import Prompt
+from schemas.core.ids import seed
+
+R = TypeVar("R")
+W = TypeVar("W")
+
+
+SAMPLES = 1000  # samples of one version: a raised version asks anew, and what version 1 asked keeps its journal keys
+
+
+class WordedStep(PromptStep[R, W]):
+    """A step with a prompt file; its name, version and sampling parameters come from there."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self.wording, self.name, self.version = prompt, prompt.name, prompt.version
+
+    def sample(self, item: R, *names: str, attempt: int) -> Request:
+        """The request for one attempt at an item, seeded from the item's names where the wording asks for it.
+
+        The sample number holds the prompt's version, so the same words under a higher version are asked again.
+        """
+        parameters = dict(self.wording.parameters)
+        if self.wording.seeded:
+            parameters["seed"] = seed(self.label, *names, str(attempt)) % 2**31
+        return self.request(item, parameters=parameters, sample=SAMPLES * (self.version - 1) + attempt)

@@ -1,0 +1,107 @@
+"""Script questions: "How ..." questions whose scripts depend on a fact (ScEdit Appendix B.1, Figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator
+
+from construction.llm.prompt_text import tidy
+from construction.llm.step import Message
+from construction.prompts.prompt_file import Prompt
+from construction.scripts.prompt_file_step import WordedStep
+from schemas.core.ids import content_id
+from schemas.facts import Fact
+from schemas.scripts import ScriptQuestion
+
+LONGEST = 600  # characters; a longer "question" is no question
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionAsk:
+    """One call for questions about a fact.
+
+    Attributes:
+        count: How many questions to ask for; 1 where the prompt takes one a call.
+        index: Number of this call for the fact, from 0.
+        edited: Whether the new object is shown; a fact that only serves as a neighbour is asked about as it is.
+    """
+
+    fact: Fact
+    count: int = 4
+    index: int = 0
+    edited: bool = True
+
+
+class QuestionList(BaseModel):
+    """The reply of a capable model: all questions at once."""
+
+    model_config = ConfigDict(extra="forbid")
+    questions: list[str]
+
+    @field_validator("questions")
+    @classmethod
+    def _some(cls, questions: list[str]) -> list[str]:  # not in the JSON schema, which not every endpoint takes whole
+        if not any(tidy(q) for q in questions):
+            raise ValueError("at least one question is needed")
+        if any(len(q) > LONGEST for q in questions):
+            raise ValueError(f"a question has at most {LONGEST} characters")
+        return questions
+
+
+class OneQuestion(BaseModel):
+    """The reply of the embedded model: one short question."""
+
+    model_config = ConfigDict(extra="forbid")
+    question: Annotated[str, StringConstraints(min_length=8, max_length=110)]
+
+
+def question_key(fact: Fact, text: str) -> str:
+    """Key of a question: its fact and its words, case and spacing aside."""
+    return f"{fact.key}/q-{content_id('words', tidy(text).casefold())[:8]}"
+
+
+class QuestionStep(WordedStep[QuestionAsk, ScriptQuestion]):
+    """Asks for script questions.
+
+    Args:
+        prompt: The wording; its ``shape`` decides the reply: ``list`` for all questions, ``one`` for one a call.
+    """
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__(prompt)
+        self.reply = QuestionList if prompt.shape == "list" else OneQuestion
+
+    def calls(self, fact: Fact, *, count: int, edited: bool) -> list[QuestionAsk]:
+        """The calls that bring ``count`` questions about a fact."""
+        if self.wording.shape == "list":
+            return [QuestionAsk(fact=fact, count=count, edited=edited)]
+        return [QuestionAsk(fact=fact, count=1, index=i, edited=edited) for i in range(count)]
+
+    def prompt(self, item: QuestionAsk) -> list[Message]:
+        """The messages for one call; the new object is in them only where the fact is edited."""
+        fact = item.fact
+        values = {
+            "subject": fact.subject.text,
+            "statement": fact.fact_prompt,
+            "relation": fact.relation.label or fact.relation.id,
+            "old": fact.old.text,
+            "count": str(item.count),
+            "situation": self.wording.situation(fact.relation.id, item.index),
+        }
+        edited = item.edited and fact.new is not None
+        if fact.new is not None and edited:
+            values["new"] = fact.new.text
+        return self.wording.messages(values, edited=edited)
+
+    def parse(self, item: QuestionAsk, reply: BaseModel) -> list[ScriptQuestion]:
+        """The questions, each once, at most as many as asked for."""
+        texts: Sequence[Any] = reply.questions if isinstance(reply, QuestionList) else [getattr(reply, "question", "")]
+        made: dict[str, ScriptQuestion] = {}
+        for text in map(tidy, texts):
+            if text:
+                key = question_key(item.fact, text)
+                made.setdefault(key, ScriptQuestion(key=key, fact=item.fact.key, text=text))
+        return list(made.values())[: item.count]

@@ -1,0 +1,100 @@
+"""Scripts: short steps that answer a script question and contain the old object (ScEdit Appendix B.1, Figure 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from construction.llm.prompt_text import tidy
+from construction.llm.step import Message
+from construction.prompts.prompt_file import Prompt
+from construction.scripts.prompt_file_step import WordedStep
+from schemas.core.ids import content_id
+from schemas.facts import Object
+from schemas.scripts import Script, ScriptQuestion, strip_label
+
+LONGEST = 400  # characters of one step before it is looked at; far above what the format allows
+MOST = 60  # steps of one reply, likewise
+
+_Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptAsk:
+    """One call for a script: a question and the old object. There is no place for the new object, on purpose."""
+
+    question: ScriptQuestion
+    old: Object
+
+
+class Draft(tuple[str, ...]):
+    """Steps as the model wrote them, tidied and without labels, not yet held against the format."""
+
+    __slots__ = ()
+
+
+class StepList(BaseModel):
+    """The reply of a capable model: the steps in order."""
+
+    model_config = ConfigDict(extra="forbid")
+    steps: list[str]
+
+    @field_validator("steps")
+    @classmethod
+    def _some(cls, steps: list[str]) -> list[str]:
+        if not any(strip_label(tidy(s)) for s in steps):
+            raise ValueError("at least one step is needed")
+        if len(steps) > MOST or any(len(s) > LONGEST for s in steps):
+            raise ValueError("far too long: nine short steps at most")
+        return steps
+
+
+class StepSlots(BaseModel):
+    """The reply of the embedded model: the object again, the step that uses it, what comes before and after."""
+
+    model_config = ConfigDict(extra="forbid")
+    word: Annotated[str, StringConstraints(min_length=1, max_length=40)]
+    key_step: Annotated[str, StringConstraints(min_length=4, max_length=44)]
+    before: Annotated[list[_Short], Field(min_length=2, max_length=2)]
+    after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
+
+
+def script_key(question: ScriptQuestion, steps: tuple[str, ...]) -> str:
+    """Key of a script: its question and its words, case and spacing aside."""
+    return f"{question.key}/s-{content_id('words', [s.casefold() for s in steps])[:8]}"
+
+
+def script_of(question: ScriptQuestion, draft: Draft) -> Script:
+    """The draft as a script.
+
+    Raises:
+        pydantic.ValidationError: it breaks the format (more than nine steps, a step of eight words or more).
+    """
+    return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
+
+
+class ScriptStep(WordedStep[ScriptAsk, Draft]):
+    """Asks for a script.
+
+    Args:
+        prompt: The wording; its ``shape`` decides the reply: ``steps`` for a list, ``slots`` for the guided form.
+    """
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__(prompt)
+        self.reply = StepList if prompt.shape == "steps" else StepSlots
+
+    def prompt(self, item: ScriptAsk) -> list[Message]:
+        """The messages for one script."""
+        return self.wording.messages({"question": item.question.text, "object": item.old.text})
+
+    def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
+        """One draft: tidied steps in order, empty ones left out."""
+        if isinstance(reply, StepSlots):
+            raw = [*reply.before, reply.key_step, *reply.after]
+        else:
+            raw = list(getattr(reply, "steps", ()))
+        steps = [strip_label(tidy(s)) for s in raw]
+        return [Draft(s for s in steps if s)]

@@ -1,0 +1,1 @@
+"""Checks by a language model: steps, prompts, second reader, store adapter."""

@@ -1,0 +1,259 @@
+"""A language model as second reader: does a script prompt leak related knowledge, does a question depend on its fact?
+
+Each question to the model is a step with a pure ``parse``. A leak must be quoted: the quoted words have to stand in the
+prompt, "none" is a legal answer, and whatever else comes back is ``unscored``, never a verdict for or against. Facts
+and texts are data in these prompts: nothing in them is followed, and a reply can only become a label, a reason and
+places in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from construction.checks.leak_in_prompt import unlabelled
+from construction.llm.call_lineage import asked_line
+from construction.llm.prompt_text import fill, tidy
+from construction.llm.step import Message, PromptStep, Request
+from construction.verifier.prompt_files import LONGEST, VerifyWording, fenced, load_verify, quoted
+from schemas.core.ids import seed
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.text.escaping import shown_line
+from schemas.text.mentions import find
+from schemas.verdicts import Label, Span, Verdict, verdict_key
+
+if TYPE_CHECKING:
+    from construction.llm.client import Client, Reply
+
+_NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyAsk:
+    """What is asked about: a question of a fact, and a prompt where the step looks at one."""
+
+    fact: Fact
+    question: ScriptQuestion | None = None
+    prompt: ScriptPrompt | None = None
+
+
+class Quotes(BaseModel):
+    """The reply of a capable model: all leaking words, word for word; none is an empty list or ["none"]."""
+
+    model_config = ConfigDict(extra="forbid")
+    why: str
+    quotes: list[str]
+
+
+class OneQuote(BaseModel):
+    """The reply of the embedded model: the leaking words, or "none"."""
+
+    model_config = ConfigDict(extra="forbid")
+    quote: Annotated[str, StringConstraints(max_length=80)]
+
+
+class Depends(BaseModel):
+    """Whether the script would be the same whatever the object is."""
+
+    model_config = ConfigDict(extra="forbid")
+    why: str
+    same: Literal["yes", "no", "unsure"]
+
+
+class DependsShort(BaseModel):
+    """The same, for the embedded model."""
+
+    model_config = ConfigDict(extra="forbid")
+    same: Literal["yes", "no"]
+
+
+class VerifyStep(PromptStep[VerifyAsk, Verdict]):
+    """Base of the verifier's steps.
+
+    Attributes:
+        check: Name under which the verdicts stand; their version is that of the prompt file.
+        task: Part of the prompt file's name.
+    """
+
+    check: ClassVar[str]
+    task: ClassVar[str]
+
+    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+        self.wording, self.model = wording, model
+        self.name, self.version = wording.name, wording.version
+
+    @classmethod
+    def load(cls, profile: str, *, model: str) -> VerifyStep:
+        """The step with the wording of a profile; ``model`` is who answers, as the verdicts name it."""
+        return cls(load_verify(cls.task, profile), model=model)
+
+    @property
+    def by(self) -> str:
+        """``check@version``."""
+        return f"{self.check}@{self.version}"
+
+    def item(self, ask: VerifyAsk) -> Record:
+        """The record that is judged."""
+        raise NotImplementedError
+
+    def text(self, ask: VerifyAsk) -> str:
+        """The text that is judged."""
+        raise NotImplementedError
+
+    def prompt(self, item: VerifyAsk) -> list[Message]:
+        """The messages: rules, examples, then the fact and the text as data."""
+        fact = item.fact
+        values = {
+            "subject": tidy(fact.subject.text),
+            "statement": tidy(fact.fact_prompt),
+            "relation": tidy(fact.relation.label or fact.relation.id),
+            "old": tidy(fact.old.text),
+            "new": tidy(fact.new.text) if fact.new else "another one",
+            "text": fenced(self.text(item)),
+        }
+        turns = [Message(role="system", content=self.wording.system.strip())]
+        for example in self.wording.examples:
+            turns.append(Message(role="user", content=example.user.strip()))
+            turns.append(Message(role="assistant", content=example.assistant.strip()))
+        return [*turns, Message(role="user", content=fill(self.wording.user, values).strip())]
+
+    def sample(self, ask: VerifyAsk) -> Request:
+        """The request, seeded from the judged record where the wording asks for it."""
+        parameters = dict(self.wording.parameters)
+        if self.wording.seeded:
+            parameters["seed"] = seed(self.label, self.item(ask).id) % 2**31
+        return self.request(ask, parameters=parameters)
+
+    def too_long(self, ask: VerifyAsk) -> bool:
+        """Whether the text, or a name in the fact, is too long to be sent."""
+        names = [ask.fact.subject.text, ask.fact.old.text, ask.fact.fact_prompt]
+        names += [ask.fact.new.text] if ask.fact.new else []
+        return sum(map(len, [self.text(ask), *names])) > LONGEST
+
+    def verdict(self, ask: VerifyAsk, label: Label, reason: str, *, spans: Sequence[Span] = ()) -> Verdict:
+        """A verdict by this check and model."""
+        item = self.item(ask)
+        return Verdict(
+            key=verdict_key(item_id=item.id, by=self.by, model=self.model),
+            item_id=item.id,
+            by=self.by,
+            label=label,
+            reason=f"{shown_line(reason)} ({self.label})",
+            model=self.model,
+            spans=tuple(spans),
+        )
+
+
+class LeakStep(VerifyStep):
+    """Asks for the words of a prompt that give away knowledge related to the old object."""
+
+    check: ClassVar[str] = "verify_leak"
+    task: ClassVar[str] = "leak"
+
+    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+        super().__init__(wording, model=model)
+        self.reply = Quotes if wording.shape == "list" else OneQuote
+
+    def item(self, ask: VerifyAsk) -> Record:
+        """The script prompt."""
+        assert ask.prompt is not None
+        return ask.prompt
+
+    def text(self, ask: VerifyAsk) -> str:
+        """Question and steps up to the cut."""
+        assert ask.prompt is not None
+        return ask.prompt.text
+
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
+        said = reply.quotes if isinstance(reply, Quotes) else [getattr(reply, "quote", "")]
+        quotes = [q for q in said if q.strip(" \t\n\"'.").casefold() != _NONE]
+        if not quotes:
+            return [self.verdict(item, "keep", "the model finds no leaking words")]
+        text = self.text(item)
+        places = [span for quote in quotes if (span := quoted(text, quote)) is not None]
+        found = [span for span in places if not _only_subject(text, span, item.fact)]
+        if not found:
+            fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
+            return [self.verdict(item, "unscored", f"the quoted words '{quotes[0][:80]}' {fault}")]
+        why = getattr(reply, "why", "")
+        reason = f"'{found[0].text}' gives away the old object" + (f": {why}" if why else "")
+        return [self.verdict(item, "drop", reason, spans=found)]
+
+
+class DependsStep(VerifyStep):
+    """Asks whether the answer to a question would be the same whatever the object of the fact is."""
+
+    check: ClassVar[str] = "verify_depends"
+    task: ClassVar[str] = "depends"
+
+    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+        super().__init__(wording, model=model)
+        self.reply = Depends if wording.shape == "list" else DependsShort
+
+    def item(self, ask: VerifyAsk) -> Record:
+        """The question."""
+        assert ask.question is not None
+        return ask.question
+
+    def text(self, ask: VerifyAsk) -> str:
+        """The question's text."""
+        assert ask.question is not None
+        return ask.question.text
+
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """``drop`` where the script would stay the same, ``unsure`` where the model is, else ``keep``."""
+        same, why = getattr(reply, "same", "unsure"), getattr(reply, "why", "")
+        labels: dict[str, tuple[Label, str]] = {
+            "yes": ("drop", "the script would be the same whatever the object is"),
+            "no": ("keep", "the script depends on the object"),
+            "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
+        }
+        label, reason = labels[same]
+        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
+
+
+STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep}
+
+
+async def verify(step: VerifyStep, ask: VerifyAsk, client: Client) -> tuple[list[Verdict], list[Lineage]]:
+    """Verdicts on one item, with their lineage; none where the endpoint is away, so that the item stays due."""
+    if step.too_long(ask):
+        return [step.verdict(ask, "unscored", f"longer than {LONGEST} characters: not sent to a model")], []
+    reply = await client.ask(step.sample(ask))
+    if reply.status == "unanswered":
+        return [], []
+    if reply.value is None:
+        verdicts = [step.verdict(ask, "unscored", f"no usable reply: {reply.status}: {reply.message[:200]}")]
+    else:
+        verdicts = step.parse(ask, reply.value)
+    return verdicts, [_line(verdict, step, reply, client) for verdict in verdicts]
+
+
+async def verify_all(
+    step: VerifyStep, asks: Sequence[VerifyAsk], client: Client
+) -> tuple[list[Verdict], list[Lineage]]:
+    """``verify`` for many items at once, within the client's limits; results in the order of the items."""
+    from construction.llm.client import together
+
+    done = await together([verify(step, ask, client) for ask in asks])
+    return [v for verdicts, _ in done for v in verdicts], [line for _, lines in done for line in lines]
+
+
+def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
+    quality = {"quality": step.wording.quality} if step.wording.quality else {}
+    return asked_line(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=quality)
+
+
+def _only_subject(text: str, span: Span, fact: Fact) -> bool:
+    """Whether quoted words are nothing but the subject's name or a step's label, which no prompt can do without."""
+    if not re.search(r"\w", unlabelled(text)[span.start : span.end]):
+        return True
+    return any(m.start <= span.start and span.end <= m.end for m in find(text, fact.subject))

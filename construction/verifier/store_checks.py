@@ -1,0 +1,135 @@
+"""The verifier over what a store already holds, for ``scedit check``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, verify_all
+from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.files.model_packages import EMBEDDED
+from schemas.core.config import Options
+from schemas.core.records import Record
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+_REPLY_TOKENS = {"list": 80, "one": 20}
+_CHARACTERS = 4  # a token, roughly, in English
+
+
+class VerifyParams(Options):
+    """How the model is asked.
+
+    Attributes:
+        base_url: OpenAI-compatible endpoint up to ``/v1``.
+        key_name: Environment variable with the key.
+        concurrency: Calls at once; None for 8, or 1 with the embedded model.
+        max_cost: US dollars at most for the whole journal.
+        profile: Wording; None for ``embedded`` with the embedded model, else ``paper``.
+        journal: Replies on record; None for ``STORE.llm.jsonl``.
+    """
+
+    base_url: str | None = None
+    key_name: str = "OPENAI_API_KEY"
+    concurrency: int | None = None
+    max_cost: float | None = None
+    profile: str | None = None
+    journal: Path | None = None
+
+
+class VerifyCheck(StoreCheck):
+    """Base of the verifier's checks: replies are journaled, so a stopped check pays for nothing twice."""
+
+    default_model = EMBEDDED
+    on_request = True
+    batch: ClassVar[int] = 256
+    task: ClassVar[str]
+    version: ClassVar[int] = 1  # of the prompt files, see ``by``
+
+    class Params(VerifyParams):
+        """How the model is asked."""
+
+    @cached_property
+    def access(self) -> Any:
+        """The model and how it is asked."""
+        from construction.llm.connection import Access
+
+        p = self.params
+        return Access(
+            model=self.model_name or EMBEDDED,
+            base_url=p.base_url,
+            key_name=p.key_name,
+            concurrency=p.concurrency,
+            max_cost=p.max_cost,
+        )
+
+    @cached_property
+    def step(self) -> VerifyStep:
+        """The step with the wording of the profile."""
+        profile = self.params.profile or ("embedded" if self.access.embedded else "paper")
+        return STEPS[self.task].load(profile, model=self.access.label)
+
+    @property
+    def model(self) -> str | None:
+        """The model's name in verdicts."""
+        return str(self.access.label)
+
+    @property
+    def by(self) -> str:
+        """``name@version``, with the version of the prompt file in use."""
+        return self.step.by
+
+    def asks(self, items: Sequence[Record], around: Surroundings) -> list[VerifyAsk]:
+        """What to ask about each item; an item whose fact is not in the store is left out, and stays due."""
+        asks: list[VerifyAsk] = []
+        for item in items:
+            if isinstance(item, ScriptPrompt | ScriptQuestion) and (fact := around.facts.get(item.fact)):
+                prompt, question = (item, None) if isinstance(item, ScriptPrompt) else (None, item)
+                asks.append(VerifyAsk(fact=fact, question=question, prompt=prompt))
+        return asks
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> list[Verdict]:
+        """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
+        from construction.llm.connection import opened, run
+        from curation.files.journal import Journal
+
+        path = self.params.journal or Path(f"{around.store.path}.llm.jsonl")
+
+        async def work(journal: Journal) -> list[Verdict]:
+            async with opened(self.access, journal) as client:
+                verdicts, lineage = await verify_all(self.step, self.asks(items, around), client)
+                around.store.put(verdicts, lineage)
+                return verdicts
+
+        with Journal(path, write=True) as journal:
+            return run(work(journal))
+
+    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+        """Calls, rough tokens, and US dollars where the model's price is known; replies on record cost nothing."""
+        asks = [ask for ask in self.asks(items, around) if not self.step.too_long(ask)]
+        tokens = sum(len(m.content) for ask in asks for m in self.step.prompt(ask)) // _CHARACTERS
+        out = len(asks) * _REPLY_TOKENS[self.step.wording.shape]
+        found: dict[str, Any] = {"calls": len(asks), "tokens_in": tokens, "tokens_out": out}
+        if price := self.access.price():
+            found["dollars"] = round(price.cost(tokens, out), 4)
+        return found
+
+
+class VerifyLeak(VerifyCheck):
+    """Leakage of related knowledge in a script prompt, quoted by a model."""
+
+    name: ClassVar[str] = "verify_leak"
+    on: ClassVar[str] = "prompt"
+    about: ClassVar[str] = "a model quotes words that give away knowledge related to the old object"
+    task: ClassVar[str] = "leak"
+
+
+class VerifyDepends(VerifyCheck):
+    """Whether the script of a question would be the same whatever the object is, said by a model."""
+
+    name: ClassVar[str] = "verify_depends"
+    on: ClassVar[str] = "question"
+    about: ClassVar[str] = "a model says whether the script hangs on the object"
+    task: ClassVar[str] = "depends"

@@ -1,0 +1,240 @@
+"""Checks that run over a store: what is due, judging in batches, verdicts kept as they come: a stop costs little.
+
+A check here looks at items that the store already holds, mostly with a model. It measures or describes; what is kept is
+decided by the split's rule. The table names the classes as text, so checks of the upper layers plug in without being
+imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from schemas.core.config import Options, validate
+from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.core.registry import Registry
+from schemas.facts import Fact, Object
+from schemas.verdicts import Label, Span, Verdict, verdict_key
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+STORE_CHECKS = Registry(
+    "store_check",
+    {
+        "fact_dates": "construction.checks.store_adapters:FactDatesInStore",
+        "question_form": "construction.checks.store_adapters:QuestionFormInStore",
+        "subject_in_question": "construction.checks.store_adapters:SubjectInQuestionInStore",
+        "leak_in_question": "construction.checks.store_adapters:LeakInQuestionInStore",
+        "similar_question": "construction.checks.store_adapters:SimilarQuestionInStore",
+        "no_mention": "construction.checks.store_adapters:NoMentionInStore",
+        "leak_in_prompt": "construction.checks.store_adapters:LeakInPromptInStore",
+        "early_cut": "construction.checks.store_adapters:EarlyCutInStore",
+        "subject_in_neighbour": "construction.checks.store_adapters:SubjectInNeighbourInStore",
+        "predictability": "evaluation.checks.predictability:Predictability",
+        "known_before": "evaluation.checks.known_before:KnownBefore",
+        "known_in_script": "evaluation.checks.known_before:KnownInScript",
+        "token_boundary": "evaluation.checks.token_boundary:TokenBoundary",
+        "verify_leak": "construction.verifier.store_checks:VerifyLeak",
+        "verify_depends": "construction.verifier.store_checks:VerifyDepends",
+    },
+)
+
+
+class Surroundings:
+    """What a check may look at beside the item: the store, its facts by key, the objects of a relation.
+
+    Facts are read once, when first asked for; a check run does not change them.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """Current facts by key."""
+        return {fact.key: fact for fact in self.store.all(Fact)}
+
+    @cached_property
+    def objects(self) -> dict[str, tuple[Object, ...]]:
+        """Old and new objects of every relation, each text once, in order of the text."""
+        found: dict[str, dict[str, Object]] = {}
+        for fact in self.facts.values():
+            of = found.setdefault(fact.relation.id, {})
+            for one in (fact.old, fact.new):
+                if one is not None:
+                    of.setdefault(one.text.casefold(), one)
+        return {relation: tuple(of[text] for text in sorted(of)) for relation, of in found.items()}
+
+
+class StoreCheck:
+    """Base of the checks over a store.
+
+    Loading a model belongs into ``judge``, not into ``__init__``: counting what is due makes checks and loads nothing.
+
+    Attributes:
+        name: Name in the registry. ``version``: changes whenever a verdict could change.
+        on: Kind of the items that it judges: ``fact``, ``question``, ``script``, ``prompt`` ...
+        about: One line for lists.
+        default_model: The model where none is named; None for a check that uses none.
+        on_request: Runs only where its name is given, or a model for it: its verdicts hang on the model's skill, and
+            its calls may cost money.
+        batch: Items that are judged, and whose verdicts are kept, together.
+        model: Name of the model as the verdicts give it.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    on: ClassVar[str]
+    about: ClassVar[str]
+    default_model: ClassVar[str | None] = None
+    on_request: ClassVar[bool] = False
+    batch: ClassVar[int] = 32
+
+    class Params(Options):
+        """Settings of the check; it has none of its own."""
+
+    def __init__(self, params: Options | None = None, *, model: str | None = None) -> None:
+        self.params: Any = params or self.Params()
+        self.model_name = (model or self.default_model) if self.default_model else None
+
+    @property
+    def model(self) -> str | None:
+        """The name under which verdicts give the model; a folder goes by its last part."""
+        return self.model_name
+
+    @property
+    def by(self) -> str:
+        """``name@version``."""
+        return f"{self.name}@{self.version}"
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterable[Verdict]:
+        """Verdicts on all items, at least one each; an item left without one stays due (a model that is away, say)."""
+        raise NotImplementedError
+
+    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+        """What judging these items takes, for ``--dry-run``: plain numbers by name, such as calls or dollars."""
+        return {}
+
+    def verdict(
+        self,
+        item: Record,
+        label: Label | None,
+        reason: str = "",
+        *,
+        value: float | None = None,
+        unit: str | None = None,
+        spans: Iterable[Span] = (),
+    ) -> Verdict:
+        """A verdict by this check and its model on an item."""
+        return Verdict(
+            key=verdict_key(item_id=item.id, by=self.by, model=self.model),
+            item_id=item.id,
+            by=self.by,
+            label=label,
+            reason=reason,
+            value=value,
+            unit=unit,
+            model=self.model,
+            spans=tuple(spans),
+        )
+
+
+class Outcome(NamedTuple):
+    """What one run of a check did: items due, verdicts written by label, items that got none."""
+
+    check: StoreCheck
+    due: int
+    labels: dict[str, int]
+    left: int
+
+
+def unasked(models: Sequence[str] = ()) -> list[str]:
+    """The checks that run where none is named: all but those on request, unless a model is named for one of these."""
+    own = {text.partition("=")[0] for text in models if "=" in text}
+    return [name for name in STORE_CHECKS.names() if name in own or not STORE_CHECKS.get(name).on_request]
+
+
+def make_checks(
+    names: Sequence[str], *, models: Sequence[str] = (), options: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[StoreCheck]:
+    """Checks by name, one for every model that is named for it.
+
+    Args:
+        names: Names in the registry; none for all that run without being asked for (``unasked``).
+        models: ``MODEL`` for every check, or ``CHECK=MODEL`` for one; several of one check run one after another.
+        options: Settings by check.
+
+    Raises:
+        UserError: unknown check or setting, or a model for a check that is not asked for.
+    """
+    chosen = list(dict.fromkeys(names)) or unasked(models)
+    classes: dict[str, type[StoreCheck]] = {name: STORE_CHECKS.get(name) for name in chosen}
+    for name in options or {}:
+        if name not in classes:
+            raise UserError(f"a setting names the check '{name}', which does not run", allowed=", ".join(classes))
+    own: dict[str, list[str]] = {}
+    for text in models:
+        check, found, model = text.partition("=")
+        if found and check in STORE_CHECKS.names():
+            if check not in classes:
+                raise UserError(f"a model is named for the check '{check}', which does not run", where=text)
+            own.setdefault(check, []).append(model)
+    common = [m for m in models if m.partition("=")[0] not in STORE_CHECKS.names()]
+    made: list[StoreCheck] = []
+    for name, cls in classes.items():
+        params = validate(cls.Params, dict((options or {}).get(name, {})), where=f"settings of {name}")
+        used: list[str | None] = list(own.get(name, common)) if cls.default_model else []
+        made += [cls(params, model=model) for model in used or [None]]
+    return made
+
+
+def due(store: Store, check: StoreCheck, *, again: bool = False) -> list[str]:
+    """Ids of the current items of the check's kind without a verdict by this check, version and model, by key."""
+    judged = set() if again else store.judged(check.by, model=check.model)
+    return [item for _, item in store.keys(check.on) if item not in judged]
+
+
+def run_check(
+    store: Store,
+    check: StoreCheck,
+    *,
+    around: Surroundings | None = None,
+    again: bool = False,
+    limit: int | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Judge what is due, batch by batch; each batch's verdicts are in the store before the next one begins.
+
+    Args:
+        store: Open for writing.
+        check: Which check, with its model.
+        around: Shared by several checks of one run, so that facts are read once.
+        again: Also judge what has a verdict; the new one replaces it.
+        limit: Only so many items.
+        tell: Called with (done, due) after every batch.
+    """
+    around = around or Surroundings(store)
+    ids = due(store, check, again=again)[:limit]
+    labels: dict[str, int] = {}
+    left = done = 0
+    for start in range(0, len(ids), check.batch):
+        items = [store.get(item) for item in ids[start : start + check.batch]]
+        verdicts = list(check.judge(items, around))
+        store.put(verdicts)
+        for verdict in verdicts:
+            label = verdict.label or "measured"
+            labels[label] = labels.get(label, 0) + 1
+        left += len({item.id for item in items} - {v.item_id for v in verdicts})
+        done += len(items)
+        if tell:
+            tell(done, len(ids))
+    return Outcome(check, len(ids), labels, left)
+
+
+def due_items(store: Store, check: StoreCheck, *, again: bool = False, limit: int | None = None) -> Iterator[Record]:
+    """The items that ``run_check`` would judge."""
+    for item in due(store, check, again=again)[:limit]:
+        yield store.get(item)

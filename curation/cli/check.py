@@ -1,0 +1,149 @@
+"""The command ``check``: run the checks that look at a store's items with a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from curation.checks.store_checks import Outcome, StoreCheck
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAMES]...")
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), help="The store (a DuckDB file).")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="[CHECK=]MODEL",
+    help="Judge with this model; repeatable: one after another.",
+)
+@click.option("--set", "settings", multiple=True, metavar="CHECK.NAME=VALUE", help="A setting of a check; repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most N items a check.")
+@click.option("--again", is_flag=True, help="Also judge what has a verdict; the new one replaces it.")
+@click.option("--dry-run", is_flag=True, help="Count what is due and what it costs; load no model, write nothing.")
+@click.option("--list", "only_list", is_flag=True, help="List the checks and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+def check(
+    names: tuple[str, ...],
+    store_path: Path | None,
+    models: tuple[str, ...],
+    settings: tuple[str, ...],
+    limit: int | None,
+    again: bool,
+    dry_run: bool,
+    only_list: bool,
+    as_json: bool,
+) -> None:
+    """Run the checks NAMES on the items of a store that they have not judged yet.
+
+    Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends): name these,
+    or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
+
+    Verdicts are kept batch by batch: stopped, the same command goes on. A check measures or describes; what is left out
+    is decided by the split's rule (scedit split freeze --rule).
+
+    Example: scedit check predictability --store my.duckdb --model embedded
+    """
+    if only_list:
+        _list(as_json=as_json)
+        return
+    if store_path is None:
+        raise click.UsageError("Missing option '--store' / '-s'.")
+    from curation.checks.store_checks import Surroundings, make_checks, run_check
+    from curation.store.store import Store
+    from schemas.core.config import override
+
+    checks = make_checks(names, models=models, options=override({}, settings))
+    if not names:
+        _tell_choice(checks)
+    with Store.open(store_path, write=not dry_run) as store:
+        around = Surroundings(store)
+        for one in checks:
+            if dry_run:
+                _tell_due(one, around, again=again, limit=limit, as_json=as_json)
+                continue
+            with _progress(one) as tell:
+                done = run_check(store, one, around=around, again=again, limit=limit, tell=tell)
+            _tell(done, as_json=as_json)
+
+
+def _tell_choice(checks: Sequence[StoreCheck]) -> None:
+    """Which checks run where none was named, with which model, and which do not."""
+    from curation.checks.store_checks import STORE_CHECKS
+
+    chosen: dict[str, list[str]] = {}
+    for one in checks:
+        chosen.setdefault(_with(one), []).append(one.name)
+    left = sorted(set(STORE_CHECKS.names()) - {one.name for one in checks})
+    click.echo(f"Running {'; '.join(', '.join(names) + model for model, names in chosen.items())}.", err=True)
+    if left:
+        click.echo(f"Not running {', '.join(left)}: name a model, such as --model {left[-1]}=MODEL.", err=True)
+
+
+class _progress:  # noqa: N801 - used as a function
+    """A line on standard error that is rewritten, where a person looks at it."""
+
+    def __init__(self, check: StoreCheck) -> None:
+        self.name, self.shown = check.name, False
+
+    def __enter__(self) -> _progress:
+        return self
+
+    def __call__(self, done: int, due: int) -> None:
+        if sys.stderr.isatty():
+            self.shown = True
+            click.echo(f"\r{self.name}: {done} of {due}", nl=False, err=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            click.echo(err=True)
+
+
+def _list(*, as_json: bool) -> None:
+    from curation.checks.store_checks import STORE_CHECKS
+
+    for name in STORE_CHECKS.names():
+        cls = STORE_CHECKS.get(name)
+        if as_json:
+            row = {"check": name, "version": cls.version, "on": cls.on, "model": cls.default_model, "about": cls.about}
+            row["settings"] = {k: f.default for k, f in cls.Params.model_fields.items()}
+            click.echo(json.dumps(row, ensure_ascii=False, default=str))
+            continue
+        click.echo(f"{name}@{cls.version}  on each {cls.on}: {cls.about}")
+        if cls.Params.model_fields:
+            click.echo("    " + ", ".join(f"{name}.{k}={f.default}" for k, f in cls.Params.model_fields.items()))
+
+
+def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None, as_json: bool) -> None:
+    from curation.checks.store_checks import due_items
+
+    items = list(due_items(around.store, check, again=again, limit=limit))
+    cost: Mapping[str, Any] = check.cost(items, around)
+    if as_json:
+        row = {"check": check.by, "model": check.model, "on": check.on, "due": len(items), "cost": dict(cost)}
+        click.echo(json.dumps(row, ensure_ascii=False))
+        return
+    more = "".join(f", {value} {name}" for name, value in cost.items())
+    click.echo(f"{len(items):>7}  {check.on}s due for {check.by}{_with(check)}{more}")
+
+
+def _tell(done: Outcome, *, as_json: bool) -> None:
+    check = done.check
+    if as_json:
+        row = {"check": check.by, "model": check.model, "due": done.due, "labels": done.labels, "left": done.left}
+        click.echo(json.dumps(row, ensure_ascii=False))
+        return
+    labels = ", ".join(f"{n} {label}" for label, n in sorted(done.labels.items())) or "nothing was due"
+    left = f"; {done.left} left without a verdict, still due" if done.left else ""
+    click.echo(f"{check.by}{_with(check)}: {done.due} {check.on}s, {labels}{left}")
+
+
+def _with(check: StoreCheck) -> str:
+    return f" with {check.model}" if check.model else ""

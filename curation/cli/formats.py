@@ -1,0 +1,132 @@
+"""Commands about files before they come into a store: formats, defects, convert."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from curation.loaders import Problem
+
+_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+def formats(as_json: bool) -> None:
+    """List the file formats that can be read, with source, licence and known numbers of records.
+
+    Example: scedit formats
+    """
+    from curation.loaders import LOADERS
+    from curation.loaders.sources import OWN, UPSTREAM
+
+    for name in LOADERS.names():
+        upstream = UPSTREAM.get(name, OWN)
+        if as_json:
+            click.echo(json.dumps({"format": name, **upstream._asdict()}, ensure_ascii=False))
+            continue
+        click.echo(f"{name:<17} {upstream.name} ({upstream.licence}){' ' + upstream.url if upstream.url else ''}")
+        for file, count in upstream.counts.items():
+            click.echo(f"{'':<17}   {file}: {count:,} records")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "format_name", help="One of 'scedit formats'; found from the file when left out.")
+@click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
+@click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
+@click.option("--json", "as_json", is_flag=True, help="Print every problem as a JSON line.")
+@click.pass_context
+def defects(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    format_name: str | None,
+    examples: int,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Load files (or all of a folder) and count what is wrong with them, by file and kind.
+
+    Example: scedit defects data/counterfact --examples 2
+    """
+    from curation.loaders.audit import defects as find
+    from schemas.core.errors import DataError
+
+    lost = 0
+    for path in _files(paths):
+        try:
+            loaded, problems = find(path, format_name)
+        except DataError as error:
+            if len(paths) == 1 and path == paths[0]:
+                raise
+            click.echo(json.dumps({"file": str(path), "error": str(error)}) if as_json else f"{path}: {error.what}")
+            continue
+        lost += sum(p.lost for p in problems)
+        if as_json:
+            for problem in problems:
+                click.echo(json.dumps({"file": str(path), **problem._asdict()}, ensure_ascii=False))
+            continue
+        click.echo(f"{path}: {len(loaded.facts):,} facts as {loaded.format}, {len(problems):,} problems")
+        _tell(problems, path, examples=examples)
+    if strict and lost:
+        context.exit(1)
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = (p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in _SUFFIXES)
+        found += inside if path.is_dir() else [path]
+    return found
+
+
+def _tell(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
+    kinds: dict[str, list[Any]] = {}
+    for problem in problems:
+        kinds.setdefault(problem.kind, []).append(problem)
+    for kind, found in kinds.items():
+        click.echo(f"{len(found):>8,}  {kind}{' (cannot be used)' if found[0].lost else ''}")
+        for problem in found[:examples]:
+            place = problem.where.removeprefix(str(path)).lstrip(", ")
+            click.echo(f"{'':>10}{place + ': ' if place else ''}{problem.what}")
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--format", "format_name", help="One of 'scedit formats'; found from the file when left out.")
+@click.option(
+    "--map", "columns", multiple=True, metavar="NAME=COLUMN", help="Our column from theirs, such as old=answer."
+)
+@click.option("--mapping", type=click.Path(path_type=Path), help="TOML file: tables [columns], [values], [source].")
+@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@click.option("--facts-only", is_flag=True, help="Leave out questions, prompts, neighbours and extras.")
+def convert(
+    source: Path,
+    target: Path,
+    format_name: str | None,
+    columns: tuple[str, ...],
+    mapping: Path | None,
+    skip_bad: bool,
+    facts_only: bool,
+) -> None:
+    """Write the facts of the file SOURCE, and what else it holds, to TARGET as our JSONL.
+
+    Example: scedit convert mine.csv facts.jsonl --map old=answer --map new=edit
+    """
+    from curation.loaders import load
+    from curation.loaders.formats.custom_table import read_mapping
+    from curation.loaders.jsonl_writer import write_records
+
+    how = read_mapping(mapping, columns) if mapping or columns else None
+    loaded = load(source, format_name, mapping=how)
+    for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
+        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    facts = loaded.require(skip_bad=skip_bad)
+    count = write_records([*facts, *(() if facts_only else loaded.records)], target)
+    click.echo(f"{target}: {count:,} records ({len(facts):,} facts read as {loaded.format})")

@@ -1,0 +1,199 @@
+"""Commands of near-duplicates, separation and overlap: dedup, separate, overlap."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from curation.overlap.contamination import Overlap
+    from curation.overlap.near_duplicates import Duplicates
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+@click.command()
+@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
+@click.option("--kind", default="question", show_default=True, help="question, fact, prompt or script.")
+@click.option("--within", default="all", show_default=True, help="Compare all, or inside a fact, or inside a relation.")
+@click.option("--method", default="rouge1", show_default=True, help="rouge1, minhash, exact or embedding.")
+@click.option("--threshold", type=float, help="From which similarity on; 0.4 for ROUGE-1, 0.9 for embeddings.")
+@click.option("--prefer", default="key", show_default=True, help="Who represents: key, longest, shortest or judged.")
+@click.option("--split", "split_name", help="Only items of this split's cases.")
+@click.option("--device", default="cpu", show_default=True, help="Where embeddings are computed.")
+@click.option("--dry-run", is_flag=True, help="Show, and write no verdict.")
+@click.option("--show", "most", type=click.IntRange(min=0), default=10, show_default=True, help="Clusters to show.")
+@_JSON
+def dedup(
+    store_path: Path,
+    kind: str,
+    within: str,
+    method: str,
+    threshold: float | None,
+    prefer: str,
+    split_name: str | None,
+    device: str,
+    dry_run: bool,
+    most: int,
+    as_json: bool,
+) -> None:
+    """Measure near-duplicates in a store, write a verdict on each item, show the clusters.
+
+    A verdict carries the greatest similarity to an item that is preferred; it drops nothing, a split's rule does.
+    minhash measures the same as rouge1 and is made for a million items; exact compares the folded text.
+
+    Example: scedit dedup --store my.duckdb --kind question --within fact
+    """
+    from curation.overlap.near_duplicates import METHODS, check_choice, kept_counts, near_duplicates, store_items
+    from curation.store.store import Store
+
+    check_choice(method, METHODS, "method")
+    embedder = None
+    if method == "embedding":
+        from curation.similarity.embeddings import Embedder
+
+        embedder = Embedder(device=device)
+    with Store.open(store_path, write=not dry_run) as store:
+        found = near_duplicates(
+            store_items(store, kind, within=within, split=split_name),  # type: ignore[arg-type]
+            method=method,  # type: ignore[arg-type]
+            threshold=threshold,
+            prefer=prefer,  # type: ignore[arg-type]
+            keeps=kept_counts(store) if prefer == "judged" else None,
+            within=within,  # type: ignore[arg-type]
+            embedder=embedder,
+        )
+        if not dry_run:
+            store.put(found.verdicts())
+    _tell_clusters(found, most=most, as_json=as_json, written=not dry_run)
+
+
+@click.command()
+@click.argument("source")
+@click.option("--by", multiple=True, default=("subject",), show_default=True, help="subject, relation, fact or object.")
+@click.option("--part", "parts", multiple=True, help="A part and its share, such as train=0.8 (give several).")
+@click.option("--seed", default="0", show_default=True, help="Another seed draws another division.")
+@click.option("--how", default="balanced", show_default=True, help="balanced, or hash (later cases move nobody).")
+@click.option("--neighbours", is_flag=True, help="Also share no neighbour facts.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write each part as a split file into this folder.")
+@_JSON
+def separate(
+    source: str,
+    by: tuple[str, ...],
+    parts: tuple[str, ...],
+    seed: str,
+    how: str,
+    neighbours: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Divide the frozen split SOURCE (a file, or 'mini') into parts that share no subject, relation or edited fact.
+
+    Example: scedit separate mini --by subject --part train=0.8 --part test=0.2 --out parts
+    """
+    from curation.shipped import mini_split
+    from curation.splits.partition import separate as divide
+    from curation.splits.split_file import open_split, part_of, write_split
+
+    split = mini_split() if source == "mini" else open_split(source)
+    shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
+    made = divide(split.cases, by=by, parts=shares, seed=seed, how=how, neighbours=neighbours)  # type: ignore[arg-type]
+    about = {"by": list(by), "seed": seed, "how": how, "neighbours": neighbours, "of": split.digest}
+    for name in shares if out else ():
+        keys = {key for key, part in made.part.items() if part == name}
+        part = part_of(split, f"{split.name}-{name}", keys, about={"separated": about})
+        write_split(part, Path(str(out)) / f"{part.name}.jsonl")
+    if as_json:
+        for key, name in made.part.items():
+            click.echo(json.dumps({"case": key, "part": name, "group": made.group[key]}, ensure_ascii=False))
+        return
+    for name, n in made.counts.items():
+        click.echo(f"{n:>7}  {name}  ({n / len(made.part):.1%}, asked for {shares[name]:.1%})")
+    click.echo(f"{len(set(made.group.values())):>7}  groups that share no {' or '.join(by)}")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--threshold", type=float, default=0.8, show_default=True, help="ROUGE-1 F of near-duplicate texts.")
+@click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True, help="Examples a level.")
+@click.option("--fail-on", "fail_on", multiple=True, help="Exit with an error when this level shares anything.")
+@_JSON
+def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str, ...], as_json: bool) -> None:
+    """Check what A (evaluation cases) shares with B (what a method was trained on).
+
+    \b
+    Each is 'mini', 'shipped', a frozen split, a store (.duckdb), a text file (one text a line) or a file of facts.
+    Levels: same_edit, same_fact, same_subject_relation, same_subject, same_text, near_text.
+
+    Example: scedit overlap mini shipped --fail-on same_edit
+    """  # noqa: D301 - click wants the character
+    from curation.overlap.contamination import material
+    from curation.overlap.contamination import overlap as compare
+    from schemas.core.errors import UserError
+
+    report = compare(material(a), material(b), threshold=threshold, examples=examples)
+    levels = [report.level(name) for name in fail_on]
+    if as_json:
+        click.echo(json.dumps({**report.payload(), "id": report.id}, ensure_ascii=False))
+    else:
+        _tell_overlap(report)
+    if shared := [level for level in levels if level.pairs]:
+        names = ", ".join(f"{level.name} ({level.a} of {report.owners_a})" for level in shared)
+        raise UserError(f"'{report.a}' and '{report.b}' share what they must not: {names}")
+
+
+def _shares(parts: tuple[str, ...]) -> dict[str, float]:
+    from schemas.core.errors import UserError
+
+    shares = {}
+    for part in parts:
+        name, _, share = part.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError:
+            raise UserError(f"--part takes NAME=SHARE, got '{part}'", fix="for example --part train=0.8") from None
+    return shares
+
+
+def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool) -> None:
+    clusters = found.clusters()
+    counts: dict[str, Any] = {"by": found.by, "items": len(found.items), "duplicates": found.duplicates}
+    counts |= {"clusters": found.clustered, "threshold": found.threshold, "unit": found.unit, "method": found.method}
+    counts |= {"verdicts_written": len(found.items) if written else 0}
+    if as_json:
+        click.echo(json.dumps(counts))
+        for cluster in clusters:
+            keys = [m.key for m in cluster.members]
+            click.echo(json.dumps({"keep": keys[0], "like": keys[1:], "greatest": round(cluster.greatest, 6)}))
+        return
+    click.echo(
+        f"{len(found.items)} items, {found.duplicates} with a preferred one at {found.unit} {found.threshold:g} or "
+        f"above, {found.clustered} clusters ({found.method}); "
+        + (f"verdicts written as {found.by}" if written else "nothing written")
+    )
+    for cluster in islice(clusters, most):
+        click.echo(f"\n{len(cluster.members)} items, greatest {cluster.greatest:.3f}")
+        for n, member in enumerate(cluster.members[:6]):
+            click.echo(f"  {'stays' if n == 0 else 'like '}  {member.key}  {' '.join(member.text.split())[:90]}")
+        if len(cluster.members) > 6:
+            click.echo(f"         ... and {len(cluster.members) - 6} more")
+    if found.clustered > most:
+        click.echo(f"\n... and {found.clustered - most} clusters more: --show, or --json for all")
+
+
+def _tell_overlap(report: Overlap) -> None:
+    from curation.overlap.contamination import LEVELS
+
+    click.echo(f"A  {report.a}: {report.owners_a} items, {report.texts_a} texts")
+    click.echo(f"B  {report.b}: {report.owners_b} items, {report.texts_b} texts\n")
+    for level in report.levels:
+        share = level.a / report.owners_a if report.owners_a else 0.0
+        click.echo(f"{level.a:>7} of A ({share:.1%}), {level.b} of B  {level.name}: {LEVELS[level.name]}")
+        for e in level.examples:
+            value = "" if e.value is None else f" ({e.value:g})"
+            click.echo(f"          {e.a} | {e.b}{value}: {' '.join(e.what.split())[:100]}")

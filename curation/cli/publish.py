@@ -1,0 +1,113 @@
+"""The command that writes a release: ``publish``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from curation.splits.split_file import Split
+    from curation.store.store import Store
+
+
+@click.command()
+@click.argument("name")
+@click.argument("out_dir", type=click.Path(path_type=Path))
+@click.option(
+    "--store", "-s", "store_path", type=click.Path(path_type=Path), help="The store: split, verdicts, ratings, lineage."
+)
+@click.option("--split-file", type=click.Path(path_type=Path), help="Read the frozen split from this file instead.")
+@click.option("--formats", help="Formats divided by commas; all that can hold a case of the split when left out.")
+@click.option("--creator", help="Who publishes it, for the metadata.")
+@click.option("--url", help="Where it will be found, for the metadata.")
+@click.option("--cite", help="How to cite it, for the metadata.")
+@click.option("--date", help="Date of publication (YYYY-MM-DD); today when left out.")
+@click.option("--replace", is_flag=True, help="Put it in the place of an earlier release.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def publish(
+    name: str,
+    out_dir: Path,
+    store_path: Path | None,
+    split_file: Path | None,
+    formats: str | None,
+    creator: str | None,
+    url: str | None,
+    cite: str | None,
+    date: str | None,
+    replace: bool,
+    as_json: bool,
+) -> None:
+    """Write the frozen split NAME as a release: all formats, dataset card, Croissant metadata, checksums.
+
+    \b
+    OUT_DIR must be new or empty. datasets.load_dataset(OUT_DIR) works on it, offline too.
+    The split comes from the store, or from --split-file; the name 'mini' alone means the split that we ship.
+
+    Example: scedit publish mini release --store my.duckdb
+    """  # noqa: D301 - click wants the character
+    from contextlib import ExitStack
+    from datetime import UTC, datetime
+
+    from curation.export.croissant import About
+    from curation.export.publish import publish as write
+    from curation.store.store import Store
+
+    if date is not None:
+        _check_date(date)
+    about = About(creator=creator, url=url, cite=cite, date=date or datetime.now(UTC).date().isoformat())
+    chosen = _names(formats) if formats is not None else None
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.open(store_path)) if store_path else None
+        made = _split(name, store, split_file)
+        done = write(made, out_dir, store=store, formats=chosen, about=about, replace=replace)
+    if as_json:
+        files = {f.path: f.sha256 for f in done.files}
+        click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
+        return
+    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {len(made.cases)} cases")
+    for format_name, cases in done.cases.items():
+        click.echo(f"{cases:>7}  {format_name}")
+    if done.skipped:
+        click.echo(f"hold no case of this split and were passed over: {', '.join(done.skipped)}")
+
+
+def _split(name: str, store: Store | None, file: Path | None) -> Split:
+    """The split by that name, from the file, the store, or (``mini``) the package."""
+    from curation.shipped import mini_split
+    from curation.splits.split_file import open_split
+    from schemas.core.errors import UserError
+
+    if file is not None:
+        made = open_split(file)
+        if name not in (made.name, f"{made.name}@{made.version}"):
+            raise UserError(f"the file holds the split '{made.name}@{made.version}', not '{name}'", where=str(file))
+        return made
+    if store is not None:
+        return store.open_split(name)
+    if name == "mini":
+        return mini_split()
+    raise UserError(f"where is the split '{name}'?", fix="say --store STORE or --split-file FILE")
+
+
+def _names(formats: str) -> list[str]:
+    from curation.export.formats import EXPORTERS
+    from schemas.core.errors import UserError
+
+    names = [f.strip() for f in formats.split(",") if f.strip()]
+    if not names:
+        raise UserError("--formats names no format", allowed=", ".join(EXPORTERS.names()))
+    return names
+
+
+def _check_date(date: str) -> None:
+    from datetime import date as day
+
+    from schemas.core.errors import UserError
+
+    try:
+        day.fromisoformat(date)
+    except ValueError:
+        raise UserError(f"--date takes YYYY-MM-DD, got '{date}'") from None

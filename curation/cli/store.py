@@ -1,0 +1,102 @@
+"""Commands that keep a store: sql, backup, restore, dump, rebuild."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path)
+_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
+
+
+@click.command()
+@click.argument("query")
+@_STORE
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
+    """Run one SQL QUERY, read-only. Views: facts, questions, scripts, prompts, neighbours, verdicts.
+
+    Example: scedit sql "SELECT old, count(*) FROM facts GROUP BY old" --store my.duckdb
+    """
+    from curation.store.backup import query as ask
+
+    found = ask(store_path, query, limit=limit + 1)
+    for row in found.rows[:limit]:
+        if as_json:
+            click.echo(json.dumps(dict(zip(found.columns, row, strict=True)), ensure_ascii=False, default=str))
+    if not as_json:
+        _table(found.columns, [tuple("" if v is None else str(v) for v in row) for row in found.rows[:limit]])
+    if len(found.rows) > limit:
+        click.echo(f"... more than {limit} rows; show them with --limit", err=True)
+
+
+def _table(columns: list[str], rows: list[tuple[str, ...]]) -> None:
+    widths = [min(60, max([len(c), *(len(r[i]) for r in rows)])) for i, c in enumerate(columns)]
+    for row in [tuple(columns), tuple("-" * w for w in widths), *rows]:
+        cells = (v if len(v) <= w else v[: w - 1] + "…" for v, w in zip(row, widths, strict=True))
+        click.echo("  ".join(c.replace("\n", " ").ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@_STORE
+def backup(path: Path, store_path: Path) -> None:
+    """Copy a store to PATH, consistently; an older copy there is replaced only by a whole one.
+
+    Example: scedit backup my-2026-11-21.duckdb --store my.duckdb
+    """
+    from curation.store.backup import snapshot
+    from curation.store.store import Store
+
+    with Store.open(store_path) as store:
+        snapshot(store, path)
+    click.echo(f"{path}: {path.stat().st_size:,} bytes. Put it back with: scedit restore {path} --store NEW")
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@_STORE
+def restore(path: Path, store_path: Path) -> None:
+    """Make a store from the backup PATH; an existing store is never overwritten.
+
+    Example: scedit restore my-2026-11-21.duckdb --store my.duckdb
+    """
+    from curation.store.backup import restore as put_back
+
+    put_back(path, store_path)
+    click.echo(f"{store_path}: restored from {path}")
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@_STORE
+def dump(path: Path, store_path: Path) -> None:
+    """Write everything a store holds to PATH as JSON lines, for keeping and for other tools.
+
+    Example: scedit dump my.dump.jsonl --store my.duckdb
+    """
+    from curation.store.backup import dump as write
+    from curation.store.store import Store
+
+    with Store.open(store_path) as store:
+        sizes = write(store, path)
+    click.echo(
+        f"{path}: {sizes.records} records, {sizes.lineage} lineage, {sizes.splits} splits, {sizes.results} results"
+    )
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@_STORE
+def rebuild(path: Path, store_path: Path) -> None:
+    """Make a new store from a dump: the same keys, ids, verdicts, lineage, splits and results.
+
+    Example: scedit rebuild my.dump.jsonl --store again.duckdb
+    """
+    from curation.store.backup import rebuild as make
+
+    sizes = make(path, store_path)
+    click.echo(f"{store_path}: {sizes.records} records, {sizes.lineage} lineage, {sizes.splits} splits rebuilt")

@@ -1,0 +1,1 @@
+"""From a split to other people's formats, card, metadata, release folder."""

@@ -1,0 +1,155 @@
+"""Croissant metadata (MLCommons, format 1.0): what a release holds, for machines, as JSON-LD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from curation.export.parquet import EXTRAS, TABLES, Column
+from curation.export.summary import Survey
+from curation.splits.split_file import Split
+
+_URLS = {  # addresses of the licences that sources name
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "MIT": "https://spdx.org/licenses/MIT.html",
+    "Apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+}
+_TYPES = {"VARCHAR": "sc:Text", "INTEGER": "sc:Integer", "DOUBLE": "sc:Float"}
+_MIME = {
+    ".parquet": "application/x-parquet",
+    ".json": "application/json",
+    ".jsonl": "application/jsonlines",
+}
+_CONTEXT: dict[str, Any] = {  # the context that the format prescribes
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataBiases": "cr:dataBiases",
+    "dataCollection": "cr:dataCollection",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "personalSensitiveInformation": "cr:personalSensitiveInformation",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+
+class DataFile(NamedTuple):
+    """A file of the release: path below its folder, bytes, SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class About(NamedTuple):
+    """What only the publisher knows; left out of the metadata where it is None."""
+
+    creator: str | None = None
+    url: str | None = None
+    date: str | None = None
+    cite: str | None = None
+
+
+def croissant(split: Split, found: Survey, files: Iterable[DataFile], about: About | None = None) -> dict[str, Any]:
+    """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
+    listed, about = list(files), about or About()
+    columns = {**TABLES, "extras": EXTRAS}
+    tables = {f"data/{name}.parquet": name for name in columns}
+    licences = [_URLS.get(licence, licence) for licence in found.licences]
+    said: dict[str, Any] = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": split.name,
+        "description": (
+            f"{len(split.cases):,} cases for evaluating knowledge editing with scripts, "
+            f"{found.prompts:,} script prompts, {found.neighbour_prompts:,} neighbour script prompts. "
+            f"Digest of the cases: {split.digest}."
+        ),
+        "license": licences[0] if len(licences) == 1 else licences,
+        "version": split.version,
+        "url": about.url,
+        "datePublished": about.date,
+        "citeAs": about.cite,
+        "creator": {"@type": "sc:Organization", "name": about.creator} if about.creator else None,
+        "distribution": [_file(f) for f in listed],
+        "recordSet": [_records(tables[f.path], columns[tables[f.path]], f) for f in listed if f.path in tables],
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _file(file: DataFile) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.path,
+        "name": file.path,
+        "contentUrl": file.path,
+        "contentSize": f"{file.size} B",
+        "encodingFormat": _MIME.get("." + file.path.rpartition(".")[2], "text/plain"),
+        "sha256": file.sha256,
+    }
+
+
+def _records(name: str, columns: Iterable[Column], file: DataFile) -> dict[str, Any]:
+    fields = [_field(name, column, file.path) for column in columns]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": _WHAT[name], "field": fields}
+
+
+_WHAT: Mapping[str, str] = {
+    "cases": "One edit a row, with its fact.",
+    "questions": "Script questions of edits and neighbours.",
+    "prompts": "Script prompts of edits and neighbours.",
+    "neighbours": "Facts that an edit must leave alone.",
+    "extras": "What the sources say beside the facts.",
+}
+
+
+def _field(table: str, column: Column, file: str) -> dict[str, Any]:
+    plain = column.type.removesuffix("[]")
+    made: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{table}/{column.name}",
+        "name": column.name,
+        "description": column.about,
+        "dataType": _TYPES[plain],
+    }
+    if plain != column.type:
+        made["repeated"] = True
+    return made | {"source": {"fileObject": {"@id": file}, "extract": {"column": column.name}}}

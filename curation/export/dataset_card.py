@@ -1,0 +1,271 @@
+"""The dataset card: a README for people, with the header that Hugging Face's hub and ``datasets`` read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from curation.export.parquet import tables_of
+from curation.export.summary import People, Survey
+from curation.splits.split_file import Split
+from schemas.text.escaping import shown_line
+
+_HUB = {  # the hub's names of licences
+    "CC0-1.0": "cc0-1.0",
+    "CC0": "cc0-1.0",
+    "MIT": "mit",
+    "Apache-2.0": "apache-2.0",
+    "CC BY 4.0": "cc-by-4.0",
+    "CC BY-SA 4.0": "cc-by-sa-4.0",
+    "CC BY-NC-SA 4.0": "cc-by-nc-sa-4.0",
+}
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_KNOWN = {"format", "split", "version", "cases", "digest", "rule", "counts"}  # parts of the header with a place here
+
+
+class Part(NamedTuple):
+    """A file or folder of the release: its name, what it is, what it cannot carry, cases in it."""
+
+    name: str
+    about: str
+    losses: tuple[str, ...]
+    cases: int
+
+
+def card(split: Split, found: Survey, parts: Sequence[Part], *, tables: bool = True) -> str:
+    """The card as Markdown.
+
+    Args:
+        split: The frozen split.
+        found: What ``survey`` counted.
+        parts: The files that go with it.
+        tables: Whether ``data/*.parquet`` are among them (then the header says how to load them).
+    """
+    sections = [
+        _header(split, found, tables=tables),
+        f"# {split.name} {split.version}\n\n{_opening(split, found)}",
+        _section("Counts", _counts(found)),
+        _section("Load", _load(split, parts, tables=tables)),
+        _section("Files", _files(parts)),
+        _section("Construction", _construction(split, found)),
+        _section("Checks", _checks(split, found)),
+        _section("People", _people(found)),
+        _section("Licences and sources", _licences(found)),
+        _section("Intended use", _USE),
+        _section("Limits", _limits(split, found)),
+    ]
+    if tables:
+        sections.append(_section("Columns", _columns(split)))
+    return "\n\n".join(sections) + "\n"
+
+
+def hub_licence(licences: Sequence[str]) -> str:
+    """The hub's word for the licences: a known one, or ``other`` for several and for unknown ones.
+
+    Example:
+        >>> hub_licence(["MIT"]), hub_licence(["MIT", "CC BY-SA 4.0"])
+        ('mit', 'other')
+    """
+    return _HUB.get(licences[0], "other") if len(licences) == 1 else "other"
+
+
+def _header(split: Split, found: Survey, *, tables: bool) -> str:
+    size = next((name for limit, name in _SIZES if len(split.cases) < limit), "n>1M")
+    licence = hub_licence(found.licences)
+    lines = [f"pretty_name: {_quote(f'{split.name} {split.version}')}", f"license: {licence}"]
+    if licence == "other":
+        lines.append(f"license_name: {_quote(' and '.join(found.licences))}")
+    lines += ["tags:", *(f"- {tag}" for tag in ("knowledge-editing", "model-editing", "scripts", "cloze"))]
+    lines += ["size_categories:", f"- {size}"]
+    if tables:
+        lines.append("configs:")
+        for n, name in enumerate(tables_of(split)):
+            lines += [f"- config_name: {name}"] + (["  default: true"] if n == 0 else [])
+            lines += ["  data_files:", "  - split: test", f"    path: data/{name}.parquet"]
+    return "\n".join(["---", *lines, "---"])
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"## {title}", "", *lines])
+
+
+def _opening(split: Split, found: Survey) -> str:
+    return (
+        f"{len(split.cases):,} cases for evaluating knowledge editing with scripts: each is one edit of a fact "
+        f"with script prompts (a how-to question, and a script cut before the object) and with neighbours that the "
+        f"edit must leave alone. Digest of the cases: `{split.digest}`."
+    )
+
+
+def _counts(found: Survey) -> Iterator[str]:
+    rows = [(f"cases, {change}", n) for change, n in found.changes.items()]
+    rows += [("relations", len(found.relations)), ("script questions", found.questions)]
+    rows += [("script prompts", found.prompts)]
+    rows += [(f"neighbours, {how.replace('_', ' ')}", n) for how, n in found.neighbours.items()]
+    rows += [("neighbour script prompts", found.neighbour_prompts)]
+    yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in rows))
+    most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(found.relations.items())[:8])
+    yield from ("", f"Most frequent relations: {most}.")
+    steps = ", ".join(f"{'not known' if step is None else step}: {n:,}" for step, n in found.steps.items())
+    if steps:
+        yield f"Script prompts by the step that was cut: {steps}."
+
+
+def _load(split: Split, parts: Sequence[Part], *, tables: bool) -> Iterator[str]:
+    yield "```python"
+    if tables:
+        yield "from datasets import load_dataset"
+        _, *others = tables_of(split)
+        yield f'cases = load_dataset(FOLDER, "cases", split="test")  # or {", ".join(others)}'
+    own = split.name.replace("/", "-") + ".jsonl"
+    if any(part.name == own for part in parts):
+        yield from (
+            "from curation.splits.split_file import load_split",
+            f'split = load_split("{own}")  # verifies the digest',
+        )
+    yield "```"
+    yield from ("", "`sha256sum -c checksums.sha256` verifies the files.")
+
+
+def _files(parts: Sequence[Part]) -> Iterator[str]:
+    rows = ((f"`{p.name}`", p.about, f"{p.cases:,}", "; ".join(p.losses) or "nothing") for p in parts)
+    yield from _table(("file", "what", "cases", "not in it"), rows)
+
+
+def _construction(split: Split, found: Survey) -> Iterator[str]:
+    if rule := split.header.get("rule"):
+        yield "A rule over verdicts chose the cases: " + _plain(rule) + "."
+    else:
+        yield "The split's header states no rule: how its cases were chosen is not recorded."
+    counts = {k: n for k, n in split.header.get("counts", {}).items() if k not in ("cases", "facts")}
+    if counts:
+        yield from ("", "What was left out, and why:", "", *_table(("reason", "items"), _numbers(counts)))
+    if found.made:
+        yield from ("", "How the items came to be, as the store's lineage has it:", "")
+        rows = (
+            (m.stage, m.model or "-", m.prompt or "-", f"{m.items:,}", _period(m.first, m.last)) for m in found.made
+        )
+        yield from _table(("stage", "model", "prompt", "items", "when"), rows)
+    for name, value in split.header.items():
+        if name not in _KNOWN and value not in (None, "", [], {}):
+            yield from ("", f"**{name}**: {_plain(value)}")
+
+
+def _period(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
+
+
+def _checks(split: Split, found: Survey) -> Iterator[str]:
+    if not found.from_store:
+        yield "The card was made from the frozen split alone; the verdicts of its checks are in the store it came from."
+    elif not found.checks:
+        yield "The store holds no check's verdict on these items."
+    else:
+        yield "Verdicts on the items that are in the split:"
+        yield ""
+        labels = ("keep", "unsure", "drop", "unscored", "measured")
+        rows = ((f"`{by}`", *(f"{n.get(label, 0):,}" for label in labels)) for by, n in found.checks.items())
+        yield from _table(("check", *labels), rows)
+        dropped = sum(n.get("drop", 0) for n in found.checks.values())
+        if dropped:
+            yield from ("", f"Verdicts that say drop: {dropped:,}; a person outranked them, or the rule ignores them.")
+    if found.judge_models:
+        models = ", ".join(f"{model} ({n:,} ratings)" for model, n in found.judge_models.items())
+        yield from ("", f"Rated by judge models: {models}.")
+
+
+def _people(found: Survey) -> Iterator[str]:
+    if not found.from_store:
+        yield "The frozen split does not say whether people judged it; the store was not given."
+    elif not found.people:
+        yield "No people have judged it."
+    for n, task in enumerate(found.people):
+        yield from ([""] if n else [])
+        yield from _task(task)
+
+
+def _task(task: People) -> Iterator[str]:
+    ordinal = task.level == "ordinal"
+    yield f"**{task.task}**: {task.judgements:,} judgements of {task.items:,} items by {task.raters} raters."
+    yield ""
+    yield f"- judgements: {', '.join(f'{label} {n:,}' for label, n in task.labels.items())}"
+    if task.acceptance:
+        yield f"- share that keeps, with its exact 95 % interval: {task.acceptance}"
+    yield f"- Krippendorff's alpha ({task.level}): {task.alpha}"
+    yield f"- Gwet's {'AC2 (quadratic weights)' if ordinal else 'AC1'}: {task.ac1}"
+    yield f"- exact agreement: {task.exact}"
+
+
+def _licences(found: Survey) -> Iterator[str]:
+    rows = ((name, licence, url or "-", f"{n:,}") for (name, licence, url), n in found.sources.items())
+    yield from _table(("source", "licence", "address", "facts (edited and neighbour)"), rows)
+    if len(found.licences) > 1:
+        yield ""
+        yield (
+            "Several licences meet here; each fact's own stands in the column `licence`. Who passes the whole on "
+            "has to meet all of them."
+        )
+
+
+_USE = (
+    "For measuring whether an edited language model uses a changed fact in procedures and leaves its neighbours alone.",
+    "Not for training models or methods that are then measured with it, and not as a source of true facts: new objects",
+    "of counterfactual cases are false on purpose, and old objects are what the source says.",
+)
+
+
+def _limits(split: Split, found: Survey) -> Iterator[str]:
+    cases = len(split.cases)
+    half = 100 * 1.96 * math.sqrt(0.25 / cases)
+    yield f"- With {cases:,} cases, a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
+    top, most = next(iter(found.relations.items()))
+    yield f"- The most frequent relation ({top}) makes up {100 * most / cases:.0f} % of the cases."
+    if found.lonely:
+        yield f"- Cases without a neighbour's script prompt (locality is not measured on them): {found.lonely:,}."
+    if found.repeated:
+        yield f"- Script prompts that repeat the text of another one: {found.repeated:,}."
+    if found.from_store and not found.people:
+        yield "- No person has judged the items."
+    yield "- Truth and dates of the facts are the sources'; languages of the texts are not recorded."
+
+
+def _columns(split: Split) -> Iterator[str]:
+    for n, (name, columns) in enumerate(tables_of(split).items()):
+        yield from ([""] if n else [])
+        yield from (f"### {name}", "")
+        yield from _table(("column", "type", "what"), ((f"`{c.name}`", c.type, c.about) for c in columns))
+
+
+def _numbers(counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    return ((name, f"{n:,}" if isinstance(n, int) else str(n)) for name, n in counts.items())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "| " + " | ".join("---" for _ in head) + " |"
+    for row in rows:
+        yield "| " + " | ".join(map(_cell, row)) + " |"
+
+
+def _cell(text: str) -> str:
+    r"""Text of others in a Markdown line: no tag, no link, no end of the cell.
+
+    Example:
+        >>> _cell("<b>[x](javascript:y)|")
+        '&lt;b>[x]\\(javascript:y)\\|'
+    """
+    return shown_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{k} = {_plain(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return ", ".join(_plain(v) for v in value) or "none"
+    return str(value)

@@ -1,0 +1,152 @@
+"""Splits as plain facts and edits: our JSONL of facts, CounterFact's original shape, EasyEdit-style records."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from curation.export.scedit_format import cloze
+from curation.files.disk_map import Spilled
+from curation.files.json_writers import write_array, write_lines
+from curation.splits.split_file import NONE, Extras, Split
+from schemas.cases import Case
+from schemas.facts import Object
+
+_FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
+_NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
+
+
+def write_facts(split: Split, path: Path) -> int:
+    """Our JSONL: the edited facts in order, the neighbours' facts, the extras; returns the number of cases."""
+    extras = ({"kind": e.kind, **e.payload()} for e in split.extras)
+    write_lines(chain(fact_rows(split.cases), extras), path)
+    return len(split.cases)
+
+
+def write_counterfact(split: Split, path: Path) -> int:
+    """CounterFact's original shape; returns the number of cases written."""
+    return write_array(counterfact_rows(split.cases, split.extras), path)
+
+
+def write_easyedit(split: Split, path: Path) -> int:
+    """EasyEdit-style records; returns the number of cases written."""
+    return write_array(easyedit_rows(split.cases), path)
+
+
+def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
+    """Whole facts, each once: those to be edited, then (``change`` none or edited elsewhere) the neighbours'."""
+    seen = Spilled()
+    for fact in chain((c.fact for c in cases), (n.fact for c in cases for n in c.neighbours)):
+        if seen.add(int(fact.id[:15], 16)):
+            yield fact.payload()
+
+
+def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
+    """Counterfactual cases as ``requested_rewrite`` records; temporal ones are left out: there is no word for them.
+
+    Case ids of CounterFact are kept; other cases get the lowest free numbers. ``neighborhood_prompts`` are the plain
+    prompts of the fact, then those of its neighbours that share the old object. ``generation_prompts`` are the script
+    questions, then CounterFact's own where the extras hold them; ``attribute_prompts`` and ``pararel_idx`` come from
+    there too. Script prompts have no place.
+    """
+    taken = array("q", sorted(n for c in cases if _fits(c) and (n := _number(c)) is not None))
+    free = _free(taken)
+    for case, said in _with_fields(filter(_fits, cases), extras):
+        number, fact = _number(case), case.fact
+        asked = dict.fromkeys([*(q.text for q in case.questions), *said.get("generation_prompts", ())])
+        assert fact.new is not None
+        yield {
+            "case_id": next(free) if number is None else number,
+            "requested_rewrite": {
+                "prompt": fact.prompt,
+                "relation_id": fact.relation.id,
+                "target_new": _target(fact.new),
+                "target_true": _target(fact.old),
+                "subject": fact.subject.text,
+            },
+            "paraphrase_prompts": list(fact.paraphrases),
+            "neighborhood_prompts": _plain_neighbours(case),
+            "attribute_prompts": said.get("attribute_prompts", []),
+            "generation_prompts": list(asked),
+            **({"pararel_idx": said["pararel_idx"]} if "pararel_idx" in said else {}),
+        }
+
+
+def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, dict[str, Any]]]:
+    """Cases, each with the fields of its CounterFact record that its fact does not carry."""
+    rest = iter(cases)
+    while portion := list(islice(rest, 1000)):
+        found = {e.of: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"}
+        for case in portion:
+            said = found.get(case.fact.key, {})
+            yield case, {k: v for k, v in said.items() if isinstance(v, _FIELDS.get(k, ()))}
+
+
+def _fits(case: Case) -> bool:
+    return case.fact.change == "counterfactual"
+
+
+def _number(case: Case) -> int | None:
+    """CounterFact's own number of a case."""
+    return int(m[1]) if (m := _NUMBERED.fullmatch(case.fact.key)) else None
+
+
+def _free(taken: Iterable[int]) -> Iterator[int]:
+    """Numbers that are not among some ascending ones, the lowest first."""
+    ahead, following = iter(taken), 0
+    nearest = next(ahead, None)
+    while True:
+        while nearest is not None and nearest <= following:
+            following += nearest == following
+            nearest = next(ahead, None)
+        yield following
+        following += 1
+
+
+def _target(value: Object) -> dict[str, str]:
+    return {"str": value.text, **({"id": value.wikidata} if value.wikidata else {})}
+
+
+def _plain_neighbours(case: Case) -> list[str]:
+    linked = [n.fact.fact_prompt for n in case.neighbours if n.link.how == "same_object"]
+    return [*case.fact.neighbour_prompts, *(p for p in dict.fromkeys(linked) if p not in case.fact.neighbour_prompts)]
+
+
+def easyedit_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+    """EasyEdit-style records, counterfactual and temporal.
+
+    The flat fields come first (``prompt`` filled in; the first paraphrase; the first neighbour prompt with its object).
+    All neighbour prompts and script prompts follow in KnowEdit's lists of ``prompt`` and ``ground_truth``:
+    ``portability/Script`` should be answered by the new object after the edit, ``portability/Paraphrase`` too;
+    ``locality/Neighbour`` and ``locality/Script_Neighbour`` by what the neighbour fact says.
+    """
+    for number, case in enumerate(cases):
+        fact = case.fact
+        assert fact.new is not None
+        plain = [(p, fact.old.text) for p in fact.neighbour_prompts]
+        plain += [(n.fact.fact_prompt, n.fact.old.text) for n in case.neighbours]
+        plain = list(dict.fromkeys(plain))
+        near = [(cloze(p.text, p.separator), p.targets[0]) for n in case.neighbours for p in n.prompts]
+        scripts = [(cloze(p.text, p.separator), fact.new.text) for p in case.prompts]
+        record = {
+            "case_id": number,
+            "prompt": fact.fact_prompt,
+            "subject": fact.subject.text,
+            "target_new": fact.new.text,
+            "ground_truth": fact.old.text,
+            "rephrase_prompt": fact.paraphrases[0] if fact.paraphrases else "",
+        }
+        if plain:
+            record |= {"locality_prompt": plain[0][0], "locality_ground_truth": plain[0][1]}
+        paraphrased = [(p, fact.new.text) for p in fact.paraphrases]
+        record["portability"] = _probes(Script=scripts, Paraphrase=paraphrased)
+        record["locality"] = _probes(Neighbour=plain, Script_Neighbour=near)
+        yield record
+
+
+def _probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, str]]]:
+    return {name: [{"prompt": p, "ground_truth": t} for p, t in pairs] for name, pairs in lists.items() if pairs}

@@ -1,0 +1,157 @@
+"""Splits in other people's shapes, and what each shape cannot carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from curation.export.fact_formats import write_counterfact, write_easyedit, write_facts
+from curation.export.parquet import write_parquet
+from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
+from curation.splits.split_file import Split, write_split
+from schemas.core.errors import UserError
+from schemas.core.registry import Registry
+
+__all__ = ["EXPORTERS", "Exporter", "export", "scedit_cf", "scedit_t"]
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """A format: how it is written, and what gets lost.
+
+    Attributes:
+        write: Writes a split to a place; returns the number of cases written (0: the format holds none of them).
+        file: Usual name of the file or folder; ``{name}`` stands for the split's.
+        about: What it is, for the dataset card.
+        losses: What the format cannot carry, one clause each; empty where nothing is lost.
+        only: The one kind of case that it can hold, or None for all.
+    """
+
+    write: Callable[[Split, Path], int]
+    file: str
+    about: str
+    losses: tuple[str, ...] = ()
+    only: Literal["counterfactual", "temporal"] | None = None
+
+    def holds(self, split: Split) -> bool:
+        """Whether the format can hold any case of the split."""
+        return self.only is None or any(c.fact.change == self.only for c in split.cases)
+
+    def __call__(self, split: Split, path: Path) -> int:
+        """Write the split."""
+        return self.write(split, path)
+
+
+def _write_own(split: Split, path: Path) -> int:
+    write_split(split, path)
+    return len(split.cases)
+
+
+def _write_dataset(split: Split, path: Path) -> int:
+    from curation.export.publish import write_dataset
+
+    return write_dataset(split, path)
+
+
+_SHARED_LOSSES = (
+    "extras of the sources",
+    "keys of facts, questions, scripts and prompts",
+    "aliases and Wikidata ids of subject and objects",
+    "source and licence of single facts",
+    "a separator other than one space stands at the end of the prompt",
+)
+
+OWN = Exporter(
+    _write_own, "{name}.jsonl", "the frozen split: a header (rule, counts, digest), then a case a line, then extras"
+)
+CF = Exporter(
+    write_cf,
+    "{name}.scedit-cf.json",
+    "counterfactual cases in the published ScEdit-CF shape",
+    (
+        "temporal cases",
+        *_SHARED_LOSSES,
+        "paraphrases and plain neighbour prompts",
+        "subjects of neighbours, and neighbours whose object is not the old object",
+        "the relation's id where it has a label",
+    ),
+    "counterfactual",
+)
+T = Exporter(
+    write_t,
+    "{name}.scedit-t.json",
+    "temporal cases in the published ScEdit-T shape",
+    (
+        "counterfactual cases",
+        *_SHARED_LOSSES,
+        "paraphrases and plain neighbour prompts",
+        "the date of the change, the step that was cut, neighbours without a script prompt",
+        "the relation's id where it has a label",
+    ),
+    "temporal",
+)
+COUNTERFACT = Exporter(
+    write_counterfact,
+    "{name}.counterfact.json",
+    "counterfactual facts in CounterFact's original shape; generation_prompts are the script questions",
+    (
+        "temporal cases",
+        "all script prompts",
+        "keys other than CounterFact's, aliases, sources, labels of relations",
+        "neighbours whose object is not the old object; extras other than CounterFact's own fields",
+        "repetitions among the generation prompts",
+    ),
+    "counterfactual",
+)
+FACTS = Exporter(
+    write_facts,
+    "{name}.facts.jsonl",
+    "whole facts, a line each: the edited ones, then those of the neighbours; then extras of the sources",
+    ("questions, prompts, and which neighbour belongs to which edit",),
+)
+EASYEDIT = Exporter(
+    write_easyedit,
+    "{name}.easyedit.json",
+    "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
+    (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
+)
+PARQUET = Exporter(
+    write_parquet,
+    "data",
+    "flat tables in Parquet: cases, questions, prompts, neighbours; extras of the sources where there are any",
+)
+DATASETS = Exporter(
+    _write_dataset,
+    "{name}",
+    "a folder for Hugging Face datasets: a card and the Parquet tables",
+)
+
+EXPORTERS = Registry(
+    "exporter",
+    {
+        "split": "curation.export.formats:OWN",
+        "scedit-cf": "curation.export.formats:CF",
+        "scedit-t": "curation.export.formats:T",
+        "counterfact": "curation.export.formats:COUNTERFACT",
+        "facts": "curation.export.formats:FACTS",
+        "easyedit": "curation.export.formats:EASYEDIT",
+        "parquet": "curation.export.formats:PARQUET",
+        "datasets": "curation.export.formats:DATASETS",
+    },
+)
+
+
+def export(split: Split, path: Path, format: str) -> int:
+    """Write a split in a format of ``EXPORTERS``; returns the number of cases written.
+
+    A file is replaced when the new one is whole; a folder must be new or empty.
+
+    Raises:
+        UserError: unknown format, no case of its kind, or the place cannot be written.
+    """
+    exporter: Exporter = EXPORTERS.get(format)
+    if not exporter.holds(split):
+        raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose another format")
+    return exporter(split, path)

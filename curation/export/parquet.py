@@ -1,0 +1,214 @@
+"""A split as flat Parquet tables, written by DuckDB chunk by chunk: cases, questions, prompts, neighbours.
+
+Nothing of a case is lost in them; keys join the tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files.atomic import whole_folder
+from curation.splits.split_file import Split
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.extras import Extra
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+_CHUNK = 2000
+_MEMORY = "512MB"
+
+
+class Column(NamedTuple):
+    """A column: its name, its DuckDB type (``[]``: a list), and what is in it."""
+
+    name: str
+    type: str
+    about: str
+
+
+def _text(name: str, about: str) -> Column:
+    return Column(name, "VARCHAR", about)
+
+
+_FACT = (
+    _text("fact", "key of the fact"),
+    _text("subject", "subject"),
+    Column("subject_aliases", "VARCHAR[]", "other names of the subject"),
+    _text("subject_wikidata", "Wikidata id of the subject, or null"),
+    _text("relation", "Wikidata property id, or a name"),
+    _text("relation_label", "the relation in words"),
+    _text("prompt", "fact prompt with one {} for the subject; the object follows after one space"),
+    _text("fact_prompt", "the same with the subject filled in"),
+    _text("old", "old object: what the source says before the edit"),
+    Column("old_aliases", "VARCHAR[]", "other names of the old object"),
+    _text("old_wikidata", "Wikidata id of the old object, or null"),
+    _text("old_datatype", "entity, or the kind of literal"),
+    _text("new", "new object; null for facts that are not to be edited"),
+    Column("new_aliases", "VARCHAR[]", "other names of the new object"),
+    _text("new_wikidata", "Wikidata id of the new object, or null"),
+    _text("new_datatype", "entity, or the kind of literal; null where there is no new object"),
+    _text("change", "counterfactual, temporal or none"),
+    _text("changed_on", "ISO date of a temporal change, as exact as it is known"),
+    Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in"),
+    Column("neighbour_prompts", "VARCHAR[]", "plain prompts of other subjects that have the same old object"),
+    _text("source", "where the fact comes from"),
+    _text("licence", "licence that the source states"),
+    _text("source_url", "address of the source, or null"),
+    _text("source_item", "the record in the source, or null"),
+    _text("source_date", "date of the source, or null"),
+)
+_CASE = _text("case", "key of the case")
+_LINK = _text("neighbour", "key of the neighbour's link; null for what asks about the edited fact")
+
+TABLES: Mapping[str, tuple[Column, ...]] = {
+    "cases": (_CASE, *_FACT),
+    "questions": (
+        _CASE,
+        _LINK,
+        _text("question", "key of the script question"),
+        _text("fact", "key of the fact that it depends on"),
+        _text("text", "the script question"),
+    ),
+    "prompts": (
+        _CASE,
+        _LINK,
+        _text("prompt", "key of the script prompt"),
+        _text("fact", "key of the fact that it asks about"),
+        _text("question", "key of its script question, or null"),
+        _text("script", "key of the script it was cut from, or null"),
+        _text("text", "question and script up to the first mention of the object"),
+        _text("separator", "what stands between text and object"),
+        Column("offset", "INTEGER", "characters before the object (text and separator)"),
+        Column("step", "INTEGER", "number of the step that was cut, from 1, or null"),
+        Column("targets", "VARCHAR[]", "the object as mentioned, then the objects it competes with"),
+    ),
+    "neighbours": (
+        _CASE,
+        _text("neighbour", "key of the link"),
+        _text("how", "same_object (as the edit's old object) or near_subject (an object of its own)"),
+        Column("distance", "DOUBLE", "distance that chose a near subject, or null"),
+        _text("measure", "what the distance measures, or null"),
+        *_FACT,
+    ),
+}
+"""Columns of every table, in order."""
+
+EXTRAS = (
+    _text("extra", "key of the record"),
+    _text("fact", "key of the fact that it belongs to"),
+    Column("also", "VARCHAR[]", "keys of further facts that it depends on"),
+    _text("name", "what it is, in the source's words"),
+    _text("content", "its values as JSON"),
+)
+"""Columns of the table ``extras``, which is there where the sources say something beside the facts."""
+
+
+def write_parquet(split: Split, path: Path) -> int:
+    """A folder with one Parquet file for each table; returns the number of cases written."""
+    with whole_folder(path) as folder:
+        write_tables(split.cases, folder, split.extras)
+    return len(split.cases)
+
+
+def tables_of(split: Split) -> dict[str, tuple[Column, ...]]:
+    """The tables of a split with their columns."""
+    return {**TABLES, **({"extras": EXTRAS} if split.extras else {})}
+
+
+def write_tables(cases: Iterable[Case], folder: Path, extras: Iterable[Extra] = ()) -> dict[str, int]:
+    """Write ``cases.parquet``, ``questions.parquet`` ... into a folder; returns the rows of each.
+
+    Memory is bounded: rows pass in chunks through a DuckDB file in a temporary folder beside the result.
+
+    Raises:
+        UserError: the folder is full or cannot be written.
+    """
+    import duckdb
+
+    folder.mkdir(parents=True, exist_ok=True)
+    counts = dict.fromkeys(TABLES, 0)
+    beside = ((e.key, e.of, list(e.also), e.name, e.content) for e in extras)
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".tables-") as scratch,
+            duckdb.connect(str(Path(scratch) / "t.duckdb"), config={"threads": 1, "memory_limit": _MEMORY}) as db,
+        ):
+            for name, columns in {**TABLES, "extras": EXTRAS}.items():
+                described = ", ".join(f'"{c.name}" {c.type}' for c in columns)
+                db.execute(f"CREATE TABLE {name} ({described})")
+            iterator = iter(cases)
+            while chunk := list(itertools.islice(iterator, _CHUNK)):
+                for name, make in _ROWS.items():
+                    rows = [row for case in chunk for row in make(case)]
+                    counts[name] += len(rows)
+                    _insert(db, name, rows, TABLES[name])
+            while portion := list(itertools.islice(beside, _CHUNK)):
+                counts["extras"] = counts.get("extras", 0) + len(portion)
+                _insert(db, "extras", portion, EXTRAS)
+            for name in counts:
+                target = str(folder / f"{name}.parquet").replace("'", "''")
+                db.execute(f"COPY {name} TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split()).rpartition(": ")[2]  # before it: DuckDB's own file names
+        raise UserError(f"the tables cannot be written: {reason[:160]}", where=str(folder)) from None
+    return counts
+
+
+def _insert(db: Any, name: str, rows: Sequence[tuple[Any, ...]], columns: Sequence[Column]) -> None:
+    if rows:
+        values = [list(column) for column in zip(*rows, strict=True)]
+        db.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{c.type}[])' for c in columns)}", values)
+
+
+def _fact(fact: Fact) -> tuple[Any, ...]:
+    new, source = fact.new, fact.source
+    after = (new.text, list(new.aliases), new.wikidata, new.datatype) if new else (None, [], None, None)
+    return (
+        *(fact.key, fact.subject.text, list(fact.subject.aliases), fact.subject.wikidata),
+        *(fact.relation.id, fact.relation.label, fact.prompt, fact.fact_prompt),
+        *(fact.old.text, list(fact.old.aliases), fact.old.wikidata, fact.old.datatype, *after),
+        *(fact.change, fact.changed_on, list(fact.paraphrases), list(fact.neighbour_prompts)),
+        *(source.name, source.licence, source.url, source.item, source.date),
+    )
+
+
+def _cases(case: Case) -> Iterator[tuple[Any, ...]]:
+    yield (case.key, *_fact(case.fact))
+
+
+def _questions(case: Case) -> Iterator[tuple[Any, ...]]:
+    def of(link: str | None, questions: Iterable[ScriptQuestion]) -> Iterator[tuple[Any, ...]]:
+        return ((case.key, link, q.key, q.fact, q.text) for q in questions)
+
+    yield from of(None, case.questions)
+    for neighbour in case.neighbours:
+        yield from of(neighbour.link.key, neighbour.questions)
+
+
+def _prompts(case: Case) -> Iterator[tuple[Any, ...]]:
+    def of(link: str | None, prompts: Iterable[ScriptPrompt]) -> Iterator[tuple[Any, ...]]:
+        for p in prompts:
+            where = (case.key, link, p.key, p.fact, p.question, p.script)
+            yield (*where, p.text, p.separator, p.offset, p.step, list(p.targets))
+
+    yield from of(None, case.prompts)
+    for neighbour in case.neighbours:
+        yield from of(neighbour.link.key, neighbour.prompts)
+
+
+def _neighbours(case: Case) -> Iterator[tuple[Any, ...]]:
+    for n in case.neighbours:
+        yield (case.key, n.link.key, n.link.how, n.link.distance, n.link.measure, *_fact(n.fact))
+
+
+_ROWS: Mapping[str, Callable[[Case], Iterator[tuple[Any, ...]]]] = {
+    "cases": _cases,
+    "questions": _questions,
+    "prompts": _prompts,
+    "neighbours": _neighbours,
+}

@@ -1,0 +1,104 @@
+"""A release: a split in every format, with card, Croissant metadata and checksums, in a folder: whole, or absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.export.croissant import About, DataFile, croissant
+from curation.export.dataset_card import Part, card
+from curation.export.formats import EXPORTERS, Exporter
+from curation.export.summary import survey
+from curation.files.atomic import whole_file, whole_folder
+from curation.files.json_writers import sha256
+from curation.splits.split_file import Split
+from curation.store.store import Store
+from schemas.core.errors import UserError
+
+DEFAULT = ("split", "facts", "parquet", "scedit-cf", "scedit-t", "counterfact", "easyedit")
+"""Formats of a release; those that can hold no case of the split are passed over. The folder is a ``datasets`` one."""
+_CHECKSUMS, _CROISSANT, _CARD = "checksums.sha256", "croissant.json", "README.md"
+
+
+class Published(NamedTuple):
+    """What was written: the folder, its data files, cases by format, formats that hold none of the cases."""
+
+    folder: Path
+    files: tuple[DataFile, ...]
+    cases: dict[str, int]
+    skipped: tuple[str, ...]
+
+
+def publish(
+    split: Split,
+    folder: Path,
+    *,
+    store: Store | None = None,
+    formats: Sequence[str] | None = None,
+    about: About | None = None,
+    replace: bool = False,
+) -> Published:
+    """Write a release.
+
+    Args:
+        split: What is released.
+        folder: New or empty; or an earlier release, with ``replace``.
+        store: Where verdicts, ratings and lineage for the card are read from.
+        formats: Names in ``EXPORTERS``; all of ``DEFAULT`` that can hold a case of the split where None.
+        about: Creator, address, date and citation for the metadata.
+        replace: Put the release in the place of an earlier one.
+
+    Raises:
+        UserError: unknown format, a format that can hold none of the cases, a taken or unwritable folder.
+    """
+    chosen, skipped = _formats(split, formats)
+    if replace and folder.is_dir() and any(folder.iterdir()) and not (folder / _CHECKSUMS).is_file():
+        raise UserError(
+            f"this folder is no release (it has no {_CHECKSUMS}) and was left as it is",
+            where=str(folder),
+            fix="name a new folder",
+        )
+    found, cases = survey(split, store), {}
+    with whole_folder(folder, replace=replace) as partial:
+        parts = []
+        for name, exporter in chosen.items():
+            place = exporter.file.format(name=split.name.replace("/", "-"))
+            cases[name] = exporter(split, partial / place)
+            parts.append(Part(place, exporter.about, exporter.losses, cases[name]))
+        files = _listed(partial)
+        text = card(split, found, parts, tables="parquet" in chosen)
+        with whole_file(partial / _CARD) as file:
+            file.write(text)
+        with whole_file(partial / _CROISSANT) as file:
+            file.write(json.dumps(croissant(split, found, files, about), ensure_ascii=False, indent=1) + "\n")
+        with whole_file(partial / _CHECKSUMS) as file:
+            file.writelines(f"{f.sha256}  {f.path}\n" for f in _listed(partial) if f.path != _CHECKSUMS)
+    return Published(folder, files, cases, skipped)
+
+
+def write_dataset(split: Split, path: Path) -> int:
+    """A folder for Hugging Face ``datasets``: card, Parquet tables, metadata; returns the number of cases."""
+    return publish(split, path, formats=("parquet",)).cases["parquet"]
+
+
+def _formats(split: Split, formats: Sequence[str] | None) -> tuple[dict[str, Exporter], tuple[str, ...]]:
+    made: dict[str, Exporter] = {}
+    skipped = []
+    for name in dict.fromkeys(formats or DEFAULT):
+        exporter: Exporter = EXPORTERS.get(name)
+        if name == "datasets":  # the whole folder is one, as soon as it has the tables
+            name, exporter = "parquet", EXPORTERS.get("parquet")
+        if exporter.holds(split):
+            made[name] = exporter
+        elif formats:
+            raise UserError(f"the split '{split.name}' has no case that {name} can hold", fix="leave that format out")
+        else:
+            skipped.append(name)
+    return made, tuple(skipped)
+
+
+def _listed(folder: Path) -> tuple[DataFile, ...]:
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.endswith(".partial"))
+    return tuple(DataFile(p.relative_to(folder).as_posix(), p.stat().st_size, sha256(p)) for p in files)

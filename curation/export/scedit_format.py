@@ -1,0 +1,89 @@
+"""The published shapes ScEdit-CF and ScEdit-T (Li et al., 2025; fields as in the authors' README and loaders)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.files.json_writers import write_array
+from curation.splits.split_file import Split
+from schemas.cases import Case
+
+
+def scedit_cf(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Counterfactual cases in the published ScEdit-CF shape; temporal ones are left out.
+
+    A separator other than one space cannot be said in that shape: it is kept at the end of the prompt.
+    """
+    return list(cf_rows(cases))
+
+
+def scedit_t(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Temporal cases in the published ScEdit-T shape; counterfactual ones are left out."""
+    return list(t_rows(cases))
+
+
+def write_cf(split: Split, path: Path) -> int:
+    """ScEdit-CF; returns the number of cases written."""
+    return write_array(cf_rows(split.cases), path)
+
+
+def write_t(split: Split, path: Path) -> int:
+    """ScEdit-T; returns the number of cases written."""
+    return write_array(t_rows(split.cases), path)
+
+
+def cf_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+    """ScEdit-CF records, one at a time."""
+    for n, case in enumerate(c for c in cases if c.fact.change == "counterfactual"):
+        yield _cf(n, case)
+
+
+def t_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+    """ScEdit-T records, one at a time."""
+    for n, case in enumerate(c for c in cases if c.fact.change == "temporal"):
+        yield _t(n, case)
+
+
+def _cf(number: int, case: Case) -> dict[str, Any]:
+    fact = case.fact
+    assert fact.new is not None
+    return {
+        "case_id": number,
+        "prompt": fact.fact_prompt,
+        "ground_truth": fact.old.text,
+        "target_new": fact.new.text,
+        "subject": fact.subject.text,
+        "rephrase_prompts": [cloze(p.text, p.separator) for p in case.prompts],
+        "neighborhood_prompts": [
+            cloze(p.text, p.separator) for n in case.neighbours if n.link.how == "same_object" for p in n.prompts
+        ],
+        "interrupt_step": [p.step for p in case.prompts],
+        "property": fact.relation.label or fact.relation.id,
+        "generation_prompts": [q.text for q in case.questions],
+    }
+
+
+def _t(number: int, case: Case) -> dict[str, Any]:
+    fact = case.fact
+    assert fact.new is not None
+    return {
+        "case_id": number,
+        "subject": fact.subject.text,
+        "relation": fact.relation.label or fact.relation.id,
+        "prompt": fact.fact_prompt,
+        "old_update": fact.old.text,
+        "new_update": fact.new.text,
+        "question": [cloze(p.text, p.separator) for p in case.prompts],
+        "neighborhood": [
+            {"object": n.fact.old.text, "prompt": n.fact.fact_prompt, "question": cloze(p.text, p.separator)}
+            for n in case.neighbours
+            for p in n.prompts
+        ],
+    }
+
+
+def cloze(text: str, separator: str) -> str:
+    """A prompt as other people's evaluators take it: they add one space and the target; other separators stay."""
+    return text if separator == " " else text + separator

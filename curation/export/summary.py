@@ -1,0 +1,272 @@
+"""What can be said of a split in numbers: its parts, its sources, how it was made, who and what judged it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from curation.files.disk_map import Spilled
+from curation.splits.split_file import Split
+from curation.store.store import Store
+from schemas.cases import Case
+from schemas.core.records import Record
+from schemas.ratings import SCALES, Rating
+from schemas.scripts import Script
+from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from curation.stats.coefficients import Level
+    from curation.stats.rating_table import Category
+
+
+@dataclass(frozen=True)
+class Made:
+    """One way in which items were made: stage, model and prompt, number of items, first and last UTC date."""
+
+    stage: str
+    model: str | None
+    prompt: str | None
+    items: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
+class People:
+    """What people said in one task or on one aspect.
+
+    ``acceptance`` (share of judgements that keep, with its exact interval) is given for verdicts; ``alpha``, ``ac1``
+    (AC2 with quadratic weights for ordinal ratings) and ``exact`` are estimates in words, an undefined one with its
+    reason.
+    """
+
+    task: str
+    raters: int
+    items: int
+    judgements: int
+    alpha: str
+    ac1: str
+    exact: str
+    labels: Mapping[str, int]
+    acceptance: str = ""
+    level: str = "nominal"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Counts of a split; what the store adds is empty where none was given (``from_store`` False)."""
+
+    changes: Mapping[str, int]
+    relations: Mapping[str, int]
+    questions: int
+    prompts: int
+    steps: Mapping[int | None, int]
+    neighbours: Mapping[str, int]
+    neighbour_prompts: int
+    lonely: int
+    repeated: int
+    sources: Mapping[tuple[str, str, str | None], int]
+    from_store: bool = False
+    made: tuple[Made, ...] = ()
+    checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    people: tuple[People, ...] = ()
+    judge_models: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def licences(self) -> list[str]:
+        """Licences of the facts, most frequent first."""
+        found: Counter[str] = Counter()
+        for (_, licence, _), n in self.sources.items():
+            found[licence] += n
+        return [licence for licence, _ in found.most_common()]
+
+
+def survey(split: Split, store: Store | None = None) -> Survey:
+    """Count a split, and with its store also lineage, verdicts and ratings of the split's items.
+
+    Memory holds what people said; checks and lineage are counted as they stream by, ids lie on the disk where they are
+    many.
+    """
+    numbers = _numbers(split.cases)
+    if store is None:
+        return numbers
+    items, links = _items(split, store)
+    checks: dict[str, Counter[str]] = defaultdict(Counter)
+    people: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in store.verdicts():
+        if verdict.item_id not in items or _elsewhere(verdict, links, items):
+            continue
+        if verdict.by.startswith("person:"):
+            people[verdict.by.rsplit("/", 1)[-1]].append(verdict)
+        else:
+            checks[verdict.by][verdict.label or "measured"] += 1
+    rated: dict[str, list[Rating]] = defaultdict(list)
+    judges: Counter[str] = Counter()
+    for rating in store.all(Rating):
+        if rating.item_id not in items:
+            continue
+        if rating.rater.startswith("person:"):
+            rated[f"{rating.aspect} ({rating.form})"].append(rating)
+        else:
+            judges[rating.rater.removeprefix("judge:")] += 1
+    said = [_verdicts(task, found, items) for task, found in sorted(people.items())]
+    said += [_ratings(task, found, items) for task, found in sorted(rated.items())]
+    return replace(
+        numbers,
+        from_store=True,
+        made=_made(store, items),
+        checks={by: dict(sorted(labels.items())) for by, labels in sorted(checks.items())},
+        people=tuple(said),
+        judge_models=dict(judges.most_common()),
+    )
+
+
+class _Cases:
+    """To which case something belongs, by its name (a key or an id); of several the first."""
+
+    def __init__(self) -> None:
+        self._found = Spilled()
+
+    def add(self, name: str, case: str) -> None:
+        self._found.first(hash(name), case)
+
+    def __contains__(self, name: object) -> bool:
+        return self._found.get(hash(name)) is not None
+
+    def __getitem__(self, name: str) -> str:
+        return str(self._found.get(hash(name)))
+
+
+def _items(split: Split, store: Store) -> tuple[_Cases, _Cases]:
+    """The case of every item of a split by its id, scripts included; and that of every neighbour's link."""
+    items, links, scripts = _Cases(), _Cases(), _Cases()
+    for case in split.cases:
+        for record in _records(case):
+            items.add(record.id, case.key)
+        for neighbour in case.neighbours:
+            links.add(neighbour.link.id, case.key)
+        for key in _script_keys(case):
+            scripts.add(key, case.key)
+    for script in store.all(Script):
+        if script.key in scripts:
+            items.add(script.id, scripts[script.key])
+    return items, links
+
+
+def _numbers(cases: Iterable[Case]) -> Survey:
+    changes: Counter[str] = Counter()
+    relations: Counter[str] = Counter()
+    steps: Counter[int | None] = Counter()
+    neighbours: Counter[str] = Counter()
+    sources: Counter[tuple[str, str, str | None]] = Counter()
+    texts = Spilled()
+    questions = prompts = near = lonely = repeated = 0
+    for case in cases:
+        changes[case.fact.change] += 1
+        relations[case.fact.relation.label or case.fact.relation.id] += 1
+        questions, prompts = questions + len(case.questions), prompts + len(case.prompts)
+        steps.update(p.step for p in case.prompts)
+        neighbours.update(n.link.how for n in case.neighbours)
+        near += sum(len(n.prompts) for n in case.neighbours)
+        lonely += not any(n.prompts for n in case.neighbours)
+        for fact in (case.fact, *(n.fact for n in case.neighbours)):
+            sources[fact.source.name, fact.source.licence, fact.source.url] += 1
+        repeated += sum(not texts.add(hash(p.text)) for p in case.prompts)
+    return Survey(
+        changes=dict(sorted(changes.items())),
+        relations=dict(relations.most_common()),
+        questions=questions,
+        prompts=prompts,
+        steps=dict(sorted(steps.items(), key=lambda x: (x[0] is None, x[0] or 0))),
+        neighbours=dict(sorted(neighbours.items())),
+        neighbour_prompts=near,
+        lonely=lonely,
+        repeated=repeated,
+        sources=dict(sources.most_common()),
+    )
+
+
+def _records(case: Case) -> Iterator[Record]:
+    yield from (case.fact, *case.questions, *case.prompts)
+    for n in case.neighbours:
+        yield from (n.link, n.fact, *n.questions, *n.prompts)
+
+
+def _elsewhere(verdict: Verdict, links: _Cases, items: _Cases) -> bool:
+    """Whether a verdict is about a neighbour beside a prompt that is not in the split."""
+    return verdict.item_id in links and any(r not in items for r in verdict.related)
+
+
+def _script_keys(case: Case) -> Iterator[str]:
+    for prompt in (*case.prompts, *(p for n in case.neighbours for p in n.prompts)):
+        if prompt.script:
+            yield prompt.script
+
+
+def _made(store: Store, items: _Cases) -> tuple[Made, ...]:
+    found: dict[tuple[str, str | None, str | None], list[str]] = {}
+    counts: Counter[tuple[str, str | None, str | None]] = Counter()
+    for line in store.lineages():
+        if line.item_id in items:
+            way, day = (line.stage, line.model, line.prompt), line.made_at[:10]
+            first, last = found.get(way, [day, day])
+            found[way] = [min(first, day), max(last, day)]
+            counts[way] += 1
+    ways = sorted(found, key=lambda w: (found[w][0], w[0], w[1] or "", w[2] or ""))
+    return tuple(Made(*way, counts[way], *found[way]) for way in ways)
+
+
+def _people(
+    task: str,
+    rows: Sequence[tuple[str, str, Category | None]],
+    cases: Mapping[str, str],
+    *,
+    labels: Mapping[str, int],
+    level: Level,
+    scale: Sequence[Category] | None = None,
+    acceptance: str = "",
+) -> People:
+    from curation.stats.panel import agreement
+    from curation.stats.rating_table import rating_table
+
+    found = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
+    weighted = found.ac2 if level == "ordinal" else found.ac1
+    return People(
+        task=task,
+        raters=found.raters,
+        items=found.units,
+        judgements=found.ratings,
+        alpha=found.alpha.text(),
+        ac1=weighted.text(),
+        exact=found.exact.text(),
+        labels=dict(sorted(labels.items())),
+        acceptance=acceptance,
+        level=level,
+    )
+
+
+def _verdicts(task: str, found: list[Verdict], items: _Cases) -> People:
+    """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
+    from curation.stats.proportions import binomial_interval
+
+    rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in found]
+    cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, found, strict=True)}
+    labels = Counter(label for _, _, label in rows if label is not None)
+    kept, judged = labels["keep"], sum(labels.values())
+    share = binomial_interval(kept, judged).text() if judged else "undefined, because nothing was judged"
+    return _people(task, rows, cases, labels=labels, level="nominal", acceptance=share)
+
+
+def _label(verdict: Verdict) -> str | None:
+    return None if verdict.label == "unscored" else verdict.label
+
+
+def _ratings(task: str, found: list[Rating], items: _Cases) -> People:
+    last = {(r.item_id, r.rater): r for r in found}  # who rated a text again meant the later rating
+    rows = [(item, rater, None if r.value is None else float(r.value)) for (item, rater), r in last.items()]
+    low, high = SCALES[found[0].scale]
+    labels = Counter(str(r.value) for r in last.values() if r.value is not None)
+    cases = {r.item_id: items[r.item_id] for r in found}
+    return _people(task, rows, cases, labels=labels, level="ordinal", scale=tuple(range(low, high + 1)))

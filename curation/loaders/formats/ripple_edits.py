@@ -1,0 +1,118 @@
+"""RippleEdits (Cohen et al., 2024; MIT): edits as whole sentences, with six groups of queries about their ripples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.loaders.base import Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.fields import rest, template, text_of, wikidata
+from curation.loaders.sources import RIPPLE
+from schemas.core.ids import slug
+from schemas.extras import Extra
+from schemas.facts import Entity, Fact, Object, Relation
+
+GROUPS = {
+    "Relation_Specificity": ("Relation_Specificity", "Relation_Specifity"),
+    "Logical_Generalization": ("Logical_Generalization",),
+    "Subject_Aliasing": ("Subject_Aliasing",),
+    "Compositionality_I": ("Compositionality_I",),
+    "Compositionality_II": ("Compositionality_II",),
+    "Forgetfulness": ("Forgetfulness", "Forgetfullness"),
+}
+"""Names of the groups, each with its spellings in the published files."""
+
+
+class Ripple(Shape):
+    """Subject and objects are told by the sentences only, so they are read out of them.
+
+    "The name of the R of S is O." ends in the object; S is what follows the relation's name, or else what the edit's
+    sentence and the queries about the same subject have in common. Records without ``original_fact`` (recent facts)
+    have no old object: the new one is kept as a fact that is not to be edited.
+    """
+
+    upstream = RIPPLE
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._tally = Tally()
+
+    def end(self) -> Iterator[Problem]:
+        """How many records name no old object."""
+        return self._tally.told(str(self.path))
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact, the edit as published, and an extra for each group of queries that is not empty."""
+        data, edit = row.data, row.data["edit"]
+        sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
+        cloze, new = _apart(sentence, text_of(before, "prompt") if before else None)
+        subject = _subject(cloze, edit, data)
+        old = None if before is None else _apart(text_of(before, "prompt"), sentence)[1]
+        if old is None:
+            self._tally.add("no old object: kept as a fact that is not to be edited", row)
+        target = Object(text=new, wikidata=wikidata(edit.get("target_id")))
+        first = target if before is None else Object(text=old or "", wikidata=wikidata(before.get("target_id")))
+        key = f"ripple/{edit['subject_id']}/{edit['relation']}/{edit.get('target_id') or slug(new)}"
+        fact = Fact(
+            key=key,
+            subject=Entity(text=subject, wikidata=wikidata(edit.get("subject_id"))),
+            relation=Relation(id=text_of(edit, "relation"), label=text_of(edit, "relation").replace("_", " ").lower()),
+            prompt=template(cloze, subject),
+            old=first,
+            new=target if before is not None else None,
+            change="none" if before is None else "counterfactual",
+            source=self.upstream.source(row.number),
+        )
+        yield fact
+        groups = {spelling: name for name, spellings in GROUPS.items() for spelling in spellings}
+        yield from rest(key, data, groups, name="edit")
+        for spelling, name in groups.items():
+            if data.get(spelling):
+                yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], of=key, name=name)
+
+
+def _apart(sentence: str, other: str | None) -> tuple[str, str]:
+    """A sentence as what stands before its object, and the object; ``other`` is the same sentence with another object.
+
+    Example:
+        >>> _apart("The capital of Chad is Rome.", "The capital of Chad is N'Djamena.")
+        ('The capital of Chad is', 'Rome')
+    """
+    shared = sentence if other is None else _common(sentence, other)
+    before, verb, _ = shared.rpartition(" is ")
+    if not verb:
+        raise ValueError(f"the object cannot be told from the sentence {sentence!r}")
+    return f"{before} is", sentence[len(before) + len(verb) :].strip().removesuffix(".")
+
+
+def _common(one: str, two: str) -> str:
+    """The longest beginning that two texts share."""
+    length = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    return one[:length]
+
+
+def _subject(cloze: str, edit: dict[str, Any], data: dict[str, Any]) -> str:
+    name = str(edit["relation"]).replace("_", " ").lower()
+    for start in (f"The name of the {name} of ", f"The {name} of "):
+        if cloze.lower().startswith(start.lower()):
+            return cloze[len(start) :].removesuffix(" is")
+    shared = cloze.removesuffix(" is")
+    for prompt in _queries(data, edit["subject_id"]):
+        shared = _common(shared[::-1], prompt.strip().removesuffix(" is")[::-1])[::-1]
+    found = shared.partition(" of ")[2] or shared.strip()
+    if not found or shared == cloze.removesuffix(" is"):
+        raise ValueError(f"the subject cannot be told from the sentence {cloze!r}")
+    return found.strip()
+
+
+def _queries(data: dict[str, Any], subject: str) -> Iterator[str]:
+    """Prompts of the queries about one subject."""
+    for spellings in GROUPS.values():
+        for group in (g for s in spellings for g in data.get(s) or ()):
+            for query in group.get("test_queries") or ():
+                if query.get("subject_id") == subject and isinstance(query.get("prompt"), str):
+                    yield query["prompt"]
+
+
+load_ripple = Loader("ripple", Ripple)

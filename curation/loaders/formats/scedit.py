@@ -1,0 +1,299 @@
+"""ScEdit-CF and ScEdit-T as published (Li et al., 2025): facts with ready script prompts and neighbour prompts.
+
+Nobody who wrote this had seen the two files; their fields are known from the authors' README and loaders. So a field
+may be absent, of another type or unknown: what is not understood is kept in an extra, never refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.fields import relation_of, rest, strings, template, text_of
+from curation.loaders.formats.native import slug_id
+from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
+from schemas.core.records import Record
+from schemas.facts import Entity, Fact, Neighbour, Object, Relation
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+# A straight quotation mark right after a letter closes a quotation: it belongs to the text.
+_STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
+_TAIL = re.compile(r"(?:\s*[(\[{<“‘„‚«‹「『《〈]+[\"']?\s*|\s+[\"']\s*|\s+)\Z")
+
+
+class _Counted(Shape):
+    """Counts script prompts beside records: the paper tells both."""
+
+    counts: tuple[tuple[str, int], ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._ids: set[str] = set()
+        self.edits = self.near = 0
+
+    def key(self, row: Row) -> tuple[str, list[Problem]]:
+        """The fact's key: the stored case id; the record's number where that is absent or taken."""
+        name = self.upstream.name.lower()
+        stored = str(row.data.get("case_id", row.number - 1))
+        if stored not in self._ids and not re.search(r"\s", stored) and stored:
+            self._ids.add(stored)
+            return f"{name}/{stored}", []
+        key = f"{name}/{row.number - 1}-of-file"
+        return key, [row.problem("suspect", f"the case_id {stored!r} cannot be used twice; its key is '{key}'")]
+
+    def end(self) -> Iterator[Problem]:
+        """The numbers of prompts, where they are not the paper's."""
+        if self.path.name not in self.upstream.counts:
+            return
+        for (what, known), found in zip(self.counts, (self.edits, self.near), strict=True):
+            if known != found:
+                yield Problem(str(self.path), "count", f"{found:,} {what}, the paper has {known:,}")
+
+
+class ScEditCF(_Counted):
+    """Counterfactual cases: script prompts of the fact, script prompts of facts that share the old object.
+
+    The neighbours' subjects are not published, and a fact cannot be without one. A neighbour fact's subject is thus
+    its script question, and its prompt what follows that question, so that the filled-in fact prompt is the published
+    text. The loader says so, once for the file (``left``): nothing may be concluded from these subjects.
+    """
+
+    upstream = SCEDIT_CF
+    counts = (("script prompts", 7_342), ("neighbour script prompts", 13_672))
+    _CARRIED: tuple[str, ...] = (
+        "case_id",
+        "prompt",
+        "ground_truth",
+        "target_new",
+        "subject",
+        "rephrase_prompts",
+        "rephrase_prompt",
+    )
+    _CARRIED += ("neighborhood_prompts", "generation_prompts", "interrupt_step", "property")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._unnamed = Tally()
+
+    def end(self) -> Iterator[Problem]:
+        """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
+        yield from super().end()
+        yield from self._unnamed.told(str(self.path))
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
+        data, subject = row.data, text_of(row.data, "subject")
+        key, problems = self.key(row)
+        prompt = _template(text_of(data, "prompt"), subject)
+        relation, known = _relation(data.get("property"), prompt)
+        fact = Fact(
+            key=key,
+            subject=Entity(text=subject),
+            relation=relation,
+            prompt=prompt,
+            old=Object(text=text_of(data, "ground_truth")),
+            new=Object(text=text_of(data, "target_new")),
+            source=self.upstream.source(data.get("case_id", row.number - 1)),
+        )
+        yield fact
+        yield from problems
+        texts = _texts(data.get("rephrase_prompts", data.get("rephrase_prompt")))
+        self.edits += len(texts)
+        steps, understood = _steps(data.get("interrupt_step"), len(texts))
+        yield from _prompts(key, texts, steps, _targets(fact))
+        yield from _questions(fact, texts, data.get("generation_prompts"))
+        for number, text in enumerate(_texts(data.get("neighborhood_prompts")), 1):
+            self.near += 1
+            self._unnamed.add("a neighbour is published without its subject; its script question stands there", row)
+            yield from _unnamed(fact, text, number)
+        left = [] if known else ["property"]
+        left += [] if understood else ["interrupt_step"]
+        yield from rest(key, data, [c for c in self._CARRIED if c not in left])
+
+
+class ScEditT(_Counted):
+    """Temporal cases; every neighbour comes with its own object, a plain prompt and one script prompt.
+
+    The names of an older variant (``sliced_question``, ``neighborhood_prompts``, a ``{}`` prompt) are read too.
+    """
+
+    upstream = SCEDIT_T
+    counts = (("script prompts", 7_038), ("neighbour script prompts", 6_597))
+    _CARRIED: tuple[str, ...] = (
+        "case_id",
+        "subject",
+        "relation",
+        "prompt",
+        "old_update",
+        "new_update",
+        "question",
+        "sliced_question",
+    )
+    _CARRIED += ("neighborhood", "neighborhood_prompts", "generation_prompts")
+
+    def make(self, row: Row) -> Iterator[Made]:
+        """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
+        data, subject = row.data, text_of(row.data, "subject")
+        key, problems = self.key(row)
+        prompt = _template(text_of(data, "prompt"), subject)
+        relation, known = _relation(data.get("relation"), prompt)
+        fact = Fact(
+            key=key,
+            subject=Entity(text=subject),
+            relation=relation,
+            prompt=prompt,
+            old=Object(text=text_of(data, "old_update")),
+            new=Object(text=text_of(data, "new_update")),
+            change="temporal",
+            source=self.upstream.source(data.get("case_id", row.number - 1)),
+        )
+        yield fact
+        yield from problems
+        texts = _texts(data.get("sliced_question", data.get("question")))
+        self.edits += len(texts)
+        yield from _prompts(key, texts, [None] * len(texts), _targets(fact))
+        yield from _questions(fact, texts, data.get("generation_prompts"))
+        near, odd = data.get("neighborhood", data.get("neighborhood_prompts")) or [], []
+        for number, value in enumerate(near, 1):
+            if not isinstance(value, dict) or not {"object", "prompt"} <= value.keys():
+                odd.append(value)
+                continue
+            self.near += 1
+            yield from _near(fact, value, number)
+        if odd:
+            yield row.problem("suspect", f"{len(odd)} neighbours are no object with object, prompt and question")
+        drop = [] if known else ["relation"]
+        found = {**data, "neighborhood_not_understood": odd}
+        yield from rest(key, found, [c for c in self._CARRIED if c not in drop])
+
+
+class _Cut(NamedTuple):
+    question: str
+    text: str
+    separator: str
+    step: int | None
+
+
+def cut(prompt: str) -> _Cut:
+    r"""A published script prompt taken apart: question, text, what stands before the object, the step that was cut.
+
+    Question and steps may be joined by newlines or by spaces. A bracket or a quotation mark that opens at the end is
+    part of the separator: the object follows it without a space.
+
+    Example:
+        >>> cut("How to go?\nStep 1: Walk\nStep 2: Fly to (")
+        _Cut(question='How to go?', text='How to go?\nStep 1: Walk\nStep 2: Fly to', separator=' (', step=2)
+    """
+    steps = list(_STEP.finditer(prompt))
+    question = prompt[: steps[0].start()] if steps else prompt.partition("\n")[0]
+    tail = _TAIL.search(prompt)
+    text = prompt[: tail.start()] if tail else prompt
+    return _Cut(question.strip(), text, tail.group() if tail else " ", int(steps[-1].group(1)) if steps else None)
+
+
+def _texts(values: Any) -> list[str]:
+    """Prompts as they are but for white space in front: what stands at the end belongs to the separator."""
+    return [v.lstrip() for v in ([values] if isinstance(values, str) else values or ()) if next(strings(v), None)]
+
+
+def _template(prompt: str, subject: str) -> str:
+    return prompt if prompt.count("{}") == 1 else template(prompt, subject)
+
+
+def _relation(name: Any, prompt: str) -> tuple[Relation, bool]:
+    """The relation by its name, else by the prompt's template; and whether the name could be used."""
+    if isinstance(name, str) and name.strip():
+        return Relation(id=slug_id(name.strip()), label=name.strip()), True
+    return Relation(id=relation_of(prompt), label=prompt), False
+
+
+def _steps(value: Any, many: int) -> tuple[list[int | None], bool]:
+    """Step numbers of the prompts, and whether the field was understood: one number, or one for each prompt."""
+    values = value if isinstance(value, list) else [value] * many
+    found = [_number(v) for v in values]
+    understood = len(found) == many and (value is None or None not in found)
+    return (found if understood else [None] * many), understood
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and (digits := re.fullmatch(r"\s*(?:step\s*)?(\d+)\W*", value, re.IGNORECASE)):
+        return int(digits[1])
+    return value if isinstance(value, int) else None
+
+
+def _prompts(fact: str, texts: list[str], steps: list[int | None], targets: tuple[str, ...]) -> Iterator[Record]:
+    """One question and one prompt for each published text; equal questions are one record."""
+    asked: dict[str, str] = {}
+    for number, (whole, step) in enumerate(zip(texts, steps, strict=True), 1):
+        part = cut(whole)
+        if part.question and part.question not in asked:
+            asked[part.question] = f"{fact}/q{len(asked) + 1}"
+            yield ScriptQuestion(key=asked[part.question], fact=fact, text=part.question)
+        yield ScriptPrompt(
+            key=f"{fact}/p{number}",
+            fact=fact,
+            question=asked.get(part.question),
+            text=part.text,
+            offset=len(part.text) + len(part.separator),
+            step=step if step is not None else part.step,
+            separator=part.separator,
+            targets=tuple(t for t in targets if t),
+        )
+
+
+def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
+    """Script questions for generation that no prompt begins with."""
+    asked = {cut(t).question for t in texts}
+    fresh = [q for q in dict.fromkeys(strings(values)) if q not in asked]
+    for number, text in enumerate(fresh, 1):
+        yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
+
+
+def _unnamed(edit: Fact, whole: str, number: int) -> Iterator[Made]:
+    """A neighbour of which only the script prompt is known; its object is the edit's old object."""
+    part = cut(whole)
+    subject = part.question or part.text
+    after = part.text[len(subject) :].replace("{", "(").replace("}", ")") if part.text.startswith(subject) else ""
+    yield from _beside(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")
+    yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
+
+
+def _near(edit: Fact, value: dict[str, Any], number: int) -> Iterator[Made]:
+    """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
+    prompt = text_of(value, "prompt").replace("{", "(").replace("}", ")")
+    subject = _shared_subject(edit, prompt)
+    old = Object(text=text_of(value, "object"))
+    how = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
+    yield from _beside(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, how)
+    texts = _texts(value.get("question"))
+    yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
+
+
+def _targets(fact: Fact) -> tuple[str, ...]:
+    return (fact.old.text, fact.new.text) if fact.new else (fact.old.text,)
+
+
+def _shared_subject(edit: Fact, prompt: str) -> str:
+    """A neighbour's subject: what stands where the edit's subject stands, else the whole prompt."""
+    before, _, after = edit.prompt.partition("{}")
+    if prompt.startswith(before) and prompt.endswith(after):
+        between = prompt[len(before) : len(prompt) - len(after)].strip()
+        if between:
+            return between
+    return prompt
+
+
+def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, how: Any) -> Iterator[Made]:
+    key, source = f"{edit.key}/n{number}", edit.source
+    fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
+    yield Beside(fact)
+    yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=how)
+
+
+load_cf = Loader("scedit-cf", ScEditCF)
+load_t = Loader("scedit-t", ScEditT)

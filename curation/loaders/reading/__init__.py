@@ -1,0 +1,1 @@
+"""JSON and JSONL records one at a time, each with its place."""

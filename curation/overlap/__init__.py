@@ -1,0 +1,1 @@
+"""What items share: near-duplicates inside a store, contamination between collections."""

@@ -1,0 +1,131 @@
+"""The two sides of an overlap check: the facts and texts of a split, a store, a file of facts or plain texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files.disk_list import Kept
+from curation.loaders.base import Placed
+from schemas.cases import Case
+from schemas.core.errors import DataError, UserError
+from schemas.facts import Fact
+
+
+class Text(NamedTuple):
+    """A text, whose it is, and whether it is a cloze prompt of a fact (those of one relation are always alike)."""
+
+    owner: str
+    text: str
+    cloze: bool = False
+
+
+class Material(NamedTuple):
+    """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level.
+
+    Facts and texts lie on the disk; of each memory holds its place.
+    """
+
+    name: str
+    owners: tuple[str, ...]
+    facts: Sequence[tuple[str, Fact]]
+    texts: Sequence[Text]
+
+
+def of_cases(name: str, cases: Iterable[Case]) -> Material:
+    """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
+    cases = Kept(cases, load=Case.model_validate, dump=Case.payload)
+
+    def texts() -> Iterator[Text]:
+        yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
+        yield from (Text(case.key, q.text) for case in cases for q in case.questions)
+        yield from (Text(case.key, p.text) for case in cases for p in case.prompts)
+
+    return _made(name, ((case.key, case.fact) for case in cases), lambda _: texts())
+
+
+def of_facts(name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[Text]] = tuple) -> Material:
+    """Facts with their prompt and paraphrases, and other texts that belong to them."""
+    own = ((fact.key, fact) for fact in facts)
+    return _made(name, own, lambda kept: chain((t for o, f in kept for t in _fact_texts(o, f)), texts()))
+
+
+def of_texts(name: str, texts: Iterable[str]) -> Material:
+    """Plain texts, owned by their line numbers."""
+    made = (Text(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
+    kept = Kept(made, load=_text)
+    return Material(name, tuple(t.owner for t in kept), (), kept)
+
+
+def _made(
+    name: str,
+    facts: Iterable[tuple[str, Fact]],
+    texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[Text]],
+) -> Material:
+    kept = Kept(facts, load=_owned, dump=lambda owned: [owned[0], owned[1].payload()])
+    return Material(name, tuple(owner for owner, _ in kept), kept, Kept(texts(kept), load=_text))
+
+
+def _owned(data: Any) -> tuple[str, Fact]:
+    return data[0], Fact.model_validate(data[1])
+
+
+def _text(data: Any) -> Text:
+    return Text(*data)
+
+
+def material(source: Path | str) -> Material:
+    """One side from a name: ``mini``, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
+
+    Raises:
+        UserError: nothing there, or no known kind of file.
+    """
+    from curation.shipped import mini_split
+    from curation.splits.split_file import open_split
+
+    path, name = Path(source), Path(source).name
+    if str(source) == "mini":
+        return of_cases("mini", mini_split().cases)
+    if path.suffix in (".duckdb", ".db"):
+        return _of_store(path)
+    if path.suffix == ".txt":
+        try:
+            with open(path, encoding="utf-8") as file:
+                return of_texts(name, file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"cannot be read as text: {error}", where=str(path)) from None
+    if path.suffix == ".jsonl" and path.is_file():
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if '"digest"' in file.readline(100_000):
+                return of_cases(name, open_split(path).cases)
+    return _of_file(source, name)
+
+
+def _of_store(path: Path) -> Material:
+    from curation.store.store import Store
+    from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+    with Store.open(path) as store:
+
+        def texts() -> Iterator[Text]:
+            yield from (Text(q.fact, q.text) for q in store.all(ScriptQuestion))
+            yield from (Text(p.fact, p.text) for p in store.all(ScriptPrompt))
+
+        return of_facts(path.name, store.all(Fact), texts=texts)
+
+
+def _of_file(source: Path | str, name: str) -> Material:
+    """Facts of a file in any known shape; what cannot be read is left out."""
+    from curation.loaders import stream
+
+    items = stream(str(source)).items
+    found = of_facts(name, (i.record for i in items if isinstance(i, Placed) and isinstance(i.record, Fact) and i.main))
+    if not found.owners:
+        raise DataError("no usable fact in the file", where=str(source), fix="see the formats: scedit formats")
+    return found
+
+
+def _fact_texts(owner: str, fact: Fact) -> list[Text]:
+    return [Text(owner, text, cloze=True) for text in (fact.fact_prompt, *fact.paraphrases)]

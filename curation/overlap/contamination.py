@@ -1,0 +1,224 @@
+"""What two collections share: method training data against evaluation cases above all.
+
+A fact is compared by subject (folded names, aliases, Wikidata id), relation (id, label or prompt template, because not
+every file has property ids) and objects; texts by their folded form and by ROUGE-1 F.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from curation.overlap.collections import Material, material, of_cases, of_facts, of_texts
+from curation.similarity.rouge import encode, plain_text, require, similar_pairs
+from curation.splits.partition import names_of
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id
+from schemas.core.records import Frozen, Record
+from schemas.facts import Fact
+
+__all__ = [
+    "LEVELS",
+    "Level",
+    "Material",
+    "Overlap",
+    "Shared",
+    "material",
+    "of_cases",
+    "of_facts",
+    "of_texts",
+    "overlap",
+]
+
+LEVELS: dict[str, str] = {
+    "same_edit": "same subject, relation, old and new object",
+    "same_fact": "same subject, relation and old object",
+    "same_subject_relation": "same subject and relation",
+    "same_subject": "same subject",
+    "same_text": "a text that is equal when folded",
+    "near_text": "a text at or above the ROUGE-1 F threshold (cloze prompts among themselves left out)",
+}
+
+
+class Shared(Frozen):
+    """One thing that both sides hold: the two owners, and what is the same."""
+
+    a: str
+    b: str
+    what: str
+    value: float | None = None
+
+
+class Level(Frozen):
+    """How much is shared in one way: owners of A and of B concerned, pairs of owners, and the first examples."""
+
+    name: str
+    a: int
+    b: int
+    pairs: int
+    examples: tuple[Shared, ...] = ()
+
+
+class Overlap(Record):
+    """The report of an overlap check; its key names the two sides and the threshold."""
+
+    kind: ClassVar[str] = "overlap"
+    a: str
+    b: str
+    owners_a: int
+    owners_b: int
+    texts_a: int
+    texts_b: int
+    threshold: float
+    unit: str = "rouge1_f"
+    levels: tuple[Level, ...]
+
+    def level(self, name: str) -> Level:
+        """A level by name."""
+        for level in self.levels:
+            if level.name == name:
+                return level
+        raise UserError(f"unknown overlap level '{name}'", allowed=", ".join(LEVELS))
+
+
+class _Tally:
+    """Counts of one level, without keeping the pairs' texts."""
+
+    def __init__(self, examples: int, a: Mapping[str, int], b: Mapping[str, int]) -> None:
+        self._most, self._numbers, self._pairs = examples, (a, b), _Distinct()
+        self._seen = bytearray(len(a)), bytearray(len(b))
+        self._examples: list[Shared] = []
+
+    def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
+        one, two = self._numbers[0][a], self._numbers[1][b]
+        self._seen[0][one] = self._seen[1][two] = 1
+        self._pairs.add(one * len(self._seen[1]) + two)
+        if len(self._examples) < self._most and not any((e.a, e.b) == (a, b) for e in self._examples):
+            self._examples.append(Shared(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
+
+    def level(self, name: str) -> Level:
+        a, b = (sum(seen) for seen in self._seen)
+        return Level(name=name, a=a, b=b, pairs=self._pairs.count(), examples=tuple(self._examples))
+
+
+class _Distinct:
+    """How many different numbers there are; beyond ``limit`` of them they lie in a temporary database."""
+
+    def __init__(self, limit: int = 500_000) -> None:
+        self._limit, self._held = limit, set[int]()
+        self._aside: Any = None
+
+    def add(self, number: int) -> None:
+        self._held.add(number)
+        if len(self._held) >= self._limit:
+            self._spill()
+
+    def count(self) -> int:
+        if self._aside is None:
+            return len(self._held)
+        self._spill()
+        (found,) = self._aside.db.execute("SELECT count(DISTINCT n) FROM pairs").fetchone()
+        return int(found)
+
+    def _spill(self) -> None:
+        if self._aside is None:
+            from curation.files.temp_duckdb import Scratch
+
+            self._aside = Scratch()
+            self._aside.db.execute("CREATE TABLE pairs (n BIGINT)")
+        self._aside.db.execute("INSERT INTO pairs SELECT unnest(?::BIGINT[])", [list(self._held)])
+        self._held.clear()
+
+
+def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
+    """What A and B share.
+
+    Args:
+        a: The data that must be clean: evaluation cases.
+        b: The other data: what a method was trained on.
+        threshold: ROUGE-1 F from which two texts count as near-duplicates.
+        examples: At most so many examples a level.
+    """
+    numbers = [{owner: n for n, owner in enumerate(dict.fromkeys(_all_owners(side)))} for side in (a, b)]
+    tally = {name: _Tally(examples, *numbers) for name in LEVELS}
+    _facts(a, b, tally)
+    _texts(a, b, tally, threshold)
+    levels = tuple(t.level(name) for name, t in tally.items())
+    sides = content_id("overlap-sides", [a.name, sorted(a.owners), b.name, sorted(b.owners), threshold])
+    return Overlap(
+        key=f"overlap/{sides}",
+        a=a.name,
+        b=b.name,
+        owners_a=len(a.owners),
+        owners_b=len(b.owners),
+        texts_a=len(a.texts),
+        texts_b=len(b.texts),
+        threshold=threshold,
+        levels=levels,
+    )
+
+
+def _all_owners(side: Material) -> Iterator[str]:
+    yield from side.owners
+    yield from (owner for owner, _ in side.facts)
+    yield from (t.owner for t in side.texts)
+
+
+def _relation_names(fact: Fact) -> set[str]:
+    names = {fact.relation.id, "template:" + plain_text(fact.prompt.replace("{}", " x "))}
+    return names | ({"label:" + plain_text(fact.relation.label)} if fact.relation.label else set())
+
+
+class _Index:
+    """Where names stand, by a 64-bit number of each; who looks one up compares the names themselves."""
+
+    def __init__(self, names: Iterable[tuple[int, str]]) -> None:
+        np, _ = require()
+        numbers, places = array("q"), array("q")
+        for place, name in names:
+            numbers.append(hash(name))
+            places.append(place)
+        order = np.argsort(np.asarray(numbers), kind="stable")
+        self._numbers, self._places = np.asarray(numbers)[order], np.asarray(places)[order]
+
+    def places(self, name: str) -> list[int]:
+        """Where a name may stand, in order."""
+        left, right = (int(self._numbers.searchsorted(hash(name), side=side)) for side in ("left", "right"))
+        return list(map(int, self._places[left:right]))
+
+
+def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
+    index = _Index((n, name) for n, (_, fact) in enumerate(b.facts) for name in names_of(fact.subject))
+    for owner, fact in a.facts:
+        relation, names = _relation_names(fact), names_of(fact.subject)
+        for n in sorted({n for name in names for n in index.places(name)}):
+            other, twin = b.facts[n]
+            if not names & names_of(twin.subject):
+                continue
+            tally["same_subject"].add(owner, other, fact.subject.text)
+            if not relation & _relation_names(twin):
+                continue
+            tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
+            if not names_of(fact.old) & names_of(twin.old):
+                continue
+            tally["same_fact"].add(owner, other, f"{fact.fact_prompt} {fact.old.text}")
+            if fact.new and twin.new and names_of(fact.new) & names_of(twin.new):
+                tally["same_edit"].add(owner, other, f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}")
+
+
+def _texts(a: Material, b: Material, tally: dict[str, _Tally], threshold: float) -> None:
+    index = _Index((n, plain_text(text.text)) for n, text in enumerate(b.texts))
+    for text in a.texts:
+        plain = plain_text(text.text)
+        for n in index.places(plain):
+            if plain_text(b.texts[n].text) == plain:
+                tally["same_text"].add(text.owner, b.texts[n].owner, text.text)
+    if not a.texts or not b.texts:
+        return
+    rows = encode(t.text for side in (a, b) for t in side.texts)
+    for block in similar_pairs(rows, threshold=threshold, between=len(a.texts)):
+        for i, j, value in zip(block.first.tolist(), block.second.tolist(), block.value.tolist(), strict=True):
+            one, two = a.texts[i], b.texts[j - len(a.texts)]
+            if not (one.cloze and two.cloze):
+                tally["near_text"].add(one.owner, two.owner, one.text, value)

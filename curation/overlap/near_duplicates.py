@@ -1,0 +1,265 @@
+"""Near-duplicates: which items say nearly the same, who of them is preferred, and verdicts that say so.
+
+Items are put in an order of preference, and each is measured against the items preferred to it. A verdict carries the
+greatest such similarity and the item it was found with; it drops nothing. A split's rule that leaves out whatever is at
+or above a threshold then keeps the most preferred item of every cluster and no two items that are near-duplicates, at
+any threshold not below the one used here, and nothing has to be measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from curation.similarity.rouge import EPSILON, Pairs, check_threshold, encode, plain_text, require, similar_pairs
+from curation.similarity.text_items import Item, Items
+from schemas.core.errors import UserError
+from schemas.core.registry import suggest
+from schemas.verdicts import Verdict, verdict_key
+
+if TYPE_CHECKING:
+    from curation.similarity.embeddings import Embedder
+    from curation.similarity.rouge import Floats, Ints
+    from curation.store.store import Store
+    from schemas.core.records import Record
+
+Method = Literal["rouge1", "minhash", "exact", "embedding"]
+Prefer = Literal["key", "longest", "shortest", "judged"]
+Within = Literal["all", "fact", "relation"]
+
+METHODS: dict[str, str] = {  # method -> what is measured, in which unit; two methods may measure the same
+    "rouge1": "near_duplicate rouge1_f",
+    "minhash": "near_duplicate rouge1_f",
+    "exact": "exact_duplicate equal_text",
+    "embedding": "near_duplicate_embedding cosine",
+}
+THRESHOLDS = {"rouge1": 0.4, "minhash": 0.4, "exact": 1.0, "embedding": 0.9}
+"""Defaults. ROUGE-1 0.4 is ELKEN's (appendix on augmenting events); cosine 0.9 is ours."""
+
+
+class Cluster(NamedTuple):
+    """Items connected by near-duplicates, the preferred one first, and the greatest similarity inside."""
+
+    members: tuple[Item, ...]
+    greatest: float
+
+    @property
+    def representative(self) -> Item:
+        """The item that stays."""
+        return self.members[0]
+
+
+class Duplicates(NamedTuple):
+    """What was found.
+
+    Attributes:
+        items: All items, the most preferred first (their texts are on the disk); the arrays follow this order.
+        best: Greatest similarity to a more preferred item, 0 where none reaches the threshold; shape (items,).
+        partner: Number of that item, -1 where there is none.
+        cluster: Number of the most preferred item that an item is connected with (its own where it stands alone).
+        scope: ``near_duplicate`` with ``_in_fact`` or ``_in_relation`` where only a group was compared.
+    """
+
+    items: Sequence[Item]
+    best: Floats
+    partner: Ints
+    cluster: Ints
+    scope: str
+    unit: str
+    threshold: float
+    method: str
+    model: str | None = None
+
+    @property
+    def by(self) -> str:
+        """The name under which the verdicts stand."""
+        return f"{self.scope}@1"
+
+    @property
+    def duplicates(self) -> int:
+        """Items that have a more preferred near-duplicate."""
+        return int((self.partner >= 0).sum())
+
+    @property
+    def clustered(self) -> int:
+        """Number of clusters of two or more."""
+        np, _ = require()
+        return int((np.bincount(self.cluster) > 1).sum()) if len(self.cluster) else 0
+
+    def clusters(self) -> Iterator[Cluster]:
+        """Clusters of two or more, the largest first."""
+        np, _ = require()
+        order = np.argsort(self.cluster, kind="stable")
+        heads, starts, sizes = np.unique(self.cluster[order], return_index=True, return_counts=True)
+        for n in np.lexsort((heads, -sizes)):
+            if sizes[n] < 2:
+                return
+            members = order[starts[n] : starts[n] + sizes[n]]
+            yield Cluster(tuple(self.items[i] for i in members), float(self.best[members].max()))
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """One verdict an item: the measured similarity, or ``keep`` where nothing reaches the threshold."""
+        how = " by MinHash, which can miss some" if self.method == "minhash" else ""
+        alone = f"nothing preferred to it reaches {self.unit} {self.threshold:g} among {len(self.items)} items{how}"
+        for item, best, partner in zip(self.items, self.best.tolist(), self.partner.tolist(), strict=True):
+            key = verdict_key(item_id=item.id, by=self.by, model=self.model)  # without the partner: one verdict an item
+            if partner < 0:
+                yield Verdict(key=key, item_id=item.id, by=self.by, label="keep", reason=alone, model=self.model)
+                continue
+            other = self.items[partner]
+            yield Verdict(
+                key=key,
+                item_id=item.id,
+                by=self.by,
+                label=None,
+                reason=f"like '{other.key}', which is preferred",
+                value=round(best, 6),
+                unit=self.unit,
+                model=self.model,
+                related=(other.id,),
+            )
+
+
+def near_duplicates(
+    items: Iterable[Item],
+    *,
+    method: Method = "rouge1",
+    threshold: float | None = None,
+    prefer: Prefer = "key",
+    keeps: dict[str, int] | None = None,
+    within: Within = "all",
+    embedder: Embedder | None = None,
+) -> Duplicates:
+    """Compare items of a group with each other.
+
+    Args:
+        items: Each id once.
+        method: ``rouge1`` is exact, its time grows with the pairs that share a rare word; ``minhash`` measures the same
+            and finds nearly all (see ``curation.similarity.minhash``); ``exact`` compares the folded text;
+            ``embedding`` meaning.
+        threshold: From which similarity on; the method's default where left out.
+        prefer: Who represents: the first ``key``, the ``longest`` or ``shortest`` in words (then key), or the one with
+            the most ``keeps`` (then key).
+        keeps: Keep verdicts less drop verdicts, by item id.
+        within: What the groups are; it goes into the verdicts' name.
+        embedder: For ``embedding``; made on the spot where left out.
+
+    Example:
+        >>> found = near_duplicates([Item("1", "a", "How can I visit Peru?"), Item("2", "b", "How do I visit Peru?")])
+        >>> found.duplicates, next(found.clusters()).representative.key
+        (1, 'a')
+    """
+    check_choice(method, METHODS, "method")
+    check_choice(within, ("all", "fact", "relation"), "scope")
+    threshold = THRESHOLDS[method] if threshold is None else threshold
+    check_threshold(threshold)
+    ordered = Items(items, prefer=prefer, keeps=keeps)
+    scope, _, unit = METHODS[method].partition(" ")
+    scope += "" if within == "all" else f"_in_{within}"
+    pairs = _pairs(ordered, method=method, threshold=threshold, embedder=embedder, grouped=within != "all")
+    best, partner, cluster = _collect(pairs, len(ordered))
+    model = "all-MiniLM-L6-v2" if method == "embedding" else None
+    return Duplicates(ordered, best, partner, cluster, scope, unit, threshold, method, model)
+
+
+def store_items(
+    store: Store, kind: str = "question", *, within: Within = "all", split: str | None = None
+) -> Iterator[Item]:
+    """The current records of a kind as items; with ``split``, those of its cases (not of their neighbours).
+
+    A fact's text is its filled prompt with the old object, a script's are its steps.
+    """
+    from curation.similarity.record_texts import TEXT_KINDS, case_records, group_of, record_text
+    from schemas.facts import Fact
+
+    if kind not in TEXT_KINDS:
+        raise UserError(f"'{kind}' has no text to compare", allowed=", ".join(TEXT_KINDS))
+    if split is not None:
+        cases = store.open_split(split).cases
+        relations = {c.fact.key: c.fact.relation.id for c in cases} if within == "relation" else {}
+        records: Iterator[Record] = case_records(cases, kind)
+    else:
+        relations = {f.key: f.relation.id for f in store.all(Fact)} if within == "relation" else {}
+        records = store.all(TEXT_KINDS[kind])
+    for record in records:
+        yield Item(record.id, record.key, record_text(record), group_of(record, within, relations))
+
+
+def check_choice(name: str, known: Iterable[str], what: str) -> None:
+    """Refuse a name that is not known, with the nearest one."""
+    names = list(known)
+    if name not in names:
+        near = suggest(name, names)
+        fix = f"did you mean '{near}'?" if near else None
+        raise UserError(f"unknown {what} '{name}'", allowed=", ".join(names), fix=fix)
+
+
+def kept_counts(store: Store) -> dict[str, int]:
+    """Keep verdicts less drop verdicts by item id, near-duplicate verdicts left out."""
+    return dict(store.keeps())
+
+
+def _pairs(
+    items: Sequence[Item], *, method: Method, threshold: float, embedder: Embedder | None, grouped: bool
+) -> Iterator[Pairs]:
+    if method == "exact":
+        return _equal(items)
+    if method == "embedding":
+        from curation.similarity.embeddings import Embedder, cosine_pairs
+
+        vectors = (embedder or Embedder()).embed([i.text for i in items])
+        return cosine_pairs(vectors, threshold=threshold, groups=[i.group for i in items] if grouped else None)
+    rows = encode((i.text for i in items), groups=(i.group for i in items) if grouped else None)
+    if method == "minhash":
+        from curation.similarity.minhash import minhash_pairs
+
+        return minhash_pairs(rows, threshold=threshold)
+    return similar_pairs(rows, threshold=threshold)
+
+
+def _equal(items: Sequence[Item]) -> Iterator[Pairs]:
+    np, _ = require()
+    first: dict[tuple[str, str], int] = {}
+    pairs = [
+        (head, n)
+        for n, item in enumerate(items)
+        if (head := first.setdefault((item.group, plain_text(item.text)), n)) < n
+    ]
+    if pairs:
+        left, right = np.asarray(pairs, dtype=np.int64).T
+        yield Pairs(left, right, np.ones(len(pairs)))
+
+
+def _collect(blocks: Iterable[Pairs], count: int) -> tuple[Floats, Ints, Ints]:
+    """Best similarity to a preferred item, who that is, and connected components; pairs are used and forgotten."""
+    np, _ = require()
+    best, partner = np.zeros(count), np.full(count, -1, dtype=np.int64)
+    cluster = np.arange(count, dtype=np.int64)
+    for first, second, value in blocks:
+        order = np.lexsort((-first, value))  # ascending: of one item's pairs the best, with the most preferred, is last
+        i, j, v = first[order], second[order], value[order]
+        last = np.full(count, -1, dtype=np.int64)
+        last[j] = np.arange(len(j))
+        at = last[last >= 0]
+        i, j, v = i[at], j[at], v[at]
+        better = (v > best[j] + EPSILON) | ((v > best[j] - EPSILON) & (i < partner[j]))
+        best[j[better]], partner[j[better]] = v[better], i[better]
+        cluster = _merge(cluster, cluster[first], cluster[second])
+    return best, partner, cluster
+
+
+def _merge(cluster: Ints, left: Ints, right: Ints) -> Ints:
+    """Join the clusters of pairs; a cluster is named by its smallest number."""
+    np, sparse = require()
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
+
+    apart = left != right
+    left, right = left[apart], right[apart]
+    if not len(left):
+        return cluster
+    size = len(cluster)
+    graph = sparse.coo_matrix((np.ones(len(left), dtype=np.int8), (left, right)), shape=(size, size))
+    label = connected_components(graph, directed=False)[1]
+    head = np.full(size, size, dtype=np.int64)
+    np.minimum.at(head, label, np.arange(size))
+    return head[label][cluster]  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""The human quality sample of a split: draw, sheets, report."""

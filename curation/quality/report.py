@@ -1,0 +1,168 @@
+"""What people said of a quality sample: how much they accept, weighted to the split, and apart from it how they agree.
+
+The two are kept apart: a published "agreement rate" can mean either (ScEdit B.2.2 reports 94.5 %).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from curation.quality.sample import CRITERIA, Sample
+from curation.quality.sheets import TASK
+from curation.store.store import Store
+
+ASPECTS = ("all", *(c.name for c in CRITERIA))
+
+
+class Answers(NamedTuple):
+    """Answers of people on a sample: aspect -> item id -> person -> whether they say yes."""
+
+    of: Mapping[str, Mapping[str, Mapping[str, bool]]]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who answered."""
+        return tuple(sorted({p for items in self.of.values() for by in items.values() for p in by}))
+
+
+class Report(NamedTuple):
+    """A sample and what came back.
+
+    Attributes:
+        missing: Person -> sampled items without an answer; people who were asked and did not answer are there too.
+        acceptance: Aspect -> share of yes, a mean over items (each the mean over its people) weighted by 1/probability.
+        by_person: Person -> the same for their own overall verdicts.
+        unanimous: Share of items that everybody accepts, weighted.
+        agreement: Aspect -> agreement statistics (``curation.stats.panel.Agreement``).
+    """
+
+    sample: Sample
+    missing: dict[str, int]
+    acceptance: dict[str, Any]
+    by_person: dict[str, Any]
+    unanimous: Any
+    agreement: dict[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody who was asked answered everything."""
+        return bool(self.missing) and not any(self.missing.values())
+
+
+def answers(store: Store, sample: Sample) -> Answers:
+    """The current answers on a sample's items."""
+    task, version = TASK.split("@")
+    names = {f"{task}@{version}": "all"} | {f"{task}_{c.name}@{version}": c.name for c in CRITERIA}
+    of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
+    for verdict in store.verdicts([d.item_id for d in sample.items]):
+        who, _, name = verdict.by.removeprefix("person:").rpartition("/")
+        if who and name in names:
+            yes = verdict.label == "keep" if names[name] == "all" else verdict.value == 1
+            of[names[name]][verdict.item_id][who] = yes
+    return Answers(of)
+
+
+def report(store: Store, sample: Sample, *, resamples: int = 1000) -> Report:
+    """Acceptance and agreement of a sample.
+
+    Intervals resample cases (strata and the finite split are not used, which makes them wide rather than narrow). Where
+    every answer is the same, a bootstrap has no width and the exact interval over cases stands in.
+    """
+    from curation.stats.bootstrap import Resampling
+    from curation.stats.panel import agreement
+    from curation.stats.rating_table import rating_table
+
+    found, resampling = answers(store, sample), Resampling(resamples)
+    people = tuple(dict.fromkeys([*sample.people, *found.people]))
+    missing = {p: sum(p not in found.of["all"].get(d.item_id, {}) for d in sample.items) for p in people}
+    acceptance = {a: _acceptance(sample, _shares(found.of[a]), resampling, a) for a in ASPECTS}
+    by_person = {
+        p: _acceptance(sample, _shares(found.of["all"], only=p), resampling, f"all, by {p}") for p in found.people
+    }
+    everybody = {item: float(all(by.values())) for item, by in found.of["all"].items()}
+    unanimous = _acceptance(sample, everybody, resampling, "accepted by everybody")
+    cases = {d.item_id: d.case for d in sample.items}
+    agree = {}
+    for aspect in ASPECTS:
+        rows = [
+            (item, who, "yes" if yes else "no")
+            for item, by in sorted(found.of[aspect].items())
+            for who, yes in by.items()
+        ]
+        table = rating_table(rows, cases=cases, scale=("no", "yes"))
+        agree[aspect] = agreement(table, level="nominal", resampling=resampling)
+    return Report(sample, missing, acceptance, by_person, unanimous, agree)
+
+
+def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
+    """For each item the share of its people who say yes."""
+    chosen = {item: [yes for who, yes in by.items() if only in (None, who)] for item, by in items.items()}
+    return {item: sum(said) / len(said) for item, said in chosen.items() if said}
+
+
+def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, name: str) -> Any:
+    """Weighted mean of shares (Hajek's ratio estimate) with an interval over cases."""
+    import numpy as np
+
+    from curation.stats.bootstrap import bootstrap_sums, ends
+    from curation.stats.estimates import Estimate, grouped, sums_by, undefined
+    from curation.stats.proportions import binomial_interval
+
+    judged = [d for d in sample.items if d.item_id in shares]
+    if not judged:
+        return undefined(name, "nobody has answered")
+    groups = grouped([d.case for d in judged])
+    weight = np.array([1 / d.probability for d in judged])
+    value = np.array([shares[d.item_id] for d in judged])
+    sums = sums_by(groups.of, np.column_stack([weight * value, weight]), len(groups.names))
+    mean, cases = float((weight * value).sum() / weight.sum()), len(groups.names)
+    if value.min() == value.max() and mean in (0.0, 1.0):
+        exact = binomial_interval(round(mean * cases), cases)
+        return exact._replace(name=name, n=len(judged), note="all answers are equal: exact interval over cases")
+    draws = bootstrap_sums(sums, lambda s: np.asarray(s[:, 0] / s[:, 1]), resampling)
+    low, high, note = ends(draws, resampling, cases=cases)
+    method = resampling.describe("case bootstrap of the weighted mean") if low is not None else ""
+    return Estimate(name, mean, low, high, len(judged), cases, method, note=note)
+
+
+def text(found: Report) -> str:
+    """The report as lines."""
+    s = found.sample
+    lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {s.population} {s.unit}s"]
+    for person, lost in found.missing.items():
+        lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
+    lines.append("Acceptance (weighted to the split, 95 %)")
+    lines += [f"  {name}: {e.text()}" for name, e in found.acceptance.items()]
+    lines.append(f"  accepted by everybody: {found.unanimous.text()}")
+    lines += [f"  all, by {name}: {e.text()}" for name, e in found.by_person.items()]
+    lines.append("Agreement between people (unweighted)")
+    for name, a in found.agreement.items():
+        lines.append(f"  {name}: AC1 {a.ac1.text()}, alpha {a.alpha.text()}, exact {a.exact.text()}")
+        lines.append(f"  {' ' * len(name)}  prevalence of yes {a.prevalence['yes'].text()}")
+    return "\n".join(lines)
+
+
+def summary(found: Report) -> dict[str, Any]:
+    """What a split's header keeps of a report: plain JSON values."""
+    s = found.sample
+    return {
+        "sample": s.name,
+        "unit": s.unit,
+        "items": len(s.items),
+        "population": s.population,
+        "people": list(found.missing),
+        "missing": found.missing,
+        "acceptance": {name: _plain(e) for name, e in found.acceptance.items()},
+        "accepted_by_everybody": _plain(found.unanimous),
+        "agreement": {
+            name: {"ac1": _plain(a.ac1), "alpha": _plain(a.alpha), "exact": _plain(a.exact),
+                   "prevalence_yes": _plain(a.prevalence["yes"])}
+            for name, a in found.agreement.items()
+        },
+    }  # fmt: skip
+
+
+def _plain(estimate: Any) -> dict[str, Any]:
+    return {k: v for k, v in estimate._asdict().items() if v not in (None, "")}

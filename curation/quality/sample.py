@@ -1,0 +1,254 @@
+"""The quality sample of a split (ScEdit Appendix B.2.2): drawn with known probabilities, judged blind by people.
+
+Three experts judged 10 % of the final data by three criteria. Here the sample is stratified by relation, kind of change
+and step of the cut; the probability of every item is kept in its lineage, so that rates can be weighted back to the
+split.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from curation.splits.split_file import Split
+from curation.store.store import Store
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id, seed
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.scripts import ScriptPrompt
+
+STAGE = "quality_sample"
+Unit = Literal["prompt", "case"]
+
+
+class Criterion(NamedTuple):
+    """A question put to people; ``name`` is the column of the answer, ``asks`` is what they read."""
+
+    name: str
+    asks: str
+
+
+CRITERIA = (
+    Criterion("question", "Is the script question meaningful?"),
+    Criterion("change", "Would a good script differ clearly before and after the edit?"),
+    Criterion("cut", "Does the text up to the cut lead to the object as its continuation?"),
+)
+"""The criteria of ScEdit B.2.2 in our words."""
+
+
+class Drawn(NamedTuple):
+    """One item of a sample.
+
+    Attributes:
+        item_id: Content id of the script prompt or case.
+        key: Its key.
+        case: Key of its case.
+        stratum: Relation, change and step.
+        probability: With which it came into the sample.
+    """
+
+    item_id: str
+    key: str
+    case: str
+    stratum: str
+    probability: float
+
+
+class Sample(NamedTuple):
+    """A drawn sample. ``name`` depends on the split's digest and the settings only, and stands in every file."""
+
+    name: str
+    split: str
+    digest: str
+    unit: Unit
+    population: int
+    items: tuple[Drawn, ...]
+    people: tuple[str, ...] = ()
+
+
+class Share(NamedTuple):
+    """What a stratum gives: items drawn, and the probability of each of its items."""
+
+    drawn: int
+    probability: float
+
+
+def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: random.Random) -> dict[str, Share]:
+    """How many items each stratum gives.
+
+    A stratum smaller than it takes for ``least`` at the sampling fraction gives ``least`` of its items (or all). Of the
+    others each gives the whole part of its proportional share, and the fractions are rounded by one systematic draw, so
+    that the total is fixed and every item's probability is the fraction exactly.
+
+    Args:
+        sizes: Items in each stratum.
+        percent: Of all items, in percent.
+        least: At least so many from every stratum.
+        rng: For the systematic draw.
+
+    Example:
+        >>> allocate({"a": 40, "b": 60}, 10, least=0, rng=random.Random(0))
+        {'a': Share(drawn=4, probability=0.1), 'b': Share(drawn=6, probability=0.1)}
+    """
+    fraction = percent / 100
+    small = {s for s, size in sizes.items() if size * fraction < least}
+    out = {s: Share(min(least, sizes[s]), min(least, sizes[s]) / sizes[s]) for s in small}
+    rest = [s for s in sizes if s not in small]
+    total = sum(sizes[s] for s in rest)
+    wanted = min(total, math.ceil(total * fraction - 1e-9))
+    exact = wanted / total if total else 0.0
+    point, reached = rng.random(), 0.0
+    for stratum in rest:
+        share = sizes[stratum] * exact
+        whole = math.floor(share + 1e-9)
+        before, reached = reached, reached + max(0.0, share - whole)
+        extra = math.floor(reached + 1e-9 - point) - math.floor(before + 1e-9 - point)
+        out[stratum] = Share(min(sizes[stratum], whole + extra), exact)
+    return {s: out[s] for s in sizes}
+
+
+def draw(
+    split: Split,
+    *,
+    unit: Unit = "prompt",
+    percent: float = 10.0,
+    least: int = 0,
+    number: int = 0,
+    people: Sequence[str] = (),
+) -> Sample:
+    """Draw a sample of a split's own script prompts (not those of neighbours) or of its cases.
+
+    Args:
+        split: The split; the draw depends on its digest, not on its name.
+        unit: What is judged.
+        percent: How much, in percent; the paper took 10.
+        least: Items from every stratum at the least.
+        number: Draw another sample of the same split with another number.
+        people: Who judges.
+
+    Raises:
+        UserError: nothing to draw from, or a percentage outside 0 to 100.
+    """
+    if not 0 < percent <= 100:
+        raise UserError(f"a sample of {percent:g} % cannot be drawn", allowed="more than 0, at most 100")
+    strata: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for case in split.cases:
+        for item_id, key, step in _units(case, unit):
+            where = f"{case.fact.relation.id} {case.fact.change} step {step}"
+            strata[where].append((item_id, key, case.key))
+    if not strata:
+        raise UserError(f"the split '{split.name}@{split.version}' has no {unit} to draw from")
+    name = content_id("sample", [split.digest, unit, percent, least, number])
+    rng = random.Random(seed(split.digest, name, STAGE))
+    shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
+    items = [
+        Drawn(item_id, key, case, stratum, share.probability)
+        for stratum, share in shares.items()
+        for item_id, key, case in rng.sample(sorted(strata[stratum]), share.drawn)
+    ]
+    population = sum(map(len, strata.values()))
+    label = f"{split.name}@{split.version}"
+    return Sample(name, label, split.digest, unit, population, tuple(items), tuple(people))
+
+
+def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
+    """(id, key, step) of the items of a case; a case's step is the earliest of its prompts."""
+    steps = [str(p.step) if p.step is not None else "unknown" for p in case.prompts]
+    if unit == "prompt":
+        return [(p.id, p.key, step) for p, step in zip(case.prompts, steps, strict=True)]
+    return [(case.id, case.key, min(steps, default="none"))]
+
+
+def keep_sample(store: Store, sample: Sample) -> None:
+    """Record a sample in the lineage of its items; drawing it again adds nothing, or people who are asked later."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    about = {**sample._asdict(), "people": list(sample.people)}
+    del about["items"]
+    lines = [
+        Lineage(item_id=d.item_id, stage=STAGE, made_at=now, request=f"sample/{sample.name}/{','.join(sample.people)}",
+                detail={**about, "item": d._asdict()})
+        for d in sample.items
+    ]  # fmt: skip
+    store.put([], lines)
+
+
+def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
+    """The samples that the store knows, in order of their names; with ``digest``, those of one split's cases."""
+    about: dict[str, dict[str, Any]] = {}
+    items: dict[str, dict[str, Drawn]] = defaultdict(dict)
+    people: dict[str, dict[str, None]] = defaultdict(dict)
+    for line in store.lineages(stage=STAGE):
+        detail = dict(line.detail)
+        item, asked, name = Drawn(**detail.pop("item")), detail.pop("people"), detail["name"]
+        if digest is None or detail["digest"] == digest:
+            about[name], items[name][item.item_id] = detail, item
+            people[name] |= dict.fromkeys(asked)
+    return [
+        Sample(**about[n], people=tuple(sorted(people[n])), items=tuple(sorted(items[n].values())))
+        for n in sorted(about)
+    ]
+
+
+def sample_named(store: Store, name: str) -> Sample:
+    """One sample by its name or the beginning of it.
+
+    Raises:
+        UserError: none or several answer to it.
+    """
+    known = samples(store)
+    found = [s for s in known if s.name.startswith(name)]
+    if len(found) != 1:
+        raise UserError(
+            f"{len(found) or 'no'} samples are called '{name}'",
+            allowed=", ".join(f"{s.name} of {s.split}" for s in known) or "none is drawn yet",
+            fix="draw one with: scedit sample draw" if not known else None,
+        )
+    return found[0]
+
+
+def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, Any]]:
+    """The rows of one person's file, in an order of their own, without strata, verdicts or others' answers.
+
+    Each row carries what is needed to judge, and for every criterion an answer (yes or no) and a reason to fill in.
+    """
+    wanted = {d.item_id for d in sample.items}
+    rows = []
+    for case in cases:
+        for record in (case.prompts if sample.unit == "prompt" else (case,)):  # fmt: skip
+            if record.id in wanted:
+                wanted.discard(record.id)
+                rows.append({"sample": sample.name, "person": person, "item": record.id, **_shown(case, record)})
+    if wanted:
+        raise UserError(
+            f"{len(wanted)} sampled items are not in these cases", where=sample.split, fix="give the sampled split"
+        )
+    random.Random(seed(sample.name, person, "order")).shuffle(rows)
+    blank = {c.name + end: "" for c in CRITERIA for end in ("", "_reason")}
+    return [{"n": n, **row, **blank} for n, row in enumerate(rows, 1)]
+
+
+def _shown(case: Case, record: ScriptPrompt | Case) -> dict[str, str]:
+    prompts = case.prompts if isinstance(record, Case) else (record,)
+    asked = {q.key: q.text for q in case.questions}
+    questions = [asked.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]
+    return {
+        "edit": _edit(case.fact),
+        "script_question": "\n\n".join(dict.fromkeys(questions)),
+        "text_up_to_the_cut": "\n\n".join(p.text + p.separator for p in prompts),
+        "object": " / ".join(dict.fromkeys(p.targets[0] for p in prompts)),
+    }
+
+
+def _edit(fact: Fact) -> str:
+    return f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text if fact.new else fact.old.text}"
+
+
+def strata_counts(sample: Sample) -> dict[str, int]:
+    """Items drawn by stratum."""
+    return dict(sorted(Counter(d.stratum for d in sample.items).items()))

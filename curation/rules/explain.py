@@ -1,0 +1,331 @@
+"""Why an item is in a split or out of it: the road from the item to its case, with every verdict on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from curation.rules.rule import Judged, SplitRule, matches, worst
+from curation.rules.selection import Ruling
+from curation.splits.errata import Errata
+from curation.store.store import Store
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+
+class Step(NamedTuple):
+    """One record on the road: what the rule makes of it by itself, and all verdicts on it, counted or not."""
+
+    record: Record
+    judged: Judged
+    verdicts: tuple[Verdict, ...]
+
+
+class Explanation(NamedTuple):
+    """Whether an item is in, the deciding reason, and the road.
+
+    Attributes:
+        status: ``in``, ``out`` (dropped, or its case cannot be), or ``held`` (waits for people).
+        why: The deciding reason in a clause.
+        steps: The item first, then what it hangs on.
+        thresholds: The rule's thresholds in words.
+    """
+
+    key: str
+    kind: str
+    status: str
+    why: str
+    steps: tuple[Step, ...]
+    thresholds: tuple[str, ...]
+
+    def text(self) -> str:
+        """The explanation as lines."""
+        lines = [f"{self.kind} {self.key}: {self.status.upper()}, {self.why}"]
+        for record, judged, verdicts in self.steps:
+            by = f" by {judged.by}" if judged.by else ""
+            lines.append(f"  {record.kind} {record.key}: {judged.outcome}{by}{_reason(judged)}")
+            for v in verdicts:
+                mark = "*" if judged.by and matches(v.by, judged.by) else " "
+                value = "" if v.value is None else f" {v.value:g} {v.unit}"
+                model = f" ({v.model})" if v.model else ""
+                lines.append(f"   {mark} {v.label or 'measured'}{value} by {v.by}{model}{_reason(v)}")
+            if not verdicts:
+                lines.append("     no verdict")
+        lines += [f"  threshold: {t}" for t in self.thresholds]
+        return "\n".join(lines)
+
+    def payload(self) -> dict[str, Any]:
+        """The explanation as plain JSON values."""
+        steps = [
+            {
+                "kind": s.record.kind,
+                "key": s.record.key,
+                "id": s.record.id,
+                **s.judged._asdict(),
+                "verdicts": [v.payload() for v in s.verdicts],
+            }
+            for s in self.steps
+        ]
+        return {**self._asdict(), "steps": steps}
+
+
+def _reason(said: Judged | Verdict) -> str:
+    return f": {said.reason}" if said.reason else ""
+
+
+class _Said(NamedTuple):
+    status: str
+    why: str
+
+
+def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None = None) -> Explanation:
+    """Why a fact, question, script, prompt, neighbour link or case is in or out under a rule.
+
+    Reads the item's own chain, and where the rule has clusters those that it is in: which item stays depends on them.
+
+    Args:
+        store: The store.
+        rule: The rule, for example from a frozen split's header (``rule_of``).
+        item: Key, id or the beginning of an id; an earlier version of an item is out.
+        errata: Known faults.
+
+    Raises:
+        UserError: there is no such item, or it is of a kind that no rule decides.
+    """
+    if item.startswith("case/"):
+        item = item.removeprefix("case/")
+    record = store.get(item)
+    if isinstance(record, Case):
+        record = record.fact
+    if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
+        raise UserError(f"'{item}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt")
+    return _Road(store, rule, record, errata).explain()
+
+
+def rule_of(header: dict[str, Any]) -> SplitRule:
+    """The rule a split was frozen with.
+
+    Raises:
+        UserError: the header does not say (a published file, for example).
+    """
+    from schemas.core.config import validate
+
+    if not isinstance(header.get("rule"), dict):
+        raise UserError("the split does not say by which rule it was made", fix="give the rule: --rule FILE")
+    return validate(SplitRule, header["rule"], where="the split's header")
+
+
+class _Road:
+    """The records one explanation needs, and the ruling over them."""
+
+    def __init__(self, store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> None:
+        self._store, self._rule, self._record = store, rule, record
+        self._by_key: dict[tuple[str, str], Record | None] = {}
+        self._prompts: dict[str, list[ScriptPrompt]] = {}
+        self._links: dict[str, list[Neighbour]] = {}
+        self._collect(record)
+        items = [r.id for r in self._by_key.values() if r is not None]
+        items += [p.id for prompts in self._prompts.values() for p in prompts]
+        items += [n.id for links in self._links.values() for n in links] + [record.id]
+        self._ruling = Ruling(store, rule, errata=errata, items=dict.fromkeys(items))
+
+    def explain(self) -> Explanation:
+        current = self._find(type(self._record), self._record.key)
+        if current is None or current.id != self._record.id:
+            said = _Said("out", "this version was replaced by another")
+            steps = [Step(self._record, Judged("drop", reason=said.why), self._verdicts(self._record))]
+        else:
+            said = self._of(self._record)
+            steps = [self._step(r) for r in self._chain(self._record)]
+        record, thresholds = self._record, tuple(_threshold(t) for t in self._rule.thresholds)
+        return Explanation(record.key, record.kind, said.status, said.why, tuple(steps), thresholds)
+
+    # ---- reading ----------------------------------------------------------------------------------------------
+
+    def _collect(self, record: Record) -> None:
+        facts = {k for k in (getattr(record, "fact", None), getattr(record, "edit", None)) if k}
+        if isinstance(record, Fact):
+            facts = {record.key}
+        if isinstance(record, Script):
+            question = self._find(ScriptQuestion, record.question)
+            facts = {question.fact} if isinstance(question, ScriptQuestion) else set()
+        if not isinstance(record, Fact | Neighbour):  # it may be in as a neighbour's
+            facts |= self._store.edits_beside(facts)
+        for edit in sorted(facts):
+            self._links[edit] = list(self._store.all(Neighbour, parent=edit))
+        for key in sorted(facts | {n.fact for links in self._links.values() for n in links}):
+            self._find(Fact, key)
+            if key in facts:
+                self._find_case(key)
+            self._prompts[key] = list(self._store.all(ScriptPrompt, parent=key))
+            for prompt in self._prompts[key]:
+                self._parents(prompt)
+
+    def _parents(self, prompt: ScriptPrompt) -> list[Record]:
+        found = [self._find(ScriptQuestion, prompt.question), self._find(Script, prompt.script)]
+        return [r for r in found if r is not None]
+
+    def _find(self, kind: type[Record], key: str | None) -> Record | None:
+        if key is None:
+            return None
+        if (kind.kind, key) not in self._by_key:
+            try:
+                found: Record | None = self._store.get(key)
+            except UserError:
+                found = None  # remembered too: published prompts come without their scripts
+            self._by_key[kind.kind, key] = found if isinstance(found, kind) and found.key == key else None
+        return self._by_key[kind.kind, key]
+
+    def _find_case(self, fact: str) -> Record | None:
+        key = f"case/{fact}"
+        if ("case", key) not in self._by_key:
+            found = [item for known, item in self._store.keys("case", like=key) if known == key]
+            if not found:
+                return None
+            self._by_key["case", key] = self._store.get(found[0])
+        return self._by_key["case", key]
+
+    def _chain(self, record: Record) -> Iterator[Record]:
+        """The record and what it hangs on, each once."""
+        yield record
+        if isinstance(record, Fact):
+            yield from self._prompts.get(record.key, ())
+        if isinstance(record, ScriptPrompt):
+            yield from self._parents(record)
+        if isinstance(record, Script) and (question := self._find(ScriptQuestion, record.question)):
+            yield from self._chain(question)
+        key = record.edit if isinstance(record, Neighbour) else getattr(record, "fact", None)
+        if key and (fact := self._find(Fact, key)):
+            yield fact
+
+    def _verdicts(self, record: Record) -> tuple[Verdict, ...]:
+        return tuple(self._store.verdicts([record.id]))
+
+    def _step(self, record: Record) -> Step:
+        verdicts = self._verdicts(record)
+        judged = self._own(record)
+        if judged.by and not judged.reason:
+            said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
+            judged = judged._replace(reason=said[0] if said else "")
+        return Step(record, judged, verdicts)
+
+    def _own(self, record: Record) -> Judged:
+        return self._ruling.of_fact(record) if isinstance(record, Fact) else self._ruling.of(record)
+
+    # ---- deciding ---------------------------------------------------------------------------------------------
+
+    def _of(self, record: Record) -> _Said:
+        if isinstance(record, Fact):
+            return self._fact(record)
+        if isinstance(record, Neighbour):
+            return self._link(record)
+        if isinstance(record, ScriptPrompt):
+            return self._prompt(record)
+        own = _lost(self._judged(record), record)
+        if own:
+            return own
+        field = "question" if isinstance(record, ScriptQuestion) else "script"
+        mine = [p for group in self._prompts.values() for p in group if getattr(p, field) == record.key]
+        if not mine:
+            return _Said("out", f"no script prompt was made of this {record.kind}")
+        return _best([self._prompt(p) for p in mine])
+
+    def _judged(self, record: Record) -> Judged:
+        """The outcome with its reason, which is looked up for what is lost only."""
+        judged = self._own(record)
+        return judged if judged.outcome == "keep" else self._step(record).judged
+
+    def _standing(self, prompt: ScriptPrompt) -> _Said | None:
+        """Why a prompt is lost before its fact is looked at, or None: a drop on the way before a hold."""
+        lost = [s for r in (prompt, *self._parents(prompt)) if (s := _lost(self._judged(r), r))]
+        return min(lost, key=lambda s: s.status != "out", default=None)
+
+    def _prompt(self, prompt: ScriptPrompt) -> _Said:
+        if lost := self._standing(prompt):
+            return lost
+        fact = self._find(Fact, prompt.fact)
+        said = self._fact(fact) if isinstance(fact, Fact) else _Said("out", f"its fact '{prompt.fact}' is not there")
+        if said.status == "in":
+            return said
+        beside = [
+            self._pair(link, prompt) for links in self._links.values() for link in links if link.fact == prompt.fact
+        ]
+        return _best([*beside, said])
+
+    def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> _Said:
+        if (said := self._link(link)).status != "in":
+            return said
+        pair = worst([self._ruling.of(link, prompt.id), self._ruling.of(prompt, link.id)])
+        if pair.outcome != "keep":
+            return _Said("out" if pair.outcome == "drop" else "held", f"{pair.by} says so beside '{link.edit}'")
+        return _Said("in", f"as a neighbour's prompt of 'case/{link.edit}'")
+
+    def _link(self, link: Neighbour) -> _Said:
+        if lost := _lost(self._judged(link), link):
+            return lost
+        if self._find(Fact, link.fact) is None:
+            return _Said("out", f"its fact '{link.fact}' is not in the store")
+        edit = self._find(Fact, link.edit)
+        said = self._fact(edit) if isinstance(edit, Fact) else _Said("out", f"the edit '{link.edit}' is not there")
+        return said if said.status != "in" else _Said("in", f"as a neighbour in 'case/{link.edit}'")
+
+    def _fact(self, fact: Fact) -> _Said:
+        rule = self._rule
+        if fact.change not in rule.changes:
+            beside = " (it can be a neighbour)" if fact.change == "none" else ""
+            return _Said("out", f"its change is '{fact.change}', the rule takes {', '.join(rule.changes)}{beside}")
+        if not fact.key.startswith(rule.prefix):
+            return _Said("out", f"its key does not begin with '{rule.prefix}'")
+        if lost := _lost(self._judged(fact), fact):
+            return lost
+        lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._standing(p))]
+        kept = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
+        if kept < rule.min_prompts:
+            also = f" ({lost_prompts[0].why})" if lost_prompts else ""
+            held = bool(lost_prompts) and all(s.status == "held" for s in lost_prompts)
+            why = f"'{fact.key}' has {kept} script prompts, the rule wants {rule.min_prompts}{also}"
+            return _Said("held" if held else "out", why)
+        near = sum(self._has_prompt(n) for n in self._links.get(fact.key, ()))
+        if near < rule.min_neighbours:
+            why = f"'{fact.key}' has {near} neighbours with a prompt, the rule wants {rule.min_neighbours}"
+            return _Said("out", why)
+        if lost := self._whole_case(fact):
+            return lost
+        return _Said("in", f"in 'case/{fact.key}', which has {kept} script prompts and {near} neighbours")
+
+    def _whole_case(self, fact: Fact) -> _Said | None:
+        """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""
+        case = self._by_key.get(("case", f"case/{fact.key}"))
+        kept = {p.id for p in self._prompts.get(fact.key, ()) if self._standing(p) is None}
+        if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != kept:
+            return None
+        return _lost(self._judged(case), case)
+
+    def _has_prompt(self, link: Neighbour) -> bool:
+        if self._ruling.of(link).outcome != "keep" or self._find(Fact, link.fact) is None:
+            return False
+        return any(
+            self._standing(p) is None
+            and worst([self._ruling.of(link, p.id), self._ruling.of(p, link.id)]).outcome == "keep"
+            for p in self._prompts.get(link.fact, ())
+        )
+
+
+def _lost(judged: Judged, record: Record) -> _Said | None:
+    if judged.outcome == "keep":
+        return None
+    status, verb = ("out", "drops") if judged.outcome == "drop" else ("held", "holds")
+    return _Said(status, f"{judged.by} {verb} the {record.kind} '{record.key}'{_reason(judged)}")
+
+
+def _best(said: Iterable[_Said]) -> _Said:
+    return min(said, key=lambda s: ("in", "held", "out").index(s.status))
+
+
+def _threshold(threshold: Any) -> str:
+    clusters = ", one of each cluster stays" if threshold.clusters else ""
+    return f"{threshold.text}, otherwise {threshold.then}{clusters}"

@@ -1,0 +1,182 @@
+"""Freezing with errata carried over, and releasing: a version that says what changed and what people said of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NamedTuple
+
+from curation.rules.explain import explain, rule_of
+from curation.rules.rule import SplitRule
+from curation.rules.selection import Choice
+from curation.splits.errata import Errata, Erratum, carried, today
+from curation.splits.split_file import Split, under_version
+from curation.splits.versions import Diff, Version, changelog, check_version, diff
+from curation.store.store import Store
+from schemas.core.errors import UserError
+
+log = logging.getLogger(__name__)
+
+_OWN = ("format", "split", "version", "cases", "digest")
+
+
+def freeze(
+    store: Store, name: str, rule: SplitRule, *, version: str = "1.0.0", errata: tuple[Erratum, ...] = ()
+) -> Split:
+    """Choose by the rule, less what errata take out, and keep the split in the store.
+
+    The errata of the split's latest version before are applied too and stand in the new header. Cases go into the
+    store as they are decided; the split that is returned reads them there. A version that is taken by the same cases
+    stays as it is, header and all.
+    """
+    before = _latest(store, name)
+    known = carried(before.header if before else None, errata)
+    choice = Choice(store, rule, errata=known)
+
+    def about() -> dict[str, Any]:
+        said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
+        return said | ({"errata": known.header()} if known.entries else {})
+
+    made = store.freeze(name, choice, version=version, about=about)
+    if made.header.get("rule") != rule.model_dump(mode="json"):
+        log.warning(
+            "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
+            name,
+            version,
+        )
+    return made
+
+
+class Released(NamedTuple):
+    """A released split, and what changed since the release before (None for the first)."""
+
+    split: Split
+    changes: Diff | None
+    changelog: str
+
+
+def release(store: Store, name: str, *, version: str | None = None, without_sample: str | None = None) -> Released:
+    """Release a frozen split under a version that does not hide its changes.
+
+    The header gets ``release`` (date, what it was frozen as, the release before, level, changelog) and ``quality``: the
+    report of a complete quality sample of exactly these cases, or the reason why there is none.
+
+    Args:
+        store: Open for writing.
+        name: ``name`` or ``name@version`` of a frozen split.
+        version: The new version; what the rules suggest where it is left out.
+        without_sample: Why the release does not wait for people.
+
+    Raises:
+        UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, or these
+            cases are released already.
+    """
+    candidate = store.open_split(name)
+    before = _released(store, candidate.name)
+    if before and before.digest == candidate.digest:
+        raise UserError(
+            f"these cases are released already as {before.name}@{before.version}",
+            fix="freeze the changed split first: scedit split freeze",
+        )
+    quality = _quality(store, candidate, without_sample)
+    found = compare(store, before, candidate) if before else None
+    if version is None:
+        old = Version.parse(candidate.version)
+        version = found.suggested if found else str(old._replace(suffix=""))
+    new = candidate._replace(version=version)
+    if found:
+        found = found._replace(new=new)
+        check_version(found, version)
+    else:
+        Version.parse(version)
+    date = today()
+    text = changelog(found, date=date) if found else _first(new, date)
+    about = {k: v for k, v in candidate.header.items() if k not in _OWN}
+    errata = carried(before.header if before else None, carried(candidate.header).entries)
+    about |= {"errata": errata.header()} if errata.entries else {}
+    about["quality"] = quality
+    about["release"] = {
+        "date": date,
+        "frozen_as": f"{candidate.name}@{candidate.version}",
+        "before": {"version": before.version, "digest": before.digest} if before else None,
+        "level": found.level if found else "first",
+        "changelog": text,
+    }
+    made = under_version(candidate, version, about)
+    if "release" not in store.put_split(made):
+        raise UserError(
+            f"a split '{made.name}@{version}' is frozen already and stays as it is",
+            fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
+        )
+    return Released(made, found, text)
+
+
+def compare(store: Store, old: Split, new: Split) -> Diff:
+    """Compare two splits; for dropped cases the reason is what the new split's rule says of them today."""
+    try:
+        rule = rule_of(new.header)
+    except UserError:
+        return diff(old, new)
+    errata = carried(new.header)
+    return diff(old, new, why=lambda key: _why(store, rule, key, errata))
+
+
+def _why(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
+    try:
+        said = explain(store, rule, key, errata=errata)
+    except UserError:
+        return "its fact is no longer in the store"
+    return said.why if said.status != "in" else "the store has changed since: the rule would take it now"
+
+
+def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
+    from curation.quality.report import report, summary
+    from curation.quality.sample import samples
+
+    reports = [report(store, s) for s in samples(store, digest=split.digest)]
+    complete = [summary(r) for r in reports if r.complete]
+    if complete:
+        return {"samples": complete}
+    if without is not None and without.strip():
+        return {"without_sample": without.strip(), "samples": [summary(r) for r in reports]}
+    label = f"{split.name}@{split.version}"
+    if not reports:
+        raise UserError(
+            f"the release waits for a quality sample of '{label}', and none is drawn",
+            fix=f'draw one: scedit sample draw {label}, or say why not: --without-sample "REASON"',
+        )
+    missing = ", ".join(f"{p} {n}" for p, n in reports[0].missing.items() if n) or "nobody was asked"
+    raise UserError(
+        f"the release waits for the quality sample {reports[0].sample.name} (answers missing: {missing})",
+        fix='import them: scedit sample import, or say why not: --without-sample "REASON"',
+    )
+
+
+def _versions(store: Store, name: str) -> list[str]:
+    """The versions of a split, the latest first; what is no semantic version is left out."""
+    found = []
+    for label, _, _ in store.split_names():
+        known, _, version = label.rpartition("@")
+        if known == name:
+            try:
+                found.append(Version.parse(version))
+            except UserError:
+                continue
+    return [str(v) for v in sorted(found, key=lambda v: v.order, reverse=True)]
+
+
+def _latest(store: Store, name: str) -> Split | None:
+    versions = _versions(store, name)
+    return store.open_split(f"{name}@{versions[0]}") if versions else None
+
+
+def _released(store: Store, name: str) -> Split | None:
+    for version in _versions(store, name):
+        split = store.open_split(f"{name}@{version}")
+        if "release" in split.header:
+            return split
+    return None
+
+
+def _first(split: Split, date: str) -> str:
+    lines = [f"## {split.name} {split.version} ({date})", ""]
+    return "\n".join([*lines, f"{len(split.cases)} cases, digest {split.digest[:12]}. First release."]) + "\n"

@@ -1,0 +1,330 @@
+"""What the verdicts on an item come to under a split's rule: thresholds, newest versions, people before checks."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from schemas.core.config import Options
+from schemas.core.errors import DataError
+from schemas.verdicts import Verdict
+
+Outcome = Literal["keep", "drop", "hold"]
+Kind = Literal["fact", "question", "script", "prompt", "neighbour"]
+
+
+class Threshold(Options):
+    """A bound on what a check measured; it replaces the check's own label wherever there is a value.
+
+    Attributes:
+        check: Name of the check, or ``check@version``.
+        max: A greater value is out.
+        min: A smaller value is out.
+        below: This value or a greater one is out.
+        unit: Unit the bound is in; a verdict in another unit is an error. Left out: all values must have one unit.
+        model: Only values measured with this model count.
+        then: What becomes of an item that is out.
+        kind: Which kind of item must have been measured, where ``missing`` says so.
+        missing: What becomes of an item of that kind without a measurement.
+        clusters: The value is a similarity to the related item: items linked by values that are out form a cluster, and
+            one of them stays.
+    """
+
+    check: str
+    max: float | None = None
+    min: float | None = None
+    below: float | None = None
+    unit: str | None = None
+    model: str | None = None
+    then: Literal["drop", "hold"] = "drop"
+    kind: Kind | None = None
+    missing: Outcome = "keep"
+    clusters: bool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> Threshold:
+        if self.max is None and self.min is None and self.below is None:
+            raise ValueError(f"the threshold on '{self.check}' has no bound: give max, min or below")
+        if self.missing != "keep" and self.kind is None:
+            raise ValueError(f"'missing' of the threshold on '{self.check}' needs a kind of item")
+        return self
+
+    def on(self, by: str, model: str | None) -> bool:
+        """Whether it is about a check's (never a person's) values, by this model."""
+        return not person_of(by) and matches(by, self.check) and self.model in (None, model)
+
+    def out(self, value: float) -> bool:
+        """Whether a value is out of bounds; NaN always is.
+
+        Example:
+            >>> Threshold(check="near_duplicate", max=0.4).out(0.4), Threshold(check="x", below=0.4).out(0.4)
+            (False, True)
+        """
+        inside = (
+            (self.max is None or value <= self.max)
+            and (self.min is None or value >= self.min)
+            and (self.below is None or value < self.below)
+        )
+        return not inside
+
+    @property
+    def text(self) -> str:
+        """The bound in words."""
+        bounds = [("at most", self.max), ("at least", self.min), ("below", self.below)]
+        said = ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        model = f" with {self.model}" if self.model else ""
+        return f"{self.check}{model} {said}{f' {self.unit}' if self.unit else ''}"
+
+
+class SplitRule(Options):
+    """What goes into a split.
+
+    Attributes:
+        prefix: Only facts whose key begins so ("facts/cf/"); empty for all.
+        changes: Kinds of edits.
+        checks: Only these checks and tasks count (``name`` or ``name@version``); None for all.
+        ignore: Checks whose verdicts do not count.
+        models: Of a check, only the verdicts of this model count (``known_before = "gpt2-xl"``).
+        thresholds: Bounds on measured values.
+        unsure: ``hold`` leaves out what a check is unsure of until a person has judged it; ``keep`` takes it.
+        unscored: What becomes of an item that a check could not judge.
+        people_outrank: People's verdicts replace those of the checks and thresholds.
+        people: ``any``: one drop is enough. ``majority``: the label that most people gave; a tie is held.
+        min_prompts: A case has at least this many script prompts.
+        min_neighbours: A case has at least this many neighbours with a script prompt.
+    """
+
+    prefix: str = ""
+    changes: tuple[Literal["counterfactual", "temporal"], ...] = ("counterfactual", "temporal")
+    checks: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    models: dict[str, str] = Field(default_factory=dict)
+    thresholds: tuple[Threshold, ...] = ()
+    unsure: Literal["hold", "keep"] = "hold"
+    unscored: Outcome = "keep"
+    people_outrank: bool = True
+    people: Literal["any", "majority"] = "any"
+    min_prompts: int = 1
+    min_neighbours: int = 0
+
+    def named(self) -> list[str]:
+        """Checks that the rule names."""
+        return [*(self.checks or ()), *self.ignore, *self.models, *(t.check for t in self.thresholds)]
+
+
+class Judged(NamedTuple):
+    """What the verdicts on an item come to; ``by`` names the deciding check, ``reason`` is filled where it is known."""
+
+    outcome: Outcome
+    by: str = ""
+    reason: str = ""
+
+
+KEPT = Judged("keep")
+
+
+class Said(NamedTuple):
+    """What is remembered of a verdict. A check's ``label`` is an outcome, a person's is as given."""
+
+    label: str
+    by: str
+    model: str | None
+
+
+def matches(by: str, name: str) -> bool:
+    """Whether ``check@version``, with or without a person before it, is what a rule names.
+
+    Example:
+        >>> matches("person:ann/filter@2", "filter"), matches("leak@1", "leak@2")
+        (True, False)
+    """
+    task = by.rsplit("/", 1)[-1]
+    return name in (task, task.partition("@")[0])
+
+
+def person_of(by: str) -> str:
+    """The person's name, or "" for a check."""
+    return by[len("person:") :].rsplit("/", 1)[0] if by.startswith("person:") else ""
+
+
+def counts(rule: SplitRule, by: str, model: str | None) -> bool:
+    """Whether the rule looks at a verdict at all."""
+    if any(matches(by, name) for name in rule.ignore):
+        return False
+    if rule.checks is not None and not any(matches(by, name) for name in rule.checks):
+        return False
+    return all(model == wanted for name, wanted in rule.models.items() if matches(by, name))
+
+
+def check_units(said: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> list[str | None]:
+    """The unit of each threshold's values: its own, else that of the first verdict.
+
+    Args:
+        said: (check, model, unit, key of the first verdict) in order of those keys.
+        rule: The rule.
+
+    Raises:
+        DataError: values of one threshold are in two units.
+    """
+    units: list[str | None] = [t.unit for t in rule.thresholds]
+    for by, model, unit, key in said:
+        for n, threshold in enumerate(rule.thresholds):
+            if threshold.on(by, model) and counts(rule, by, model):
+                expected = units[n] = units[n] or unit
+                if unit != expected:
+                    raise other_unit(threshold, expected, unit, key)
+    return units
+
+
+def other_unit(threshold: Threshold, expected: str, unit: str | None, key: str) -> DataError:
+    """The one sentence for values that cannot be compared."""
+    return DataError(
+        f"the threshold on '{threshold.check}' is in {expected}, this verdict's value is in {unit}",
+        where=key,
+        fix="name the unit and, where two checks share a name, check@version or the model in the threshold",
+    )
+
+
+class Verdicts:
+    """Verdicts by item, reduced to what can decide: a check's plain ``keep`` is not stored, nor are texts.
+
+    Args:
+        verdicts: Any number of verdicts; they are read once.
+        rule: The rule.
+        several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
+        units: The unit of each threshold, from ``check_units``; where it is left out, these verdicts must agree on it.
+        settled: What near-duplicate clusters come to, by item id (``curation.rules.clusters``).
+    """
+
+    def __init__(
+        self,
+        verdicts: Iterable[Verdict],
+        rule: SplitRule,
+        *,
+        several: Collection[str] = (),
+        units: Sequence[str | None] | None = None,
+        settled: Mapping[str, Judged] | None = None,
+    ) -> None:
+        self._rule, self._several = rule, several
+        self._said: dict[str, list[Said]] = defaultdict(list)
+        self._measured: list[set[str]] = [set() for _ in rule.thresholds]
+        self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
+        self._settled: Mapping[str, Judged] = {} if settled is None else settled
+        for verdict in verdicts:
+            if counts(rule, verdict.by, verdict.model):
+                self._add(verdict)
+
+    def _add(self, verdict: Verdict) -> None:
+        by = sys.intern(verdict.by)
+        if person_of(by):
+            if verdict.label not in (None, "unscored"):
+                self._said[_place(verdict.item_id, verdict.related)].append(Said(verdict.label, by, None))
+            return
+        if verdict.label is not None:
+            for n in self._thresholds(verdict):
+                self._measured[n].add(verdict.item_id)
+        if verdict.value is not None and (bounds := self._thresholds(verdict)):
+            for n in bounds:
+                self._bound(verdict, n)
+        elif verdict.label is not None:
+            policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
+            outcome = policy.get(verdict.label, verdict.label)
+            if outcome != "keep" or verdict.check in self._several:
+                self._said[_place(verdict.item_id, verdict.related)].append(Said(outcome, by, verdict.model))
+
+    def _thresholds(self, verdict: Verdict) -> list[int]:
+        return [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
+
+    def _bound(self, verdict: Verdict, n: int) -> None:
+        threshold = self._rule.thresholds[n]
+        expected = self._units[n] = self._units[n] or verdict.unit or ""
+        if verdict.unit != expected:
+            raise other_unit(threshold, expected, verdict.unit, verdict.key)
+        self._measured[n].add(verdict.item_id)
+        assert verdict.value is not None
+        out = threshold.out(verdict.value)
+        if threshold.clusters:  # an item that is out may be the one that stays
+            return
+        if out or verdict.check in self._several:
+            outcome = threshold.then if out else "keep"
+            self._said[verdict.item_id].append(Said(outcome, sys.intern(verdict.by), verdict.model))
+
+    def judge(self, kind: str, item: str, *related: str) -> Judged:
+        """Drop before hold before keep; people first where the rule says so."""
+        said = _newest(self._said.get(_place(item, related), ()))
+        people = [s for s in said if person_of(s.by)]
+        if people and self._rule.people_outrank:
+            return self._people(people)
+        found = [Judged(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
+        if not related:
+            found += [self._settled[item]] if item in self._settled else []
+            found += [
+                Judged(t.missing, t.check, "not measured")
+                for t, measured in zip(self._rule.thresholds, self._measured, strict=True)
+                if t.missing != "keep" and t.kind == kind and item not in measured
+            ]
+        return worst(found)
+
+    def saved(self, item: str) -> bool:
+        """Whether people keep an item whatever the checks say."""
+        people = [s for s in _newest(self._said.get(item, ())) if person_of(s.by)]
+        return bool(people) and self._rule.people_outrank and self._people(people).outcome == "keep"
+
+    def _outcome(self, said: Said) -> Outcome:
+        label: str = self._rule.unsure if said.label == "unsure" else said.label
+        return "drop" if label == "drop" else "hold" if label == "hold" else "keep"
+
+    def _people(self, people: Sequence[Said]) -> Judged:
+        severe = ("drop", "unsure", "keep")
+        votes: dict[str, Said] = {}  # one vote a person: the most severe of their verdicts on the item
+        for said in people:
+            name = person_of(said.by)
+            if name not in votes or severe.index(said.label) < severe.index(votes[name].label):
+                votes[name] = said
+        if self._rule.people == "majority":
+            first, *rest = Counter(v.label for v in votes.values()).most_common()
+            if rest and rest[0][1] == first[1]:
+                split = ", ".join(f"{n} {label}" for label, n in sorted([first, *rest]))
+                return Judged("hold", "people", f"a tie of people: {split}")
+            deciding = next(v for v in votes.values() if v.label == first[0])
+        else:
+            deciding = min(votes.values(), key=lambda v: severe.index(v.label))
+        outcome = self._outcome(deciding)
+        return Judged(outcome, deciding.by.rsplit("/", 1)[-1].partition("@")[0] if outcome != "keep" else "")
+
+
+def worst(found: Iterable[Judged]) -> Judged:
+    """The first drop, else the first hold, else keep.
+
+    Example:
+        >>> worst([Judged("keep"), Judged("hold", "a"), Judged("drop", "b")]).by
+        'b'
+    """
+    held = None
+    for judged in found:
+        if judged.outcome == "drop":
+            return judged
+        if judged.outcome == "hold":
+            held = held or judged
+    return held or KEPT
+
+
+def _place(item: str, related: tuple[str, ...]) -> str:
+    return "~".join((item, *related))
+
+
+def _newest(said: Iterable[Said]) -> list[Said]:
+    """Of each check (or person's task) and model, the newest version only."""
+    newest: dict[tuple[str, str | None], tuple[int, list[Said]]] = {}
+    for one in said:
+        name, _, version = one.by.rpartition("@")
+        known = newest.setdefault((name, one.model), (int(version), []))
+        if int(version) > known[0]:
+            newest[(name, one.model)] = (int(version), [one])
+        elif int(version) == known[0]:
+            known[1].append(one)
+    return [s for _, group in newest.values() for s in group]

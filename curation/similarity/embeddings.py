@@ -1,0 +1,92 @@
+"""Sentence embeddings for near-duplicates that share a meaning rather than words; loaded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.similarity.rouge import EPSILON, Pairs, check_threshold, require
+from schemas.core.errors import MissingPackage, UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MODEL = "all-MiniLM-L6-v2"
+
+
+class Embedder:
+    """all-MiniLM-L6-v2 (Apache-2.0): 384 numbers a text, mean over its tokens, scaled to length 1.
+
+    Args:
+        folder: Weights, tokenizer and configuration; the installed model package where left out.
+        device: ``cpu``, ``cuda``, ``cuda:1`` ... as torch names them.
+        batch: Texts a forward pass.
+
+    Raises:
+        ModelError: the model package is not installed.
+        MissingPackage: torch or transformers is not installed.
+    """
+
+    def __init__(self, folder: Path | None = None, *, device: str = "cpu", batch: int = 64) -> None:
+        from curation.files.model_packages import minilm_folder
+
+        folder = folder or minilm_folder()
+        try:
+            import torch
+            from transformers import AutoModel, AutoTokenizer
+        except ModuleNotFoundError as error:
+            raise MissingPackage(error.name or "transformers", extra="eval") from None
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise UserError(f"there is no device '{device}' here", allowed="cpu", fix="leave --device out")
+        self.batch, self.device = batch, device
+        self._torch: Any = torch
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        self._model: Any = AutoModel.from_pretrained(folder).to(device).eval()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (texts, 384), float32, in the order of the texts; long texts are cut at 256 tokens."""
+        np, _ = require()
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # equal lengths together: less padding
+        out = np.zeros((len(texts), int(self._model.config.hidden_size)), dtype=np.float32)
+        for start in range(0, len(order), self.batch):
+            chosen = order[start : start + self.batch]
+            out[chosen] = self._forward([texts[i] for i in chosen])
+        return out  # type: ignore[no-any-return]
+
+    def _forward(self, texts: list[str]) -> Any:
+        torch = self._torch
+        tokens = self._tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
+        tokens = tokens.to(self.device)
+        with torch.inference_mode():
+            hidden = self._model(**tokens).last_hidden_state  # (texts, tokens, 384)
+            mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+            mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+            return torch.nn.functional.normalize(mean, dim=1).float().cpu().numpy()
+
+
+def cosine_pairs(
+    vectors: NDArray[np.float32], *, threshold: float, groups: Sequence[str] | None = None, block: int = 1024
+) -> Iterator[Pairs]:
+    """Pairs of rows (first < second) whose cosine is at or above the threshold; time grows with the square.
+
+    Args:
+        vectors: Unit vectors, shape (texts, dimensions).
+        threshold: Above 0, at most 1.
+        groups: Where given, only texts of one group are compared.
+        block: Rows a block; a block holds ``block x texts`` float32 numbers.
+    """
+    np, _ = require()
+    check_threshold(threshold)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1] if groups is not None else None
+    for start in range(0, len(vectors), block):
+        value = vectors[start : start + block] @ vectors[start:].T
+        first, second = np.nonzero(value >= threshold - 1e-6)  # float32 products of unit vectors err by some 1e-7
+        later = second > first
+        if codes is not None:
+            later &= codes[start + first] == codes[start + second]
+        first, second = first[later], second[later]
+        if len(first):
+            found = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
+            yield Pairs(first + start, second + start, np.clip(found, 0.0, 1.0))

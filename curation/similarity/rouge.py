@@ -1,0 +1,261 @@
+"""Similarity of short texts by their words: the exact measure, and a join that finds every pair above a threshold.
+
+Words: the text is folded (NFKD, combining marks and format characters removed, case folded); a word is a longest run of
+letters, digits and underscores, and every character of a script written without spaces is a word of its own. Nothing is
+stemmed, and no word is left out.
+
+ROUGE-1 F of two texts (Lin, 2004) is the F-measure of their clipped word overlap, which is symmetric:
+``2·overlap / (words(a) + words(b))``. The k-th occurrence of a word counts as an element of its own, so a text becomes
+a set and the measure becomes Dice's coefficient F, tied to Jaccard's J by J = F / (2 - F).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.similarity.vocabulary import Words
+from schemas.core.errors import MissingPackage, UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+EPSILON = 1e-9  # thresholds such as 0.4 are not exact in binary; a pair at the threshold belongs to it
+WORK = 4_000_000  # products per block of the join: bounds its memory to some hundred megabytes
+_PART = 20_000  # texts whose words are looked at together
+_UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+
+
+def fold(text: str) -> str:
+    """Compatibility forms, diacritics, format characters and case folded away.
+
+    Example:
+        >>> fold("CÔTE d'Ivoire")
+        "cote d'ivoire"
+    """
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in plain if not unicodedata.combining(c) and unicodedata.category(c) != "Cf").casefold()
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded.
+
+    Example:
+        >>> words("How can I reach São Paulo, 東京?")
+        ['how', 'can', 'i', 'reach', 'sao', 'paulo', '東', '京']
+    """
+    return _WORD.findall(fold(text))
+
+
+def plain_text(text: str) -> str:
+    """The form in which texts are compared for equality: words and the signs + # & kept, the rest one space.
+
+    Example:
+        >>> plain_text("  The  C++ committee!"), plain_text("the C committee")
+        ('the c++ committee', 'the c committee')
+    """
+    folded = fold(text)
+    return " ".join(re.sub(r"[^\w+#&]+", " ", folded).split()) or " ".join(folded.split())
+
+
+def rouge1_f(a: str, b: str) -> float:
+    """ROUGE-1 F of two texts, 0 to 1; 0 where one has no word. The plain definition, which the join must equal.
+
+    Example:
+        >>> round(rouge1_f("How can I visit Peru?", "How do I visit Peru?"), 3)
+        0.8
+    """
+    left, right = Counter(words(a)), Counter(words(b))
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if left and right else 0.0
+
+
+class Rows(NamedTuple):
+    """Texts as rows of a sparse 0/1 matrix, columns from the rarest word occurrence to the most frequent one.
+
+    Attributes:
+        matrix: scipy CSR matrix (texts x columns), int8, each row's columns sorted.
+        size: Words a text, shape (texts,).
+        parity: 128 bits a text, shape (texts, 2), uint64: every word flips one. Two texts differ in at least as many
+            words as bits, which rules most candidates out at once and never a true one.
+    """
+
+    matrix: Any
+    size: Ints
+    parity: Any
+
+
+class Pairs(NamedTuple):
+    """Pairs of row numbers with ``first < second`` and their similarity; three arrays of one length."""
+
+    first: Ints
+    second: Ints
+    value: Floats
+
+
+def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Rows:
+    """Texts as rows; texts of different groups share no column, so they are never alike.
+
+    The columns depend on the texts only and not on their order. Memory grows by 5 bytes a word, 24 a text and, for a
+    while, 24 a different word.
+    """
+    np, sparse = require()
+    all_words, size = Words(), array("q")
+    inside = iter(groups) if groups is not None else None
+    for text in texts:
+        prefix = f"{next(inside)}\x02" if inside is not None else ""
+        seen: dict[str, int] = {}
+        found = words(text)
+        for word in found:
+            n = seen[word] = seen.get(word, 0) + 1
+            all_words.add(prefix + word if n == 1 else f"{prefix}{word}\x01{n}")
+        size.append(len(found))
+    counts, columns, filled = np.asarray(size, dtype=np.int64), np.empty(all_words.total, dtype=np.int32), 0
+    for part in all_words.numbers():
+        columns[filled : filled + len(part)] = part
+        filled += len(part)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    shape = (len(counts), max(all_words.different, 1))
+    del all_words
+    matrix = sparse.csr_matrix((np.ones(len(columns), dtype=np.int8), columns, starts), shape=shape)
+    del columns
+    matrix.sort_indices()
+    return Rows(matrix, counts, _parity(matrix, counts))
+
+
+def similar_pairs(rows: Rows, *, threshold: float, between: int | None = None, work: int = WORK) -> Iterator[Pairs]:
+    """Every pair of rows with ROUGE-1 F at or above the threshold, each once, in blocks of bounded size.
+
+    Exact: two texts that are alike enough share a word among the rarest ``n - ceil(t·n / (2 - t)) + 1`` of each (the
+    prefix filter of set-similarity joins), so only rows that meet in such a word are compared.
+
+    Args:
+        rows: From ``encode``.
+        threshold: Above 0, at most 1.
+        between: Compare only rows before this number with rows from it on (two collections, encoded together).
+        work: Products per block; bounds the memory.
+    """
+    np, _ = require()
+    check_threshold(threshold)
+    count = rows.matrix.shape[0]
+    last = count if between is None else between
+    prefix = _prefixes(rows, threshold, 0, last)
+    if between is None:
+        postings = prefix.T.tocsr()
+    else:  # of the other side only the words that this side begins with
+        met = np.zeros(rows.matrix.shape[1], dtype=bool)
+        met[prefix.indices] = True
+        postings = _prefixes(rows, threshold, between, count, only=met).T.tocsr()
+    cost = prefix @ np.asarray(np.diff(postings.indptr), dtype=np.int64)
+    for start, stop in _blocks(np.cumsum(cost[:last]), work):
+        met = (prefix[start:stop] @ postings).tocoo()
+        first, second = met.row.astype(np.int64) + start, met.col.astype(np.int64) + (between or 0)
+        later = second > first
+        found = measured(rows, first[later], second[later], threshold=threshold)
+        if len(found.first):
+            yield found
+
+
+def can_reach(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> NDArray[np.bool_]:
+    """Which pairs their lengths and parities do not rule out; never rules out a pair at or above the threshold."""
+    np, _ = require()
+    a, b = rows.size[first], rows.size[second]
+    total = a + b
+    possible = 2 * np.minimum(a, b) >= threshold * total - EPSILON
+    bits = np.bitwise_count(rows.parity[first, 0] ^ rows.parity[second, 0]).astype(np.int64)
+    bits += np.bitwise_count(rows.parity[first, 1] ^ rows.parity[second, 1])
+    possible &= bits <= (1 - threshold) * total + EPSILON  # words not shared: total - 2·overlap
+    return possible  # type: ignore[no-any-return]
+
+
+def measured(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> Pairs:
+    """Of the given pairs those at or above the threshold, with their ROUGE-1 F."""
+    np, _ = require()
+    possible = can_reach(rows, first, second, threshold=threshold)
+    first, second = first[possible], second[possible]
+    shared = np.empty(len(first), dtype=np.int64)
+    step = 50_000
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        left, right = rows.matrix[first[part]], rows.matrix[second[part]]
+        shared[part] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
+    value = 2 * shared / np.maximum(rows.size[first] + rows.size[second], 1)
+    alike = (value >= threshold - EPSILON) & (shared > 0)
+    return Pairs(first[alike], second[alike], value[alike])
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse what is no threshold."""
+    if not 0 < threshold <= 1 or math.isnan(threshold):
+        raise UserError(f"the similarity threshold {threshold} is out of range", allowed="above 0, at most 1")
+
+
+def require() -> tuple[Any, Any]:
+    """The packages numpy and scipy.sparse, which the base install does not have."""
+    try:
+        import numpy as np
+        from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+    except ModuleNotFoundError as error:
+        raise MissingPackage(error.name or "scipy", extra="eval") from None
+    return np, sparse
+
+
+def _parity(matrix: Any, size: Ints) -> Any:
+    np, _ = require()
+    out = np.zeros((len(size), 2), dtype=np.uint64)
+    for start in range(0, len(size), _PART):
+        full = start + np.flatnonzero(size[start : start + _PART])
+        if not len(full):
+            continue
+        begin, end = matrix.indptr[full[0]], matrix.indptr[min(start + _PART, len(size))]
+        place = (matrix.indices[begin:end].astype(np.uint32) * np.uint32(2654435769)) >> np.uint32(25)
+        bit = np.uint64(1) << (place & np.uint32(63)).astype(np.uint64)
+        for half in (0, 1):
+            own = np.where(place >> np.uint32(6) == half, bit, np.uint64(0))
+            out[full, half] = np.bitwise_xor.reduceat(own, matrix.indptr[full] - begin)
+    return out
+
+
+def _prefixes(rows: Rows, threshold: float, first: int, last: int, *, only: Any = None) -> Any:
+    """The rarest words of some rows, as many as two alike texts cannot both do without; ``only`` some columns."""
+    np, sparse = require()
+    taken, counts = [], []
+    for start in range(first, last, _PART):
+        size = rows.size[start : min(start + _PART, last)]
+        need = np.maximum(np.ceil(threshold * size / (2 - threshold) - EPSILON).astype(np.int64), 1)
+        length = np.where(size > 0, size - need + 1, 0)
+        ends = rows.matrix.indptr[start : start + len(size) + 1].astype(np.int64)
+        place = np.arange(ends[0], ends[-1]) - np.repeat(ends[:-1], size)
+        inside = place < np.repeat(length, size)
+        if only is not None:
+            inside &= only[rows.matrix.indices[ends[0] : ends[-1]]]
+        taken.append(rows.matrix.indices[ends[0] : ends[-1]][inside])
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(inside)])
+        counts.append(np.diff(sums[ends - ends[0]]))
+    indices = np.concatenate([np.empty(0, dtype=np.int32), *taken])
+    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *counts]).cumsum()
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_matrix((ones, indices, indptr), shape=(last - first, rows.matrix.shape[1]), copy=False)
+
+
+def _blocks(cumulated: Ints, work: int) -> Iterator[tuple[int, int]]:
+    """Row ranges of about ``work`` products each, at least one row."""
+    np, _ = require()
+    start = 0
+    while start < len(cumulated):
+        done = cumulated[start - 1] if start else 0
+        stop = max(int(np.searchsorted(cumulated, done + work, side="right")), start + 1)
+        yield start, stop
+        start = stop

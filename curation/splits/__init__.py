@@ -1,0 +1,1 @@
+"""The frozen split as a file, its versions, errata and partition; knows no store."""

@@ -1,0 +1,117 @@
+"""Errata: known faults of published items. They point at keys, are applied when freezing, and carry over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import field_validator
+
+from curation.files.atomic import json_lines, whole_file
+from schemas.core.config import validate
+from schemas.core.errors import DataError, UserError
+from schemas.core.records import Frozen, Key, Text
+
+
+class Erratum(Frozen):
+    """One known fault.
+
+    Attributes:
+        item: Key of a fact, question, script, prompt, neighbour or case.
+        id: Content id of the faulty version; once the item has other content, the erratum is history and no longer
+            applied. None: it holds for every version.
+        what: The fault, in a sentence.
+        action: ``drop`` takes the item out, ``hold`` keeps it out until somebody has looked, ``note`` only tells.
+        date: ISO date of the entry.
+    """
+
+    item: Key
+    id: str | None = None
+    what: Text
+    action: Literal["drop", "hold", "note"] = "drop"
+    date: str
+
+    @field_validator("date")
+    @classmethod
+    def _iso(cls, date: str) -> str:
+        try:
+            datetime.fromisoformat(date)
+        except ValueError:
+            raise ValueError(f"'{date}' is no ISO date such as 2026-11-21") from None
+        return date
+
+
+class Errata:
+    """Errata by item.
+
+    Example:
+        >>> known = Errata([Erratum(item="f/1", what="wrong capital", date="2026-11-21")])
+        >>> known.of("f/1", "0123").what, known.of("f/2", "0123")
+        ('wrong capital', None)
+    """
+
+    def __init__(self, entries: Iterable[Erratum] = ()) -> None:
+        self.entries = tuple(entries)
+        self._of: dict[str, list[Erratum]] = {}
+        for entry in self.entries:
+            self._of.setdefault(entry.item, []).append(entry)
+
+    def of(self, key: str, item_id: str) -> Erratum | None:
+        """The erratum that applies to an item: drop before hold; a ``note`` applies to nothing."""
+        found = [e for e in self._of.get(key, ()) if e.action != "note" and e.id in (None, item_id)]
+        return min(found, key=lambda e: (e.action != "drop", e.date), default=None)
+
+    def on(self, key: str) -> tuple[Erratum, ...]:
+        """Every entry on an item, applied or not."""
+        return tuple(self._of.get(key, ()))
+
+    def header(self) -> list[dict[str, Any]]:
+        """The entries as a split's header keeps them."""
+        return [e.model_dump(mode="json") for e in self.entries]
+
+
+def read_errata(path: Path) -> Errata:
+    """Read an errata file (JSONL).
+
+    Raises:
+        UserError: there is no such file.
+        DataError: a line is no erratum; names it.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError("there is no such errata file", where=str(path), fix="make one: scedit errata add") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the errata cannot be read: {error}", where=str(path)) from None
+    return Errata([validate(Erratum, data, where=where) for _, where, data in json_lines(path, lines)])
+
+
+def add_erratum(path: Path, entry: Erratum) -> bool:
+    """Append an entry, flushed to the disk; False where the same entry (its date aside) is there already."""
+    known = read_errata(path).entries if path.exists() else ()
+    if any(e.model_copy(update={"date": entry.date}) == entry for e in known):
+        return False
+    text = "".join(e.model_dump_json() + "\n" for e in (*known, entry))
+    with whole_file(path, "the errata") as file:
+        file.write(text)
+    return True
+
+
+def carried(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) -> Errata:
+    """The errata of the version before (in its header) and one's own, each once: nothing known gets lost.
+
+    Example:
+        >>> old = Erratum(item="f/1", what="wrong capital", date="2026-01-01")
+        >>> new = Erratum(item="f/2", what="no such person", date="2026-02-01")
+        >>> [e.item for e in carried({"errata": [old.model_dump()]}, [old, new]).entries]
+        ['f/1', 'f/2']
+    """
+    before = [validate(Erratum, e, where="the split's header") for e in (header or {}).get("errata", ())]
+    return Errata(dict.fromkeys([*before, *own]))
+
+
+def today() -> str:
+    """The ISO date in UTC."""
+    return datetime.now(UTC).date().isoformat()

@@ -1,0 +1,196 @@
+"""Train, development and test parts that share nothing: no subject, no relation, no edited fact, as asked for.
+
+Cases that share a value are connected, directly or through others, and a connected group goes to one part as a whole.
+The draw is seeded and does not depend on the order of the cases.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from curation.similarity.rouge import plain_text
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import seed as draw
+from schemas.facts import Entity, Fact
+
+log = logging.getLogger(__name__)
+
+By = Literal["subject", "relation", "fact", "object"]
+BY = ("subject", "relation", "fact", "object")
+How = Literal["hash", "balanced"]
+_SPACE = float(2**63)
+
+
+class Separation(NamedTuple):
+    """Which part each case is in.
+
+    Attributes:
+        part: Part by case (or fact) key, in order of the keys.
+        group: Name of the connected group by key: the smallest key in it.
+        counts: Cases by part, every part named, in the given order.
+    """
+
+    part: dict[str, str]
+    group: dict[str, str]
+    counts: dict[str, int]
+
+    def keys(self, part: str) -> list[str]:
+        """The keys in one part."""
+        return [k for k, p in self.part.items() if p == part]
+
+
+def names_of(entity: Entity) -> set[str]:
+    """What an entity answers to: its folded text and aliases, and its Wikidata id.
+
+    Example:
+        >>> sorted(names_of(Entity(text="São Paulo", aliases=("Sampa",), wikidata="Q174")))
+        ['Q174', 'sampa', 'sao paulo']
+    """
+    return {plain_text(name) for name in entity.names} | ({entity.wikidata} if entity.wikidata else set())
+
+
+def shared_values(fact: Fact, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The values by which a fact is connected with others.
+
+    ``fact`` is subject and relation: two edits of one subject's capital are one edited fact, whatever the objects.
+    """
+    for name in by:
+        if name == "subject":
+            yield from (("subject", x) for x in names_of(fact.subject))
+        elif name == "relation":
+            yield ("relation", fact.relation.id)
+        elif name == "fact":
+            yield from (("fact", x, fact.relation.id) for x in names_of(fact.subject))
+        elif name == "object":
+            objects = [fact.old] if fact.new is None else [fact.old, fact.new]
+            yield from (("object", x) for o in objects for x in names_of(o))
+        else:
+            raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
+
+
+def separate(
+    cases: Iterable[Case | Fact],
+    *,
+    by: Iterable[By] = ("subject",),
+    parts: Mapping[str, float],
+    seed: str = "0",
+    how: How = "balanced",
+    neighbours: bool = False,
+) -> Separation:
+    """Put cases (or facts) into parts that share none of the values named in ``by``.
+
+    Args:
+        cases: Each key once.
+        by: Subjects are compared by folded names, aliases and Wikidata id. With several, cases are connected that
+            share any of them, so nothing of any kind is shared across parts.
+        parts: Share of the cases by part; the shares sum to 1.
+        seed: Another seed draws another division.
+        how: ``hash`` draws each group by its name, so that cases added later move nobody else (unless they join two
+            groups), and the shares are met on average. ``balanced`` puts the largest groups first where most is
+            missing and meets the shares as closely as the groups allow.
+        neighbours: Also connect through the neighbour facts inside cases.
+
+    Raises:
+        UserError: the shares are not shares, a key comes twice, or a part stays empty because too much is connected.
+
+    Example:
+        >>> from schemas.facts import Object, Relation, Source
+        >>> more = {"relation": Relation(id="P36"), "source": Source(name="me", licence="CC0-1.0"), "change": "none"}
+        >>> def capital(country, city):
+        ...     return Fact(key=city, subject=Entity(text=country), prompt="{}:", old=Object(text=city), **more)
+        >>> facts = [capital("Peru", "Lima"), capital("PERU", "Cusco"), capital("Chile", "Santiago")]
+        >>> separate(facts, by=["subject"], parts={"train": 0.6, "test": 0.4}).part
+        {'Cusco': 'train', 'Lima': 'train', 'Santiago': 'test'}
+    """
+    _check(parts)
+    by = tuple(by)
+    if not by:
+        raise UserError("nothing is named to separate by", allowed=", ".join(BY))
+    values: dict[str, set[tuple[str, ...]]] = {}
+    for case in cases:
+        if case.key in values:
+            raise UserError(f"the case '{case.key}' was given twice")
+        values[case.key] = {v for fact in _facts(case, neighbours=neighbours) for v in shared_values(fact, by)}
+    group = connected(values)
+    sizes = Counter(group.values())
+    placed = (_by_hash if how == "hash" else _balanced)(sizes, parts, seed)
+    part = {key: placed[group[key]] for key in sorted(values)}
+    counts = {name: 0 for name in parts} | Counter(part.values())
+    empty = [name for name, n in counts.items() if not n]
+    if empty:
+        largest = max(sizes.values(), default=0)
+        raise UserError(
+            f"the part '{empty[0]}' would be empty: {len(values)} cases form {len(sizes)} groups that share no "
+            f"{' or '.join(by)}, the largest of {largest}",
+            fix="separate by less, or into fewer parts",
+        )
+    for name, share in parts.items():
+        if abs(counts[name] / len(values) - share) > 0.05:
+            log.warning(
+                "part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * counts[name] / len(values), 100 * share
+            )
+    return Separation(part, {key: group[key] for key in part}, counts)
+
+
+def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:
+    """The group of every key: keys that share a value, directly or through others; named by its smallest key.
+
+    Example:
+        >>> connected({"a": [("x",)], "b": [("x",), ("y",)], "c": [("y",)], "d": []})
+        {'a': 'a', 'b': 'a', 'c': 'a', 'd': 'd'}
+    """
+    parent = {key: key for key in values}
+
+    def top(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    holder: dict[tuple[str, ...], str] = {}
+    for key in sorted(values):
+        for value in values[key]:
+            one, two = top(holder.setdefault(value, key)), top(key)
+            parent[max(one, two)] = min(one, two)
+    return {key: top(key) for key in values}
+
+
+def _facts(case: Case | Fact, *, neighbours: bool) -> Iterator[Fact]:
+    yield case.fact if isinstance(case, Case) else case
+    if neighbours and isinstance(case, Case):
+        yield from (n.fact for n in case.neighbours)
+
+
+def _check(parts: Mapping[str, float]) -> None:
+    total = math.fsum(parts.values())
+    if not parts or min(parts.values()) <= 0 or abs(total - 1) > 1e-6:
+        said = ", ".join(f"{k} {v:g}" for k, v in parts.items()) or "nothing"
+        raise UserError(f"the parts ({said}) are no shares of a whole", allowed="positive numbers that sum to 1")
+
+
+def _by_hash(sizes: Mapping[str, int], parts: Mapping[str, float], seed: str) -> dict[str, str]:
+    out = {}
+    names = list(parts)
+    for group in sizes:
+        at, place = draw("separate", seed, group) / _SPACE, 0
+        while place < len(names) - 1 and at >= parts[names[place]]:
+            at -= parts[names[place]]
+            place += 1
+        out[group] = names[place]
+    return out
+
+
+def _balanced(sizes: Mapping[str, int], parts: Mapping[str, float], seed: str) -> dict[str, str]:
+    total = sum(sizes.values())
+    held: dict[str, int] = defaultdict(int)
+    out = {}
+    for group in sorted(sizes, key=lambda g: (-sizes[g], draw("separate", seed, g))):
+        # most is missing, in cases; of equal ones the earlier named
+        out[group] = max(parts, key=lambda name: parts[name] * total - held[name])
+        held[out[group]] += sizes[group]
+    return out

@@ -1,0 +1,347 @@
+"""Frozen splits: a JSONL file with a header and one case a line, held together by a digest.
+
+The digest covers the cases' content and nothing else, so the same cases have the same digest wherever and whenever they
+were frozen, and a split that changed under the same name is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+from pydantic import ValidationError
+
+from curation.files.atomic import whole_file
+from schemas.cases import Case
+from schemas.core.config import explain
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import canonical_json, digest
+from schemas.extras import Extra
+
+FORMAT = 1
+WITH_EXTRAS = 2
+"""Format of a file that has lines ``{"extra": ...}`` behind its cases."""
+
+
+class Extras:
+    """What the sources say beside a split's facts: other probes, hops, popularity.
+
+    Example:
+        >>> extra = Extra.holding("f/1/extra/x", [1], of="f/1", name="x")
+        >>> [e.key for e in Extras([extra]).of(["f/1"])], bool(NONE)
+        (['f/1/extra/x'], False)
+    """
+
+    def __init__(self, held: Iterable[Extra] = ()) -> None:
+        self._held = tuple(sorted(held, key=lambda e: e.key))
+
+    def __iter__(self) -> Iterator[Extra]:
+        """All, in order of their keys."""
+        return iter(self._held)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Extras) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def of(self, facts: Collection[str]) -> list[Extra]:
+        """Those of some facts, by the facts' keys."""
+        wanted = set(facts)
+        return [e for e in self._held if e.of in wanted]
+
+
+NONE = Extras()
+
+
+class CaseStream(Sequence[Case]):
+    """Cases that are read anew each time they are gone through; one at a time is in memory.
+
+    Args:
+        count: How many there are.
+        read: Begins a new pass over them.
+    """
+
+    def __init__(self, count: int, read: Callable[[], Iterator[Case]]) -> None:
+        self._count, self._read = count, read
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Case]:
+        return self._read()
+
+    @overload
+    def __getitem__(self, place: int) -> Case: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Case, ...]: ...
+    def __getitem__(self, place: int | slice) -> Case | tuple[Case, ...]:
+        """A case (reads up to there), or some cases (reads all)."""
+        if isinstance(place, slice):
+            return tuple(self._read())[place]
+        return next(itertools.islice(self._read(), range(self._count)[place], None))
+
+
+class Split(NamedTuple):
+    """A frozen split. ``header`` keeps the rule, the counts and whatever else was said of it.
+
+    ``cases`` are in order of their keys: a tuple, or a ``CaseStream`` that reads them when they are gone through.
+    ``extras`` are what the sources say beside (the digest does not cover them, no run reads them).
+    """
+
+    name: str
+    version: str
+    digest: str
+    cases: Sequence[Case]
+    header: dict[str, Any]
+    extras: Extras = NONE
+
+    @classmethod
+    def checked(cls, header: dict[str, Any], cases: Sequence[Case], *, where: str) -> Split:
+        """A split from a header and cases that must belong together.
+
+        Raises:
+            DataError: a number or the digest differs, or a case is there twice.
+        """
+        keys = [c.key for c in cases]
+        if len(set(keys)) != len(keys):
+            twice = next(k for k in keys if keys.count(k) > 1)
+            raise DataError(f"the case '{twice}' is there twice", where=where)
+        if header.get("cases") != len(cases):
+            raise DataError(
+                f"the header says {header.get('cases')} cases, {len(cases)} are there: cut off or edited",
+                where=where,
+                fix="get a whole copy",
+            )
+        found = cases_digest(cases)
+        if header.get("digest") != found:
+            raise DataError(
+                f"these are not the frozen cases (digest {found[:12]}, header says {str(header.get('digest'))[:12]})",
+                where=where,
+                fix="get a whole copy, or freeze the changed cases under a new version",
+            )
+        return cls(str(header["split"]), str(header["version"]), found, tuple(cases), header)
+
+
+def cases_digest(cases: Iterable[Case]) -> str:
+    """SHA-256 over the cases' canonical JSON in order of their keys."""
+    return digest(canonical_json(c.payload()) for c in sorted(cases, key=lambda c: c.key))
+
+
+class RunningDigest:
+    """The same digest, of cases that come in order of their keys, one at a time.
+
+    Example:
+        >>> RunningDigest().hexdigest() == cases_digest([])
+        True
+    """
+
+    def __init__(self) -> None:
+        self._hash, self._last, self.cases = hashlib.sha256(), "", 0
+
+    def add(self, key: str, payload: dict[str, Any]) -> bool:
+        """Take in a case; False (and nothing is taken in) where its key does not come after the one before."""
+        if key <= self._last:
+            return False
+        self._last, self.cases = key, self.cases + 1
+        self._hash.update(canonical_json(payload).encode("utf-8", "surrogatepass") + b"\n")
+        return True
+
+    def hexdigest(self) -> str:
+        """The digest of the cases so far."""
+        return self._hash.hexdigest()
+
+
+def header_of(name: str, version: str, cases: int, digest: str, about: dict[str, Any] | None) -> dict[str, Any]:
+    """A split's header: what every one has, then what is said of this one."""
+    return {"format": FORMAT, "split": name, "version": version, "cases": cases, "digest": digest, **(about or {})}
+
+
+def no_case(name: str) -> UserError:
+    """The one sentence for a split without a case."""
+    return UserError(f"the split '{name}' would have no case", fix="loosen its rule, or see why: scedit stats")
+
+
+def under_version(split: Split, version: str, about: dict[str, Any] | None = None) -> Split:
+    """The same frozen cases under another version, with another header; nothing is read."""
+    header = header_of(split.name, version, len(split.cases), split.digest, about)
+    return Split(split.name, version, split.digest, split.cases, header, split.extras)
+
+
+def make_split(
+    name: str, cases: Iterable[Case], *, version: str = "1.0.0", about: dict[str, Any] | None = None
+) -> Split:
+    """A split of cases in order of their keys.
+
+    Raises:
+        UserError: there is no case.
+    """
+    ordered = sorted(cases, key=lambda c: c.key)
+    if not ordered:
+        raise no_case(name)
+    header = header_of(name, version, len(ordered), cases_digest(ordered), about)
+    return Split.checked(header, ordered, where=name)
+
+
+def part_of(split: Split, name: str, keys: Set[str], *, about: dict[str, Any] | None = None) -> Split:
+    """Some of a split's cases as a split of the same version; they are read from it when they are gone through."""
+    if not isinstance(split.cases, CaseStream):
+        return make_split(name, (c for c in split.cases if c.key in keys), version=split.version, about=about)
+    running = RunningDigest()
+    for case in split.cases:
+        if case.key in keys:
+            running.add(case.key, case.payload())
+    if not running.cases:
+        raise no_case(name)
+    header = header_of(name, split.version, running.cases, running.hexdigest(), about)
+    cases = CaseStream(running.cases, lambda: (c for c in split.cases if c.key in keys))
+    return Split(name, split.version, running.hexdigest(), cases, header)
+
+
+def write_split(split: Split, path: Path) -> None:
+    """Write a split file, case by case; a half-written one never stands under its name.
+
+    Extras follow the cases, and the file's header then says how many they are, with a digest of their own.
+    """
+    header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": FORMAT}
+    if split.extras:
+        header |= {"format": WITH_EXTRAS, "extras": _sum(split.extras)}
+    with whole_file(path, "the split") as file:
+        file.write(json.dumps(header, ensure_ascii=False) + "\n")
+        for case in split.cases:
+            file.write(json.dumps(case.payload(), ensure_ascii=False, separators=(",", ":")) + "\n")
+        for extra in split.extras:
+            file.write(json.dumps({"extra": extra.payload()}, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _sum(extras: Iterable[Extra]) -> dict[str, Any]:
+    running = RunningDigest()
+    for extra in extras:
+        running.add(extra.key, extra.payload())
+    return {"records": running.cases, "digest": running.hexdigest()}
+
+
+def load_split(path: Path | str) -> Split:
+    """Read a split file and verify it.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: cut off, edited, or not a split file; names the line.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    header, cases, extras = _header(next(lines, (1, ""))[1], path), list[Case](), list[Extra]()
+    for record in _records(lines, path):
+        if isinstance(record, Case):
+            cases.append(record)
+        else:
+            extras.append(record)
+    return Split.checked(header, cases, where=str(path))._replace(extras=_checked_extras(extras, header, path))
+
+
+def open_split(path: Path | str) -> Split:
+    """The same without holding the cases: they are verified once now, and read again each time they are gone through.
+
+    A file whose cases are not in order of their keys is read whole.
+
+    Raises:
+        UserError, DataError: as ``load_split``; also later, where the file is changed while it is in use.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    header, running = _header(next(lines, (1, ""))[1], path), RunningDigest()
+    before, extras = _stamp(path), list[Extra]()
+    for _, line in lines:
+        try:
+            data = json.loads(line)
+            if "extra" in data:
+                extras.append(Extra.model_validate(data["extra"]))
+                continue
+            fits = running.add(data["key"], data) and not extras
+        except (ValueError, TypeError, KeyError, RecursionError):
+            fits = False
+        if not fits:
+            return load_split(path)  # says what is wrong and where, or reads what is merely in another order
+    if (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
+        return load_split(path)
+
+    def read() -> Iterator[Case]:
+        if _stamp(path) != before:
+            raise DataError("the file was changed while it was in use", where=str(path), fix="start again")
+        lines = _lines(path)
+        next(lines)
+        cases = itertools.takewhile(lambda r: isinstance(r, Case), _records(lines, path))
+        return (c for c in cases if isinstance(c, Case))
+
+    held = _checked_extras(extras, header, path)
+    name, version, cases = str(header["split"]), str(header["version"]), CaseStream(running.cases, read)
+    return Split(name, version, running.hexdigest(), cases, header, held)
+
+
+def _checked_extras(extras: Sequence[Extra], header: dict[str, Any], path: Path) -> Extras:
+    found, said = Extras(extras), header.pop("extras", None)
+    header["format"] = FORMAT  # what the file needed, not what the split is
+    if (said or extras) and said != _sum(found):
+        raise DataError("the extras behind the cases are cut off or edited", where=str(path), fix="get a whole copy")
+    return found
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return found.st_mtime_ns, found.st_size
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers; the first always comes."""
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if number == 1 or line.strip():
+                    yield number, line
+    except FileNotFoundError:
+        raise UserError("there is no such split file", where=str(path)) from None
+    except UnicodeDecodeError:
+        raise DataError("not a UTF-8 text file", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Case | Extra]:
+    for number, line in lines:
+        try:
+            if line.startswith('{"extra":'):
+                yield Extra.model_validate(json.loads(line)["extra"])
+            else:
+                yield Case.model_validate_json(line)
+        except ValidationError as error:
+            raise DataError(explain(error), where=f"{path}, line {number}", fix="get a whole copy") from None
+        except ValueError:
+            raise DataError("not a line of a split", where=f"{path}, line {number}", fix="get a whole copy") from None
+
+
+def _header(line: str, path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+    except json.JSONDecodeError:
+        header = None
+    if not isinstance(header, dict) or not {"split", "version", "digest", "cases"} <= set(header):
+        raise DataError(
+            "not a split file (its first line is no header)", where=str(path), fix="freeze one: scedit split freeze"
+        )
+    if header.get("format") not in (FORMAT, WITH_EXTRAS):
+        raise DataError(
+            f"split format {header.get('format')} is not known",
+            where=str(path),
+            allowed=f"{FORMAT}, {WITH_EXTRAS}",
+            fix="upgrade scedit",
+        )
+    return header

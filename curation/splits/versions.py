@@ -1,0 +1,255 @@
+"""What changed between two splits, which version number that asks for, and the changelog that says so.
+
+Rules: dropping a case, or changing anything a run asks or compares (a prompt, a target, a neighbour), makes numbers
+incomparable and is a major change; adding cases or probes is minor; all else (sources, labels, aliases) is a patch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from curation.splits.errata import Erratum, carried
+from curation.splits.split_file import CaseStream, Split
+from schemas.cases import Case
+from schemas.core.errors import UserError
+
+Level = Literal["major", "minor", "patch", "none"]
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
+
+
+class Version(NamedTuple):
+    """A semantic version; one with a suffix ("1.0.0-candidate") comes before the same without."""
+
+    major: int
+    minor: int
+    patch: int
+    suffix: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """A version from its text.
+
+        Raises:
+            UserError: it is not MAJOR.MINOR.PATCH.
+
+        Example:
+            >>> Version.parse("1.0.0-candidate").order < Version.parse("1.0.0").order < Version.parse("1.2.0").order
+            True
+        """
+        found = _VERSION.fullmatch(text)
+        if not found:
+            raise UserError(f"'{text}' is no version", allowed="MAJOR.MINOR.PATCH, such as 1.2.0 or 1.2.0-candidate")
+        return cls(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+
+    @property
+    def order(self) -> tuple[int, int, int, bool, str]:
+        """What versions sort by."""
+        return self.major, self.minor, self.patch, not self.suffix, self.suffix
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}" + (f"-{self.suffix}" if self.suffix else "")
+
+
+def bumped(version: str, level: Level) -> str:
+    """The next version after a change; while the major number is 0, a major change raises the minor one.
+
+    Example:
+        >>> bumped("1.2.3", "major"), bumped("1.2.3", "minor"), bumped("1.2.3", "patch"), bumped("0.2.3", "major")
+        ('2.0.0', '1.3.0', '1.2.4', '0.3.0')
+    """
+    old = Version.parse(version)
+    if level == "major" and old.major > 0:
+        return str(Version(old.major + 1, 0, 0))
+    if level in ("major", "minor"):
+        return str(Version(old.major, old.minor + 1, 0))
+    return str(Version(old.major, old.minor, old.patch + 1)) if level == "patch" else version
+
+
+class Change(NamedTuple):
+    """One case that differs.
+
+    Attributes:
+        key: The case's key.
+        what: ``added``, ``dropped`` or ``changed``.
+        level: What version number it asks for.
+        details: What differs inside, in words.
+        reason: Why, where it is known: an erratum, or what the new rule says; empty where nobody knows.
+    """
+
+    key: str
+    what: Literal["added", "dropped", "changed"]
+    level: Level
+    details: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Diff(NamedTuple):
+    """All changes between two splits, in order of the cases' keys."""
+
+    old: Split
+    new: Split
+    changes: tuple[Change, ...]
+
+    def of(self, what: str) -> list[Change]:
+        """The changes of one sort."""
+        return [c for c in self.changes if c.what == what]
+
+    @property
+    def level(self) -> Level:
+        """The greatest change."""
+        return greatest([c.level for c in self.changes])
+
+    @property
+    def suggested(self) -> str:
+        """The version that the rules ask for, at the least."""
+        return bumped(self.old.version, self.level)
+
+
+def greatest(levels: Sequence[Level]) -> Level:
+    """The greatest of some levels.
+
+    Example:
+        >>> greatest(["patch", "minor"]), greatest([])
+        ('minor', 'none')
+    """
+    for level in ("major", "minor", "patch"):
+        if level in levels:
+            return level
+    return "none"
+
+
+def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> Diff:
+    """Compare two splits case by case.
+
+    Args:
+        old: The version before.
+        new: The version after; its header's errata are reasons.
+        why: Asked for the reason of every dropped case that no erratum explains.
+    """
+    errata, changes = carried(new.header).entries, []
+    for before, after in _side_by_side(old.cases, new.cases):
+        if after is None and before is not None:
+            reason = _errata_on(before, errata) or (why(before.key) if why else "")
+            changes.append(Change(before.key, "dropped", "major", (), reason))
+        elif before is None and after is not None:
+            changes.append(Change(after.key, "added", "minor"))
+        elif before is not None and after is not None and before.id != after.id:
+            level, details = _compare(before, after)
+            changes.append(Change(before.key, "changed", level, details, _errata_on(before, errata)))
+    return Diff(old, new, tuple(changes))
+
+
+def _side_by_side(old: Iterable[Case], new: Iterable[Case]) -> Iterator[tuple[Case | None, Case | None]]:
+    """Cases of both splits, joined by their keys."""
+    left, right = (iter(c if isinstance(c, CaseStream) else sorted(c, key=lambda x: x.key)) for c in (old, new))
+    before, after = next(left, None), next(right, None)
+    while before is not None or after is not None:
+        if after is None or (before is not None and before.key < after.key):
+            yield before, None
+            before = next(left, None)
+        elif before is None or after.key < before.key:
+            yield None, after
+            after = next(right, None)
+        else:
+            yield before, after
+            before, after = next(left, None), next(right, None)
+
+
+def _errata_on(case: Case, errata: Sequence[Erratum]) -> str:
+    if not errata:
+        return ""
+    inside = {case.key} | {i for i, _ in _keys(case)}
+    return "; ".join(f"erratum on {e.item}: {e.what}" for e in errata if e.item in inside)
+
+
+def _keys(case: Case) -> Iterator[tuple[str, str]]:
+    yield case.fact.key, "fact"
+    for records in (case.questions, case.prompts):
+        yield from ((r.key, r.kind) for r in records)
+    for neighbour in case.neighbours:
+        yield neighbour.link.key, "neighbour"
+        yield neighbour.fact.key, "fact"
+        yield from ((r.key, r.kind) for r in (*neighbour.questions, *neighbour.prompts))
+
+
+def _asked(case: Case) -> dict[tuple[str, str], str]:
+    """Everything a run asks about a case or compares with, by (what, key): what scores can depend on."""
+    fact = case.fact
+    new = fact.new.text if fact.new else ""
+    asked = {
+        ("prompt of the fact", fact.key): fact.fact_prompt,
+        ("target", fact.key): f"{fact.old.text} -> {new}",
+        **{("paraphrase", p): p for p in fact.paraphrases},
+        **{("neighbour prompt", p): p for p in fact.neighbour_prompts},
+        **{("script prompt", p.key): f"{p.text}{p.separator}{p.targets}" for p in case.prompts},
+    }
+    for n in case.neighbours:
+        asked["neighbour", n.fact.key] = f"{n.link.how} {n.fact.fact_prompt} {n.fact.old.text}"
+        for p in n.prompts:
+            asked["neighbour's script prompt", f"{n.fact.key} {p.key}"] = f"{p.text}{p.separator}{p.targets}"
+    return asked
+
+
+def _compare(old: Case, new: Case) -> tuple[Level, tuple[str, ...]]:
+    before, after = _asked(old), _asked(new)
+    details = []
+    gone, more = [k for k in before if k not in after], [k for k in after if k not in before]
+    other = [k for k in before if k in after and before[k] != after[k]]
+    for verb, keys in (("changed", other), ("dropped", gone), ("added", more)):
+        details += [f"{what} {verb}" + (f": {before[what, key]} now {after[what, key]}" if what == "target" else "")
+                    for what, key in keys]  # fmt: skip
+    if gone or other:
+        return "major", tuple(details)
+    return ("minor", tuple(details)) if more else ("patch", ("only what no run asks: sources, labels, aliases",))
+
+
+def check_version(found: Diff, version: str) -> None:
+    """Refuse a version number that hides a change.
+
+    Raises:
+        UserError: it is not after the old one, or smaller than the rules ask for.
+    """
+    asked, least = Version.parse(version), Version.parse(found.suggested)
+    if asked.order < least.order or (found.level != "none" and asked.suffix and asked[:3] < least[:3]):
+        counts = ", ".join(f"{len(found.of(w))} {w}" for w in ("added", "dropped", "changed"))
+        raise UserError(
+            f"{found.new.name} {version} after {found.old.version} hides a {found.level} change ({counts})",
+            allowed=f"{found.suggested} or later",
+            fix=f"--version {found.suggested}",
+        )
+
+
+def changelog(found: Diff, *, date: str, most: int = 50) -> str:
+    """The changes as a changelog entry in Markdown.
+
+    Args:
+        found: The comparison.
+        date: ISO date of the entry.
+        most: Cases to name of each sort; the rest is counted.
+    """
+    old, new = found.old, found.new
+    lines = [f"## {new.name} {new.version} ({date})", ""]
+    lines.append(
+        f"{len(new.cases)} cases, digest {new.digest[:12]}; {old.version} had {len(old.cases)}, digest "
+        f"{old.digest[:12]}. This is a {found.level} change."
+        if found.changes
+        else f"The same {len(new.cases)} cases as {old.version} (digest {new.digest[:12]})."
+    )
+    for what in ("dropped", "changed", "added"):
+        changes = found.of(what)
+        if not changes:
+            continue
+        lines += ["", f"### {what.capitalize()} ({len(changes)})", ""]
+        for change in changes[:most]:
+            said = "; ".join([*_counted(change.details), *([change.reason] if change.reason else [])])
+            lines.append(f"- `{change.key}`" + (f": {said}" if said else ""))
+        if len(changes) > most:
+            lines.append(f"- and {len(changes) - most} more")
+    return "\n".join(lines) + "\n"
+
+
+def _counted(details: Sequence[str]) -> list[str]:
+    """Equal details said once with their number."""
+    return [d if (n := details.count(d)) == 1 else f"{n} x {d}" for d in dict.fromkeys(details)]

@@ -1,0 +1,62 @@
+"""How many labels of people a wanted interval takes, with the judge and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curation.stats.prediction_powered import LEAST, Contributions, Unit, check, contributions
+
+
+class Needed(NamedTuple):
+    """Labels for a wanted width.
+
+    Attributes:
+        scripts: Scripts with a human rating in all; None where no number of these scripts will do, or it is not known.
+        more: Of them still to be rated.
+        alone: How many people alone would need in all; None where all scripts are too few.
+        reason: Why there is no number.
+    """
+
+    scripts: int | None
+    more: int | None
+    alone: int | None
+    reason: str = ""
+
+
+def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> Needed:
+    """How many scripts people have to rate until the interval is ``value +- half_width``, the judge being as now.
+
+    With n rated scripts the variance is a part that stays plus a part that falls as 1/n; both are read off the present
+    sample, so the answer is as rough as that is.
+
+    Args:
+        units: As ``calibrate`` takes them.
+        half_width: Wanted, in points of the scale.
+        confidence: Of the interval.
+    """
+    if half_width <= 0:
+        raise ValueError("a half width is above 0")
+    check(units)
+    labelled = len({u.case for u in units if u.human is not None})
+    if labelled < LEAST:
+        return Needed(None, None, None, f"people rated {labelled} cases, fewer than {LEAST}: no spread is known")
+    found, people = contributions(units), contributions(units, fixed=0.0)
+    scripts = _enough(half_width, found, len(units), confidence)
+    alone = _enough(half_width, people, len(units), confidence)
+    if scripts is None:
+        return Needed(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
+    return Needed(scripts, max(0, scripts - found.units), alone)
+
+
+def _enough(half: float, found: Contributions, scripts: int, confidence: float) -> int | None:
+    """The smallest number of rated scripts that is enough, or None."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    for n in range(LEAST, scripts + 1):
+        cases = min(len(found.cases), max(2, round(n * found.labelled / found.units)))
+        quantile = float(stats.t.ppf((1 + confidence) / 2, cases - 1))
+        spread = (found.steady + found.sampling * found.units / n) * cases / (cases - 1)
+        if quantile**2 * spread <= half**2:
+            return n
+    return None

@@ -1,0 +1,289 @@
+"""A judge calibrated to people: prediction-powered estimates (PPI++, Angelopoulos, Duchi and Zrnic 2023).
+
+**Estimand.** What the panel of people would say on average: the mean over cases of the mean over their scripts of the
+panel's mean rating. It is not the truth about the scripts, and another panel has another mean.
+
+People rate a random sample of the scripts, each drawn with a recorded probability; the judge rates all of them. The
+estimate is the judge's mean over everything, corrected by what people say beyond the judge on the sample:
+
+    theta(l) = mean_all(l f) + mean_sample((y - l f) / p)
+
+with ``f`` the judge's score, ``y`` the people's, ``p`` the probability, and ``l`` between 0 (people alone) and 1 (the
+whole judge), chosen to make the variance smallest. The choice is cross-fitted: a case is weighed with an ``l`` that was
+learnt from other cases. The sampling weights are normalised (Hajek), and everything is clustered by case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
+from schemas.core.ids import seed
+
+FOLDS = 5
+LEAST = 5  # labelled cases below which no interval is worth printing
+
+
+class Unit(NamedTuple):
+    """One script under one aspect.
+
+    Attributes:
+        case: Its case.
+        judge: The judge's score; every unit has one (unscored ones are left out and counted by the caller).
+        human: The people's mean; None where it was not rated by people.
+        probability: With which it came into the people's sample; only read where ``human`` is there.
+    """
+
+    case: str
+    judge: float
+    human: float | None = None
+    probability: float = 1.0
+
+
+class Contributions(NamedTuple):
+    """What every case adds to an estimate.
+
+    Attributes:
+        cases: Their keys.
+        value: The estimate.
+        influence: Array (cases,) with mean 0: the estimate's error is about its mean.
+        weight: The ``l`` that was used, mean over cases.
+        labelled: Cases with at least one human rating. ``units``: scripts with one.
+        steady: Part of the variance that more ratings of these scripts would leave as it is.
+        sampling: Part that falls as one over the number of rated scripts.
+    """
+
+    cases: tuple[str, ...]
+    value: float
+    influence: Floats
+    weight: float
+    labelled: int
+    units: int
+    steady: float
+    sampling: float
+
+
+class Calibrated(NamedTuple):
+    """The three estimates of one method and aspect, side by side.
+
+    Attributes:
+        powered: The prediction-powered estimate; its interval is what to report.
+        human: People alone, from the same sample.
+        judge: The judge alone: an interval around the judge's mean, which may be far from the people's.
+        bias: What the judge says above (+) or below (-) the people on the sample.
+        weight: How much of the judge is used, 0 to 1.
+        labelled: Cases with a human rating, of ``cases``.
+        saved: How many times as many labelled cases people alone would need for the same width; None if unknown.
+    """
+
+    powered: Estimate
+    human: Estimate
+    judge: Estimate
+    bias: Estimate
+    weight: float | None
+    labelled: int
+    cases: int
+    saved: float | None
+
+
+def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
+    """Estimate the panel's mean of one method on one aspect.
+
+    Args:
+        units: All scripts with a judge's score, those that people rated with the people's mean and its probability.
+        confidence: Of all intervals.
+
+    Raises:
+        ValueError: a probability outside 0 to 1, or a value that is not finite.
+
+    Example:
+        >>> units = [Unit(f"c{n}", n % 7 + 1.0, n % 7 + 1.0 if n < 20 else None, 0.2) for n in range(100)]
+        >>> found = calibrate(units)
+        >>> found.labelled, found.weight > 0.9, found.powered.high - found.powered.low < 1
+        (20, True, True)
+    """
+    check(units)
+    cases = len({u.case for u in units})
+    alone = _estimate("judge alone", contributions(_as_labels(units), cross=False, fixed=0.0), confidence)
+    labelled = len({u.case for u in units if u.human is not None})
+    if labelled < LEAST:
+        why = f"people rated {labelled} cases, fewer than {LEAST}"
+        none = [
+            undefined(name, why, n=labelled, cases=cases) for name in ("prediction-powered", "people alone", "bias")
+        ]
+        return Calibrated(none[0], none[1], alone, none[2], None, labelled, cases, None)
+    powered, people = contributions(units), contributions(units, fixed=0.0)
+    bias = contributions([u._replace(human=None if u.human is None else u.judge - u.human) for u in units], fixed=0.0)
+    one, two = variance(powered), variance(people)
+    return Calibrated(
+        powered=_estimate("prediction-powered", powered, confidence),
+        human=_estimate("people alone", people, confidence),
+        judge=alone,
+        bias=_estimate("judge less people", bias, confidence),
+        weight=powered.weight,
+        labelled=labelled,
+        cases=cases,
+        saved=two / one if one > 0 else None,
+    )
+
+
+def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: float = 0.95) -> Estimate:
+    """The panel's mean of one method less that of another, over the cases that both have; paired by case.
+
+    Args:
+        first: Units of the one.
+        second: Units of the other; each may have a sample of its own.
+        confidence: Of the interval.
+    """
+    name = "prediction-powered difference"
+    check([*first, *second])
+    both = {u.case for u in first} & {u.case for u in second}
+    sides = [[u for u in side if u.case in both] for side in (first, second)]
+    few = min(len({u.case for u in side if u.human is not None}) for side in sides)
+    if few < LEAST:
+        return undefined(name, f"people rated {few} common cases of one side, fewer than {LEAST}", cases=len(both))
+    a, b = (contributions(side) for side in sides)
+    order = {case: n for n, case in enumerate(b.cases)}
+    gap = a.influence - b.influence[[order[case] for case in a.cases]]
+    merged = a._replace(value=a.value - b.value, influence=gap, labelled=min(a.labelled, b.labelled))
+    found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
+    return found._replace(p=_p(found.value, math.sqrt(variance(merged)), merged.labelled))
+
+
+def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
+    """What every case adds to the prediction-powered estimate.
+
+    Args:
+        units: All scripts of a method and aspect, some with a human rating.
+        fixed: A weight of the judge that is given; None to choose the best one.
+        cross: Learn the weight of a case from other cases only.
+
+    Raises:
+        ValueError: nobody was rated by people.
+    """
+    cases = grouped([u.case for u in units])
+    n = len(cases.names)
+    judge = _case_means(cases.of, np.array([u.judge for u in units]), n)
+    center = float(judge.mean())
+    mass, said, judged = _sampled(units, cases.of, n, center)
+    if not mass.any():
+        raise ValueError("no unit has a human rating")
+    if fixed is not None:
+        weights = np.full(n, fixed)
+    elif cross:
+        weights = _cross_fitted(cases.names, mass, said, judged, judge - center)
+    else:
+        weights = np.full(n, best_weight(mass, said, judged, judge - center))
+    rest = said - weights * judged
+    from_all, from_sample = weights * (judge - center), rest / mass.mean()
+    beyond = float(rest.sum() / mass.sum())
+    value = float(from_all.mean()) + beyond
+    part, rest_part = from_all - from_all.mean(), from_sample - beyond * mass / mass.mean()
+    steady = float((part**2).sum() + 2 * (part * rest_part).sum()) / n**2
+    sampling = float((rest_part**2).sum()) / n**2
+    rated = sum(u.human is not None for u in units)
+    labelled, weight = int((mass > 0).sum()), float(weights.mean())
+    return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling)
+
+
+def variance(found: Contributions) -> float:
+    """Variance of an estimate: that of a mean of independent cases, with the factor n/(n - 1) of the labelled ones.
+
+    The labelled cases carry most of the spread, and a few of them understate it, so theirs is the correction.
+    """
+    n, few = len(found.cases), found.labelled
+    return float((found.influence**2).sum() / n**2) * few / max(few - 1, 1)
+
+
+def best_weight(mass: Floats, said: Floats, judged: Floats, all_judge: Floats) -> float:
+    """The weight of the judge that makes the variance smallest, clipped to 0 to 1.
+
+    With influence ``a - l b`` of every case the best ``l`` is sum(a b) / sum(b b).
+
+    Args:
+        mass: Sampling weight of each case's rated scripts, (cases,).
+        said: The same times the people's ratings, (cases,).
+        judged: The same times the judge's centred ratings, (cases,).
+        all_judge: Centred judge's means, (cases,).
+    """
+    if not mass.any():
+        return 0.0
+    mean = mass.mean()
+    a = (said - said.sum() / mass.sum() * mass) / mean
+    b = (judged - judged.sum() / mass.sum() * mass) / mean - (all_judge - all_judge.mean())
+    square = float((b * b).sum())
+    return min(1.0, max(0.0, float((a * b).sum()) / square)) if square > 0 else 0.0
+
+
+def _cross_fitted(names: Sequence[str], mass: Floats, said: Floats, judged: Floats, all_judge: Floats) -> Floats:
+    """A weight for every case, learnt from the cases of other folds; labelled cases are spread evenly."""
+    order = sorted(range(len(names)), key=lambda k: (mass[k] == 0, seed("calibration", names[k]), names[k]))
+    folds = min(FOLDS, int((mass > 0).sum()))
+    fold = np.empty(len(names), dtype=np.int64)
+    fold[order] = np.arange(len(names)) % folds
+    weights = np.empty(len(names))
+    for k in range(folds):
+        others = fold != k
+        weights[fold == k] = best_weight(mass[others], said[others], judged[others], all_judge[others])
+    return weights
+
+
+def _sampled(units: Sequence[Unit], of: Ints, n: int, center: float) -> tuple[Floats, Floats, Floats]:
+    """Sampling weight of each case, the same times people's ratings, and times the judge's, all (cases,).
+
+    A unit counts one over its case's number of units and its probability; so the mean of the weights is about 1.
+    """
+    sizes = np.bincount(of, minlength=n)
+    mass, said, judged = np.zeros(n), np.zeros(n), np.zeros(n)
+    for unit, case in zip(units, of.tolist(), strict=True):
+        if unit.human is not None:
+            w = 1.0 / (sizes[case] * unit.probability)
+            mass[case] += w
+            said[case] += w * unit.human
+            judged[case] += w * (unit.judge - center)
+    return mass, said, judged
+
+
+def _case_means(of: Ints, values: Floats, n: int) -> Floats:
+    return np.asarray(np.bincount(of, weights=values, minlength=n) / np.bincount(of, minlength=n))
+
+
+def _as_labels(units: Sequence[Unit]) -> list[Unit]:
+    """The judge in the place of people, on everything: the plain mean with its interval over cases."""
+    return [Unit(u.case, u.judge, u.judge, 1.0) for u in units]
+
+
+def _estimate(name: str, found: Contributions, confidence: float) -> Estimate:
+    cases = len(found.cases)
+    if cases < 2:
+        return Estimate(name, found.value, None, None, found.units, cases, note="a single case has no spread")
+    from scipy import stats  # type: ignore[import-untyped]
+
+    half = float(stats.t.ppf((1 + confidence) / 2, max(found.labelled - 1, 1))) * math.sqrt(variance(found))
+    how = f"clustered by case, t with {found.labelled - 1} degrees of freedom, {100 * confidence:g} %"
+    return Estimate(name, found.value, found.value - half, found.value + half, found.units, cases, how)
+
+
+def _p(value: float | None, error: float, labelled: int) -> float | None:
+    if value is None or error <= 0:
+        return None
+    from scipy import stats
+
+    return float(2 * stats.t.sf(abs(value) / error, labelled - 1))
+
+
+def check(units: Sequence[Unit]) -> None:
+    """Refuse values that are no numbers and probabilities that are none.
+
+    Raises:
+        ValueError: says which.
+    """
+    for u in units:
+        if not math.isfinite(u.judge) or (u.human is not None and not math.isfinite(u.human)):
+            raise ValueError(f"a value of case {u.case} is not finite; leave unscored units out and count them")
+        if u.human is not None and not 0 < u.probability <= 1:
+            raise ValueError(f"a sampling probability of {u.probability} in case {u.case} is not above 0 and at most 1")

@@ -1,0 +1,1 @@
+"""DuckDB and nothing else; the only SQL."""

@@ -1,0 +1,198 @@
+"""Copies of a store: backups and snapshots made by the writer, dumps as text, stores rebuilt from dumps, plain SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+from curation.files.atomic import whole_file
+from curation.store.connection import connect, examine
+from curation.store.store import KINDS, Store
+from schemas.core.errors import DataError, StoreError, UserError
+from schemas.core.records import Record
+from schemas.lineage import Lineage
+from schemas.runs import CaseResult
+
+DUMP_FORMAT = 1
+
+
+class Sizes(NamedTuple):
+    """What a dump or a rebuild went through."""
+
+    records: int
+    lineage: int
+    splits: int
+    results: int
+
+
+def snapshot(store: Store, path: Path) -> None:
+    """Copy an open store to a file, consistently; its writer goes on afterwards, the old copy is replaced at once.
+
+    Args:
+        store: Open for reading or writing; between two transactions.
+        path: The copy. Live views read it instead of the locked store.
+
+    Raises:
+        UserError: the copy cannot be written, or is the store itself.
+    """
+    if path.resolve() == store.path.resolve():
+        raise UserError("a store cannot be copied onto itself", where=str(path))
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        store.copy_to(partial)
+        os.replace(partial, path)
+    except (OSError, duckdb.Error) as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) else str(error).split("\n")[0]
+        raise UserError(f"the copy cannot be written: {reason}", where=str(path)) from None
+
+
+def dump(store: Store, path: Path) -> Sizes:
+    """Write everything a store holds as JSON lines: records with all versions, lineage, splits, results.
+
+    The file is read line by line by ``rebuild`` and by anything else; it stands under its name only when it is whole.
+    """
+    counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
+    with whole_file(path, "the dump") as file:
+        file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
+        for what, value in store.everything():
+            counts[what] += 1
+            file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
+        file.write(json.dumps({"end": counts}) + "\n")
+    return Sizes(counts["record"], counts["lineage"], counts["split"], counts["result"])
+
+
+def rebuild(path: Path, target: Path) -> Sizes:
+    """Make a store from a dump: same keys, ids, verdicts, lineage, splits and results.
+
+    Raises:
+        UserError: the target exists.
+        DataError: the dump is cut off, or a line of it is not what it should be; no store is left behind then.
+    """
+    if target.exists():
+        raise UserError("the store exists already", where=str(target), fix="name another file, or move it away")
+    partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with Store.open(partial, create=True) as store:
+            sizes = _fill(store, path)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return sizes
+
+
+def _fill(store: Store, path: Path) -> Sizes:
+    counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
+    batch: list[tuple[Record, bool]] = []
+    lines: list[Lineage] = []
+    results: list[CaseResult] = []
+    whole = False
+    for where, what, value in _lines(path):
+        if what == "end":
+            whole = value == counts
+            continue
+        counts[what] += 1
+        try:
+            if what == "record":
+                batch.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
+            elif what == "lineage":
+                lines.append(Lineage.model_validate(value))
+            elif what == "result":
+                results.append(CaseResult.model_validate(value))
+            else:
+                _flush(store, batch, lines, results)
+                store.put_frozen(value["header"], value["cases"], where=where)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"not a line of a dump: {str(error).splitlines()[0]}", where=where) from None
+        if len(batch) + len(lines) + len(results) >= 5000:
+            _flush(store, batch, lines, results)
+    _flush(store, batch, lines, results)
+    if not whole:
+        raise DataError("the dump is cut off: its last line with the counts is missing or differs", where=str(path))
+    return Sizes(counts["record"], counts["lineage"], counts["split"], counts["result"])
+
+
+def _flush(store: Store, batch: list[tuple[Record, bool]], lines: list[Lineage], results: list[CaseResult]) -> None:
+    store.put_versions(batch, lines, results)
+    batch.clear()
+    lines.clear()
+    results.clear()
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                where = f"{path}, line {number}"
+                try:
+                    data = json.loads(line)
+                except json.JSONDecodeError:
+                    raise DataError("not a line of a dump, perhaps cut off", where=where) from None
+                if number == 1:
+                    if not isinstance(data, dict) or data.get("scedit_dump") != DUMP_FORMAT:
+                        raise DataError("not a dump of a store", where=str(path), fix="make one with: scedit dump")
+                    continue
+                if not isinstance(data, dict) or len(data) != 1:
+                    raise DataError("not a line of a dump", where=where)
+                what, value = next(iter(data.items()))
+                if what not in ("record", "lineage", "split", "result", "end"):
+                    raise DataError(f"a dump has no '{what}'", where=where)
+                yield where, what, value
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except UnicodeDecodeError:
+        raise DataError("not a UTF-8 text file", where=str(path)) from None
+
+
+class Rows(NamedTuple):
+    """The answer to a query."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def query(path: Path, sql: str, *, limit: int | None = None) -> Rows:
+    """Run one SQL statement against a store, read-only and without reach to other files.
+
+    Raises:
+        UserError: the statement fails or would write.
+    """
+    examine(path)
+    with connect(path, write=False) as db:
+        db.execute("SET enable_external_access = false")
+        db.execute("SET lock_configuration = true")
+        try:
+            cursor = db.execute(sql)
+            rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+            columns = [c[0] for c in cursor.description or []]
+        except duckdb.Error as error:
+            reason = " ".join(str(error).split())
+            raise UserError(
+                f"the query fails: {reason[:300]}",
+                where=str(path),
+                fix="the tables and views are in the documentation, page 'Facts and the store'",
+            ) from None
+    return Rows(columns, rows)
+
+
+def restore(backup: Path, target: Path) -> None:
+    """Put a backup in a store's place; refused where the backup is not sound or the target exists.
+
+    Raises:
+        StoreError: the backup is damaged, foreign or newer.
+    """
+    examine(backup)
+    if target.exists():
+        raise StoreError("the store exists already", where=str(target), fix="move it away first; it is not overwritten")
+    with Store.open(backup) as store:
+        snapshot(store, target)

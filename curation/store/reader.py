@@ -1,0 +1,285 @@
+"""Reading a store: one record or all of a kind, verdicts, lineage, splits, results, counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from curation.splits.split_file import CaseStream, RunningDigest, Split
+from curation.store.block_reader import Parts
+from curation.store.connection import limits
+from schemas.cases import Case
+from schemas.core.errors import DataError, UserError
+from schemas.core.records import Record
+from schemas.core.registry import suggest
+from schemas.extras import Extra
+from schemas.facts import Fact, Neighbour
+from schemas.generated_scripts import GeneratedScript
+from schemas.lineage import Lineage
+from schemas.ratings import Rating
+from schemas.runs import CaseResult, RunManifest
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+
+R = TypeVar("R", bound=Record)
+
+KINDS: dict[str, type[Record]] = {
+    c.kind: c
+    for c in (
+        Fact,
+        Neighbour,
+        ScriptQuestion,
+        Script,
+        ScriptPrompt,
+        Case,
+        Verdict,
+        Rating,
+        RunManifest,
+        Extra,
+        GeneratedScript,
+    )
+}
+FETCH = 2000
+_SPLIT = (
+    "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
+    "AND c.position < ? AND r.kind = 'case' ORDER BY c.position"
+)
+_CASES = 5000  # cases that are put in order at a time
+
+
+class Reading(Parts):
+    """The reading half of ``Store``."""
+
+    _db: duckdb.DuckDBPyConnection
+    path: Path
+
+    def get(self, item: str) -> Record:
+        """A record by key (its current version), by id, or by the unique beginning (6 or more characters) of an id.
+
+        Raises:
+            UserError: nothing or more than one thing answers to it.
+        """
+        rows = self._db.execute("SELECT kind, body FROM records WHERE key = ? AND current", [item]).fetchall()
+        if not rows:
+            rows = self._db.execute("SELECT kind, body FROM records WHERE id = ?", [item]).fetchall()
+        if not rows and re.fullmatch(r"[0-9a-f]{6,}", item):
+            rows = self._db.execute(
+                "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
+            ).fetchall()
+        if not rows:
+            near = self._near(item)
+            raise UserError(
+                f"no item '{item}' in the store",
+                where=str(self.path),
+                fix=f"did you mean '{near}'?" if near else "see: scedit list fact --store " + str(self.path),
+            )
+        if len(rows) > 1:
+            raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
+        return _record(rows[0])
+
+    def _near(self, item: str) -> str | None:
+        rows = self._db.execute(
+            "SELECT key FROM records WHERE current AND kind <> 'verdict' "
+            "ORDER BY jaro_winkler_similarity(key, ?) DESC LIMIT 1",
+            [item],
+        ).fetchall()
+        return suggest(item, [r[0] for r in rows])
+
+    def all(self, cls: type[R], *, parent: str | None = None) -> Iterator[R]:
+        """Current records of a kind in order of their keys; with ``parent``, only that parent's."""
+        if parent is not None:
+            yield from self.of_parents(cls, [parent])
+            return
+        for row in self._in_order(cls.kind):
+            record = _record(row)
+            assert isinstance(record, cls)
+            yield record
+
+    def keys(self, kind: str, *, like: str = "", limit: int | None = None) -> list[tuple[str, str]]:
+        """(key, id) of the current records of a kind whose key contains ``like``."""
+        if kind not in KINDS:
+            raise UserError(f"unknown kind '{kind}'", allowed=", ".join(KINDS))
+        sql = "SELECT key, id FROM records WHERE kind = ? AND current AND contains(lower(key), lower(?)) ORDER BY key"
+        rows = self._db.execute(sql + (f" LIMIT {int(limit)}" if limit is not None else ""), [kind, like]).fetchall()
+        return [(k, i) for k, i in rows]
+
+    def verdicts(self, item_ids: Iterable[str] | None = None) -> Iterator[Verdict]:
+        """Current verdicts, all or those on the given items, in order of their keys."""
+        if item_ids is not None:
+            yield from self.of_parents(Verdict, item_ids)
+            return
+        for row in self._in_order("verdict"):
+            record = _record(row)
+            assert isinstance(record, Verdict)
+            yield record
+
+    def judged(self, by: str, *, model: str | None = None) -> set[str]:
+        """Ids of the items with a current verdict by a check (``name@version``) and model."""
+        rows = self._db.execute(
+            'SELECT item_id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?', [by, model]
+        ).fetchall()
+        return {item for (item,) in rows}
+
+    def known(self, item_ids: Iterable[str]) -> set[str]:
+        """Those of the content ids that the store holds."""
+        rows = self._db.execute(
+            "SELECT id FROM records WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(item_ids)]
+        ).fetchall()
+        return {item for (item,) in rows}
+
+    def lineage(self, item_id: str) -> list[Lineage]:
+        """How an item came to be, oldest first."""
+        rows = self._db.execute("SELECT body FROM lineage WHERE item_id = ? ORDER BY made_at", [item_id]).fetchall()
+        return [Lineage.model_validate_json(r[0]) for r in rows]
+
+    def lineages(self, *, stage: str | None = None) -> Iterator[Lineage]:
+        """All lineage, or that of one stage."""
+        sql = "SELECT body FROM lineage" + ("" if stage is None else " WHERE stage = ?") + " ORDER BY item_id, made_at"
+        for row in self._stream(sql, [] if stage is None else [stage]):
+            yield Lineage.model_validate_json(row[0])
+
+    def split_names(self) -> list[tuple[str, str, int]]:
+        """(name@version, digest, number of cases) of every split."""
+        return self._db.execute(
+            "SELECT s.name, s.digest, count(c.case_id) FROM splits s LEFT JOIN split_cases c ON c.split = s.name "
+            "GROUP BY ALL ORDER BY s.name"
+        ).fetchall()
+
+    def open_split(self, name: str) -> Split:
+        """A split by ``name`` (its highest version) or ``name@version``; its cases are read when they are gone through.
+
+        The digest is verified at the end of each pass.
+
+        Raises:
+            UserError: no such split.
+        """
+        labels = [label for label, _, _ in self.split_names()]
+        found = [x for x in labels if x == name or x.rsplit("@", 1)[0] == name]
+        if not found:
+            near = suggest(name, labels)
+            raise UserError(
+                f"no split '{name}' in the store",
+                where=str(self.path),
+                allowed=", ".join(labels) or "none is frozen yet",
+                fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
+            )
+        label = max(found, key=_age)
+        header = json.loads(self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0])
+
+        def read() -> Iterator[Case]:
+            running = RunningDigest()
+            for first in range(0, int(header["cases"]), _CASES):
+                for (body,) in self._stream(_SPLIT, [label, first, first + _CASES]):
+                    data = json.loads(body)
+                    running.add(data["key"], data)
+                    yield Case.model_validate_json(body)
+            if running.hexdigest() != header["digest"]:
+                raise DataError(f"the cases of '{label}' are not those that were frozen", where=str(self.path))
+
+        name, version = str(header["split"]), str(header["version"])
+        cases = CaseStream(int(header["cases"]), read)
+        return Split(name, version, str(header["digest"]), cases, header, self.extras_of(label))
+
+    def split_sizes(self, label: str) -> tuple[int, int]:
+        """Script prompts of a split (``name@version``), and those of its neighbours."""
+        rows = self._db.execute(
+            "SELECT sum(json_array_length(r.body, '$.prompts')), "
+            "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]'))) "
+            "FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?",
+            [label],
+        ).fetchall()
+        return int(rows[0][0] or 0), int(rows[0][1] or 0)
+
+    def split(self, name: str) -> Split:
+        """The same with all cases in memory and without extras: what a run needs.
+
+        Raises:
+            UserError: no such split.
+        """
+        split = self.open_split(name)
+        return Split.checked(split.header, list(split.cases), where=str(self.path))
+
+    def results(self, run: str) -> Iterator[CaseResult]:
+        """Results of a run, in order of the cases' keys."""
+        for row in self._stream("SELECT body FROM results WHERE run = ? ORDER BY case_key", [run]):
+            yield CaseResult.model_validate_json(row[0])
+
+    def stats(self) -> dict[str, Any]:
+        """Counts: current records and all versions by kind, verdicts by check and label, splits, runs."""
+        kinds = self._db.execute(
+            "SELECT kind, count(*) FILTER (current), count(*) FROM records GROUP BY kind ORDER BY kind"
+        ).fetchall()
+        verdicts = self._db.execute(
+            "SELECT \"by\", coalesce(label, 'measured'), count(*) FROM verdicts GROUP BY ALL ORDER BY 1, 2"
+        ).fetchall()
+        return {
+            "store": str(self.path),
+            "records": {k: {"current": c, "versions": n} for k, c, n in kinds},
+            "verdicts": [{"by": b, "label": label, "count": n} for b, label, n in verdicts],
+            "splits": [{"split": s, "digest": d, "cases": n} for s, d, n in self.split_names()],
+            "results": self._count("SELECT count(*) FROM results"),
+            "lineage": self._count("SELECT count(*) FROM lineage"),
+        }
+
+    def everything(self) -> Iterator[tuple[str, Any]]:
+        """All there is, as (what, plain value), in the order in which it came, so that it can be put back."""
+        for kind, current, body in self._stream("SELECT kind, current, body FROM records", []):
+            yield "record", {"kind": kind, "current": current, "body": json.loads(body)}
+        for (body,) in self._stream("SELECT body FROM lineage", []):
+            yield "lineage", json.loads(body)
+        for name, header in self._db.execute("SELECT name, header FROM splits ORDER BY name").fetchall():
+            rows = self._db.execute(
+                "SELECT case_id FROM split_cases WHERE split = ? ORDER BY position", [name]
+            ).fetchall()
+            yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
+        for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
+            yield "result", json.loads(body)
+
+    def copy_to(self, path: Path) -> None:
+        """Write a consistent copy of the whole database to a new file."""
+        source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
+        access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
+        if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
+            with duckdb.connect(str(path), config=limits(path)) as other:
+                other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
+                own = other.execute("SELECT current_database()").fetchall()[0][0]
+                other.execute(f'COPY FROM DATABASE scedit_source TO "{own}"')
+            return
+        own = self._db.execute("SELECT current_database()").fetchall()[0][0]
+        self._db.execute(f"ATTACH {target} AS scedit_copy")
+        try:
+            self._db.execute(f'COPY FROM DATABASE "{own}" TO scedit_copy')
+        finally:
+            self._db.execute("DETACH scedit_copy")
+
+    def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
+        cursor = self._db.cursor()
+        try:
+            cursor.execute(sql, values)
+            while rows := cursor.fetchmany(FETCH):
+                yield from rows
+        finally:
+            cursor.close()
+
+    def _made(self, row: tuple[Any, ...]) -> Record:
+        return _record(row)
+
+    def _count(self, sql: str) -> int:
+        row = self._db.execute(sql).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    return KINDS[row[0]].model_validate_json(row[1])
+
+
+def _age(label: str) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
+    """Order of ``name@version``: numbers first, and a suffix (1.0.0-rc.1) comes before the version itself."""
+    number, _, suffix = label.rsplit("@", 1)[1].partition("-")
+    parts = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in suffix.split(".")]
+    return [int(p) if p.isdigit() else 0 for p in number.split(".")], not suffix, parts

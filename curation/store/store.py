@@ -1,0 +1,233 @@
+"""The curated store: one DuckDB file with every record, its lineage, every verdict, the splits and the results.
+
+One process writes at a time, and DuckDB then refuses even readers; a second process is told who holds the
+file. A file is looked at read-only before anything is written, so a damaged, foreign or newer one is refused untouched.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+
+from curation.splits.split_file import RunningDigest, Split, header_of, no_case
+from curation.store.connection import Transaction, connect, prepare, sweep
+from curation.store.reader import KINDS, Reading
+from curation.store.writer import Gathered, Put, chunks, put_rows, put_versions
+from schemas.cases import Case
+from schemas.core.errors import DataError, StoreError
+from schemas.core.records import Record
+from schemas.lineage import Lineage
+from schemas.runs import CaseResult, RunManifest
+
+__all__ = ["KINDS", "Put", "Store"]
+
+log = logging.getLogger(__name__)
+
+
+class Store(Reading):
+    """A store, open for reading or writing; use as a context manager.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from schemas.facts import Entity, Fact, Object, Relation, Source
+        >>> fact = Fact(key="f/1", subject=Entity(text="Peru"), relation=Relation(id="P36"), old=Object(text="Lima"),
+        ...             prompt="The capital of {} is", new=Object(text="Oslo"), source=Source(name="me", licence="CC0"))
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "s.duckdb"
+        >>> with Store.open(path, create=True) as store:
+        ...     _ = store.put([fact])
+        ...     store.get("f/1") == fact
+        True
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, path: Path, *, write: bool) -> None:
+        self._db, self.path, self._write = db, path, write
+
+    @classmethod
+    def open(cls, path: Path | str, *, write: bool = False, create: bool = False) -> Store:
+        """Open a store.
+
+        Args:
+            path: The DuckDB file.
+            write: Take the writer's place.
+            create: Make the file (and its folder) when it is absent; implies ``write``.
+
+        Raises:
+            StoreError: absent, locked, damaged, not a store, or written by a newer program.
+        """
+        path = Path(path)
+        prepare(path, create=create)
+        db = connect(path, write=write or create)
+        if write or create:
+            sweep(path)
+        return cls(db, path, write=write or create)
+
+    def close(self) -> None:
+        """Close the file; a writer's lock is given up."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- writing ----------------------------------------------------------------------------------------------
+
+    def put(self, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> Put:
+        """Keep records and lineage in one transaction, in bounded memory; what is there already stays as it is.
+
+        A record with a known key and new content becomes that key's current version; the earlier one is kept.
+        """
+        with self._transaction():
+            gathered = Gathered(self._db)
+            for chunk in chunks(records):
+                gathered.records(chunk)
+            for lines in chunks(lineage):
+                gathered.lineage(lines)
+            return gathered.done()
+
+    def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> Put:
+        """Keep records, each with its lineage, in one transaction and in bounded memory; an error keeps nothing."""
+        with self._transaction():
+            gathered = Gathered(self._db)
+            for chunk in chunks(pairs):
+                gathered.records([record for record, _ in chunk])
+                gathered.lineage([line for _, line in chunk])
+            return gathered.done()
+
+    def put_split(self, split: Split) -> dict[str, Any]:
+        """Keep a frozen split and its cases; returns the header that it is kept with.
+
+        A version that is taken stays as it is: the same cases again change nothing, and the first header holds.
+
+        Raises:
+            StoreError: the name and version are taken by a split with other content.
+        """
+        with self._transaction():
+            if (known := self._taken(split.name, split.version, split.digest)) is not None:
+                return known
+            self._put_cases(f"{split.name}@{split.version}", split.cases)
+            self._put_header(split.header)
+        return split.header
+
+    def freeze(self, name: str, cases: Iterable[Case], *, version: str, about: Callable[[], dict[str, Any]]) -> Split:
+        """Keep cases as a split while they come, in order of their keys; the split that is returned reads them here.
+
+        Args:
+            name: The split's name.
+            cases: They may be read from this store.
+            version: The split's version; where it is taken by the same cases, the split that is there is returned.
+            about: Asked when all cases have come: what else the header says.
+
+        Raises:
+            UserError: there is no case.
+            StoreError: the name and version are taken by a split with other content.
+        """
+        label, running = f"{name}@{version}", RunningDigest()
+        try:
+            with self._transaction():
+                self._put_cases(label, self._digested(cases, running, name))
+                if not running.cases:
+                    raise no_case(name)
+                header = header_of(name, version, running.cases, running.hexdigest(), about())
+                if self._taken(name, version, running.hexdigest()) is not None:
+                    raise _Known
+                self._put_header(header)
+        except _Known:
+            log.info("the split %s is frozen already, with these cases; it stays as it is", label)
+        return self.open_split(label)
+
+    def put_frozen(self, header: dict[str, Any], ids: Sequence[str], *, where: str) -> None:
+        """Keep a split whose cases are in the store already, by their ids, as a dump says it.
+
+        Raises:
+            DataError: a case is not there, or they are not those that the header's digest was made of.
+        """
+        label = f"{header['split']}@{header['version']}"
+        with self._transaction():
+            if self._taken(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
+                self._put_positions(label, ids, 0)
+                self._put_header(header)
+        found, running = self.open_split(label), RunningDigest()
+        fits = all(running.add(case.key, case.payload()) for case in found.cases)
+        if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
+            raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
+
+    def _digested(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
+        for case in cases:
+            if not running.add(case.key, case.payload()):
+                raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
+            yield case
+
+    def _taken(self, name: str, version: str, digest: str) -> dict[str, Any] | None:
+        """The header under a name and version, where the same cases stand there."""
+        label = f"{name}@{version}"
+        row = self._db.execute("SELECT digest, header FROM splits WHERE name = ?", [label]).fetchone()
+        if row and row[0] != digest:
+            raise StoreError(
+                f"another split is called '{label}' (its digest {row[0][:12]}, this one's {digest[:12]})",
+                where=str(self.path),
+                fix="give the new one another version",
+            )
+        return dict(json.loads(row[1])) if row else None
+
+    def _put_header(self, header: dict[str, Any]) -> None:
+        label = f"{header['split']}@{header['version']}"
+        text = json.dumps(header, ensure_ascii=False)
+        self._db.execute("INSERT INTO splits VALUES (?, ?, ?)", [label, header["digest"], text])
+
+    def _put_cases(self, label: str, cases: Iterable[Case]) -> None:
+        gathered, place = Gathered(self._db), 0
+        for chunk in chunks(cases):
+            gathered.records(chunk)
+            self._put_positions(label, [c.id for c in chunk], place)
+            place += len(chunk)
+        gathered.done()
+
+    def _put_positions(self, label: str, ids: Sequence[str], first: int) -> None:
+        self._db.execute(
+            "INSERT INTO split_cases SELECT ?, unnest(?::BIGINT[]), unnest(?::VARCHAR[])",
+            [label, list(range(first, first + len(ids))), list(ids)],
+        )
+
+    def put_results(self, manifest: RunManifest, rows: Iterable[CaseResult]) -> None:
+        """Keep a run's manifest and its results by case; running again replaces them."""
+        with self._transaction():
+            gathered = Gathered(self._db)
+            gathered.records([manifest])
+            gathered.done()
+            for chunk in chunks(rows):
+                put_rows(self._db, chunk)
+
+    def put_versions(
+        self, versions: Iterable[tuple[Record, bool]], lineage: Iterable[Lineage], results: Iterable[CaseResult]
+    ) -> None:
+        """Keep records of which it is known whether they are current, as a dump says; with lineage and results."""
+        with self._transaction():
+            for chunk in chunks(versions):
+                put_versions(self._db, chunk)
+            gathered = Gathered(self._db)
+            for lines in chunks(lineage):
+                gathered.lineage(lines)
+            gathered.done()
+            for rows in chunks(results):
+                put_rows(self._db, rows)
+
+    # ---- inside -----------------------------------------------------------------------------------------------
+
+    def _transaction(self) -> Transaction:
+        if not self._write:
+            raise StoreError("the store is open for reading only", where=str(self.path))
+        return Transaction(self._db, self.path)
+
+
+class _Known(Exception):
+    """The split that was to be kept is there already: what was written for it is taken back."""

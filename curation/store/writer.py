@@ -1,0 +1,190 @@
+"""How records come into a store: gathered in temporary tables, merged some ten thousand at a time, in bounded memory.
+
+DuckDB finds what is known by one join over a batch. Tables without indexes have nothing to be held in memory, and what
+a large transaction holds goes to the folder beside the store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import duckdb
+
+from schemas.core.records import Frozen, Record
+from schemas.lineage import Lineage
+from schemas.runs import CaseResult
+
+CHUNK = 2000
+"""Records that are Python objects at a time."""
+BATCH = 50_000
+"""Records that are merged at a time."""
+
+_PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
+_PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "of"}
+
+
+class Put(NamedTuple):
+    """What a ``put`` did: records seen, records that were new, keys whose current version changed."""
+
+    seen: int
+    new: int
+    changed: int
+
+
+class Gathered:
+    """Records and lineage on their way into the store, inside one transaction; ``done`` merges what is left."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self._db = db
+        self._records = self._lines = 0
+        self._seen = self._new = self._changed = 0
+
+    def records(self, records: Sequence[Record]) -> None:
+        """Keep some records; of a key that comes twice in a batch the last holds."""
+        if not records:
+            return
+        self._seen += len(records)
+        last = {(r.kind, r.key): r for r in records}
+        self._gather("batch", [(r.id, r.kind, r.key, parent_of(r), json_of(r)) for r in last.values()], self._records)
+        self._records += len(records)
+        if self._records >= BATCH:
+            self._merge()
+
+    def lineage(self, lines: Sequence[Lineage]) -> None:
+        """Keep some lineage; the same act told twice (a resumed run) is one act."""
+        if not lines:
+            return
+        columns = ("item_id", "stage", "made_at", "model", "prompt", "request")
+        rows = [(*(getattr(x, c) for c in columns), x.tokens_in, x.tokens_out, x.cost, json_of(x)) for x in lines]
+        self._gather("line", rows, self._lines)
+        self._lines += len(lines)
+        if self._lines >= BATCH:
+            self._merge_lines()
+
+    def done(self) -> Put:
+        """Merge what is left; returns the counts of everything."""
+        self._merge()
+        self._merge_lines()
+        return Put(self._seen, self._new, self._changed)
+
+    def _gather(self, table: str, rows: Sequence[tuple[object, ...]], held: int) -> None:
+        names = _COLUMNS[table]
+        if not held:
+            described = ", ".join(f"{name} {kind}" for name, kind in names)
+            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} (n BIGINT, {described})")
+        values = ", ".join(f"unnest(?::{kind}[])" for _, kind in names)
+        numbers = list(range(held, held + len(rows)))
+        self._db.execute(
+            f"INSERT INTO {table} SELECT unnest(?::BIGINT[]), {values}",
+            [numbers, *(list(column) for column in zip(*rows, strict=True))],
+        )
+
+    def _merge(self) -> None:
+        if not self._records:
+            return
+        db, self._records = self._db, 0
+        keys = count(db, "SELECT count(*) - count(DISTINCT (kind, key)) FROM batch")
+        if keys:
+            db.execute("DELETE FROM batch WHERE n NOT IN (SELECT max(n) FROM batch GROUP BY kind, key)")
+        db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT b.id FROM batch b JOIN records r ON r.id = b.id")
+        new = count(db, "SELECT (SELECT count(*) FROM batch) - (SELECT count(*) FROM known)")
+        changed = count(
+            db,
+            "SELECT count(*) FROM records r JOIN batch b ON r.key = b.key AND r.kind = b.kind "
+            "WHERE r.current AND r.id <> b.id",
+        )
+        if changed:
+            db.execute(
+                "UPDATE records SET current = false FROM batch b WHERE records.key = b.key AND records.kind = b.kind "
+                "AND records.current AND records.id <> b.id"
+            )
+            db.execute("UPDATE records SET current = true FROM batch b WHERE records.id = b.id AND NOT records.current")
+        if new:
+            db.execute(
+                "INSERT INTO records (id, kind, key, parent, current, body) "
+                "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM known) ORDER BY n"
+            )
+        self._new, self._changed = self._new + new, self._changed + changed
+
+    def _merge_lines(self) -> None:
+        if not self._lines:
+            return
+        self._lines = 0
+        self._db.execute(
+            "CREATE OR REPLACE TEMP TABLE told AS SELECT l.n FROM line l JOIN lineage k ON k.item_id = l.item_id "
+            "AND k.stage = l.stage AND k.request IS NOT DISTINCT FROM l.request"
+        )
+        names = ", ".join(name for name, _ in _COLUMNS["line"])
+        self._db.execute(f"INSERT INTO lineage SELECT {names} FROM line WHERE n NOT IN (SELECT n FROM told) ORDER BY n")
+
+
+_TEXT = "VARCHAR"
+_COLUMNS = {
+    "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
+    "line": [
+        *((name, _TEXT) for name in ("item_id", "stage", "made_at", "model", "prompt", "request")),
+        ("tokens_in", "BIGINT"),
+        ("tokens_out", "BIGINT"),
+        ("cost", "DOUBLE"),
+        ("body", _TEXT),
+    ],
+}
+
+
+def put_versions(db: duckdb.DuckDBPyConnection, versions: Sequence[tuple[Record, bool]]) -> None:
+    """Records of which it is known whether they are current, as a dump says; known ones stay as they are."""
+    rows = {r.id: (r.id, r.kind, r.key, parent_of(r), current, json_of(r)) for r, current in reversed(versions)}
+    columns = [list(c) for c in zip(*reversed(rows.values()), strict=True)]
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE versions AS SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS kind, "
+        "unnest(?::VARCHAR[]) AS key, unnest(?::VARCHAR[]) AS parent, unnest(?::BOOLEAN[]) AS current, "
+        "unnest(?::VARCHAR[]) AS body",
+        columns,
+    )
+    db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT v.id FROM versions v JOIN records r ON r.id = v.id")
+    db.execute(
+        "INSERT INTO records (id, kind, key, parent, current, body) "
+        "SELECT id, kind, key, parent, current, body FROM versions WHERE id NOT IN (SELECT id FROM known)"
+    )
+
+
+def put_rows(db: duckdb.DuckDBPyConnection, rows: Sequence[CaseResult]) -> None:
+    """Results of runs; those of the same run and case are replaced."""
+    db.execute(
+        "INSERT OR REPLACE INTO results SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        [[r.run for r in rows], [r.case for r in rows], [r.model_dump_json() for r in rows]],
+    )
+
+
+def json_of(value: Frozen) -> str:
+    """A record as the store's JSON text."""
+    return json.dumps(value.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+
+
+def parent_of(record: Record) -> str | None:
+    """Key (of a verdict, rating: id) of what a record belongs to."""
+    field = _PARENT.get(record.kind)
+    return getattr(record, field) if field else None
+
+
+def count(db: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """The one number that a query asks for."""
+    row = db.execute(sql).fetchone()
+    return int(row[0]) if row else 0
+
+
+T = TypeVar("T")
+
+
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Items in lists of ``CHUNK``."""
+    chunk: list[T] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,145 @@
+"""The attribution ladder: on the same cases from the fact prompt to the judged script, where do edits get lost?
+
+ES, PS, S-ES, S-ES-gen, Coherence: a rate for each rung, the paired drop from the rung before, and how many cases
+flip between the two, over cases in which the model knew the old object before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from curation.stats.estimates import Estimate
+from curation.stats.intervals import Interval, mean_interval, paired_interval
+from curation.stats.proportions import binomial_interval
+from evaluation.analysis.comparison import chosen, score_run
+from evaluation.metrics.base import Normalisation
+from evaluation.metrics.text_level.probes import objects, rest_of_step
+from evaluation.metrics.text_level.script_parser import names
+from evaluation.runs.generated_scripts import generation_of
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import Run
+
+Known = Literal["preferred", "named", "all"]
+KNOWN: dict[Known, str] = {
+    "preferred": "cases in which the unedited model prefers the old object after the fact prompt",
+    "named": "cases in which the unedited model names the old object first at half of the script prompts or more",
+    "all": "all cases",
+}
+RUNGS = ("es", "ps", "s_es", "s_es_gen")
+COHERENCE = "coherence"
+PASS = 0.5
+"""A case passes a rung with more than half of its prompts; a script with a Coherence above the middle of the scale."""
+
+
+class Rung(NamedTuple):
+    """One step of the ladder.
+
+    Attributes:
+        metric: Name of the metric. ``title``: as shown.
+        rate: Mean of case means with its interval, over the ladder's cases.
+        drop: Paired difference to the rung before, case by case; None on the first rung.
+        passed: Cases that pass this rung.
+        lost: Of the cases that passed the rung before, the share that fails this one; None on the first rung.
+        gained: Of the cases that failed the rung before, the share that passes this one; None on the first rung.
+    """
+
+    metric: str
+    title: str
+    rate: Interval
+    drop: Interval | None
+    passed: int
+    lost: Estimate | None
+    gained: Estimate | None
+
+
+class Ladder(NamedTuple):
+    """One editor's ladder, over ``cases`` cases that have a value on every rung and meet the condition ``known``."""
+
+    label: str
+    known: Known
+    cases: int
+    rungs: tuple[Rung, ...]
+
+
+def ladder(
+    run: Run,
+    *,
+    known: Known = "preferred",
+    normalisation: Normalisation = "mean",
+    coherence: Mapping[str, Mapping[str, float]] | None = None,
+) -> list[Ladder]:
+    """The ladders of all editors but the unedited model, on the same cases.
+
+    A rung without any value (no texts were written, nothing was rated) is left out for everyone.
+
+    Args:
+        run: A run folder read back.
+        known: Which cases count; see ``KNOWN``.
+        normalisation: Of the scored rungs.
+        coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated.
+    """
+    metrics = load_metrics(RUNGS, generation_of(run))
+    scores = score_run(run, metrics, normalisation)
+    labels = [e.label for e in run.editors if e.label != run.baseline.label]
+    steps = [(m.name, m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
+    if coherence is not None:
+        rated = {label: {k: (v - 1) / 6 for k, v in coherence.get(label, {}).items()} for label in labels}
+        steps.append((COHERENCE, "Coherence", rated))
+    steps = [step for step in steps if any(step[2][label] for label in labels)]
+    if not steps:
+        return []
+    common = known_cases(run, known, normalisation)
+    for _, _, values in steps:
+        for label in labels:
+            if values[label]:
+                common &= values[label].keys()
+    keys = sorted(common)
+    return [
+        Ladder(label, known, len(keys), climb([(m, t, {k: v[label][k] for k in keys}) for m, t, v in mine]))
+        for label in labels
+        if (mine := [step for step in steps if step[2][label]])
+    ]
+
+
+def climb(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[Rung, ...]:
+    """Rungs from the values by case of each metric in order, as (name, title, values); all over the same cases.
+
+    Example:
+        >>> low, high = climb([("es", "ES", {"a": 1.0, "b": 1.0}), ("ps", "PS", {"a": 1.0, "b": 0.0})])
+        >>> high.rate.mean, high.drop.mean, high.passed, high.lost.value, high.gained.value
+        (0.5, -0.5, 1, 0.5, None)
+    """
+    out: list[Rung] = []
+    before: Mapping[str, float] | None = None
+    for metric, title, values in steps:
+        passed = {k for k, v in values.items() if v > PASS}
+        drop = lost = gained = None
+        if before is not None:
+            had = {k for k, v in before.items() if v > PASS}
+            drop = paired_interval(values, before)
+            lost = binomial_interval(len(had - passed), len(had))
+            gained = binomial_interval(len(passed - had), len(before) - len(had))
+        out.append(Rung(metric, title, mean_interval(list(values.values())), drop, len(passed), lost, gained))
+        before = values
+    return tuple(out)
+
+
+def known_cases(run: Run, known: Known, normalisation: Normalisation = "mean") -> set[str]:
+    """Cases in which the unedited model knew the old object, in one of the senses of ``KNOWN``."""
+    cases = chosen(run)
+    if known == "all":
+        return set(cases)
+    base = run.baseline
+    if known == "preferred":
+        metrics = load_metrics(["es"])
+        found = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label]["es"]
+        return {k for k, s in found.items() if s.mean == 0.0 and not any(i.tie for i in s.items)}
+    how, out = generation_of(run), set()
+    for key, result in base.results.items():
+        answers = {a.probe: a.written for a in result.answers if a.written is not None}
+        asked = [(p, rest_of_step(cases[key], p, how).id) for p in cases[key].prompts]
+        named = [names(answers[i].text, *objects(cases[key], p)).first == "old" for p, i in asked if i in answers]
+        if named and 2 * sum(named) >= len(named):
+            out.add(key)
+    return out

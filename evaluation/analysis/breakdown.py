@@ -1,0 +1,108 @@
+"""Where a metric is high or low: by relation of the edited fact, and by the step at which the script was cut."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from curation.stats.intervals import Interval, mean_interval
+from evaluation.analysis.comparison import Scores, chosen
+from evaluation.metrics.base import Metric
+from evaluation.runs.results import Run
+
+MOST = 12  # relations shown; the others are one line
+LATE = 6  # steps from here on are one line: late cuts are few
+OTHERS = "all others"
+
+
+class Line(NamedTuple):
+    """One relation or step: how many cases and prompts it has, and the interval of every method, clustered by case."""
+
+    name: str
+    cases: int
+    prompts: int
+    values: dict[str, Interval]
+
+
+class Breakdown(NamedTuple):
+    """One metric cut up one way."""
+
+    title: str
+    by: str
+    lines: tuple[Line, ...]
+
+
+def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
+    """Script efficacy (else the first metric where more is better) by relation, most frequent relations first."""
+    names = {m.name: m for m in metrics}
+    metric = names.get("s_es") or next((m for m in metrics if m.better == "higher"), None)
+    if metric is None:
+        return []
+    cases = chosen(run)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for key, case in cases.items():
+        relation = case.fact.relation
+        groups[relation.label or relation.id].append(key)
+    ranked = sorted(groups, key=lambda g: (-len(groups[g]), g))
+    shown = {g: groups[g] for g in ranked[:MOST]}
+    if len(ranked) > MOST:
+        shown[f"{OTHERS} ({len(ranked) - MOST} relations)"] = [k for g in ranked[MOST:] for k in groups[g]]
+    lines = [_of_cases(name, keys, run, scores, metric.name) for name, keys in shown.items()]
+    return [Breakdown(metric.title, "relation", tuple(x for x in lines if x.prompts))]
+
+
+def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: str) -> Line:
+    values, prompts = {}, 0
+    for editor in run.editors:
+        found = scores.by_editor[editor.label][metric]
+        mine = [found[k] for k in keys if k in found]
+        values[editor.label] = mean_interval([s.mean for s in mine if s.mean is not None])
+        prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
+    return Line(name, len(keys), prompts, values)
+
+
+def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
+    """S-ES, S-NS and S-BO by the step that was cut; a case counts once in each line that it has prompts in."""
+    steps = _steps(run)
+    out = []
+    for metric in metrics:
+        if metric.name not in ("s_es", "s_ns", "s_bo"):
+            continue
+        found = {e.label: _at(scores, e.label, metric.name, steps) for e in run.editors}
+        names = sorted({s for by_case in found.values() for s in by_case}, key=lambda s: (s == "not stated", s))
+        lines = []
+        for name in names:
+            rows = {label: by_case.get(name, {}) for label, by_case in found.items()}
+            lines.append(
+                Line(
+                    name,
+                    max(len(r) for r in rows.values()),
+                    max(sum(map(len, r.values())) for r in rows.values()),
+                    {label: mean_interval([sum(v) / len(v) for v in r.values()]) for label, r in rows.items()},
+                )
+            )
+        if lines:
+            out.append(Breakdown(metric.title, "step that was cut", tuple(lines)))
+    return out
+
+
+def _steps(run: Run) -> dict[str, str]:
+    """Name of the step by key of the script prompt."""
+    out = {}
+    for case in chosen(run).values():
+        for prompt in [*case.prompts, *(p for n in case.neighbours for p in n.prompts)]:
+            step = prompt.step
+            name = "not stated" if step is None else f"step {step}" if step < LATE else f"step {LATE} or later"
+            out[prompt.key] = name
+    return out
+
+
+def _at(scores: Scores, label: str, metric: str, steps: Mapping[str, str]) -> dict[str, dict[str, list[float]]]:
+    """Step -> case -> values of its prompts."""
+    out: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for key, one in scores.by_editor[label][metric].items():
+        for item in one.items:
+            if item.value is not None:
+                out[steps.get(item.item, "not stated")][key].append(item.value)
+    return out

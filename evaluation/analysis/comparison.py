@@ -1,0 +1,232 @@
+"""From stored answers to the figures of a table: scores by case, summaries, gains over no edit, who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from curation.stats.bootstrap import Resampling
+from curation.stats.intervals import Interval, mean_interval, paired_interval
+from evaluation.analysis.two_way_intervals import TwoWay, two_way
+from evaluation.metrics.base import Metric, Normalisation, Summary
+from evaluation.metrics.generation import GenerationChoice
+from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.validity_variants import asked_case
+from schemas.cases import Answer, Case, CaseScores
+
+ALL = "all"
+
+
+class Row(NamedTuple):
+    """One editor in a table. ``gain`` is the paired difference to the unedited model; costs are means over cases.
+
+    ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
+    yet run. ``blow_ups`` are edits out of all proportion, as the method itself says. ``two_way`` has the metrics whose
+    neighbour facts can recur, where it was asked for.
+    """
+
+    label: str
+    editor: str
+    params: dict[str, Any]
+    baseline: bool
+    summaries: dict[str, Summary]
+    gain: dict[str, Interval]
+    finished: int
+    failed: int
+    pending: int
+    seconds_edit: float | None
+    seconds_score: float | None
+    peak_bytes: int | None
+    blow_ups: tuple[str, ...]
+    two_way: Mapping[str, TwoWay] = MappingProxyType({})
+
+
+class Lead(NamedTuple):
+    """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
+
+    ``best`` and ``next`` are all editors with the best and with the second best value: none where all have the same.
+    """
+
+    metric: str
+    first: str
+    second: str
+    best: tuple[str, ...]
+    next: tuple[str, ...]
+    difference: Interval
+    decided: bool
+
+
+class Comparison(NamedTuple):
+    """All rows over one group of cases: ``all``, or one kind of change."""
+
+    group: str
+    cases: int
+    rows: tuple[Row, ...]
+    leads: dict[str, Lead]
+
+
+class Scores(NamedTuple):
+    """Scores of every editor: label -> metric -> case key -> scores."""
+
+    by_editor: dict[str, dict[str, dict[str, CaseScores]]]
+
+    def means(self, label: str, metric: str) -> dict[str, float]:
+        """Case means of one editor on one metric, where there is one."""
+        return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
+
+
+def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
+    """Score every finished case of every editor from the stored answers; nothing is asked of a model."""
+    cases = chosen(run)
+    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    out: dict[str, dict[str, dict[str, CaseScores]]] = {}
+    for editor in run.editors:
+        about = editor.manifest.components
+        done = [
+            (asked_case(cases[k], about), by_probe(r.answers)) for k, r in editor.results.items() if r.error is None
+        ]
+        out[editor.label] = {
+            m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
+            for m in metrics
+        }
+    return Scores(out)
+
+
+def chosen(run: Run) -> dict[str, Case]:
+    """The run's cases by key, in its order."""
+    by_key = {c.key: c for c in run.split.cases}
+    return {k: by_key[k] for k in run.cases}
+
+
+def compare(
+    run: Run, scores: Scores, metrics: Sequence[Metric], *, resampling: Resampling | None = None
+) -> list[Comparison]:
+    """Tables over all cases and, where there are several kinds of change, over each kind.
+
+    With ``resampling``, rows also have the two-way clustered intervals.
+    """
+    cases = chosen(run)
+    kinds = list(dict.fromkeys(c.fact.change for c in cases.values()))
+    groups: dict[str, list[str]] = {ALL: list(cases)}
+    if len(kinds) > 1:
+        groups |= {kind: [k for k, c in cases.items() if c.fact.change == kind] for kind in sorted(kinds)}
+    return [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
+
+
+def _group(
+    name: str,
+    keys: Sequence[str],
+    run: Run,
+    scores: Scores,
+    metrics: Sequence[Metric],
+    resampling: Resampling | None,
+) -> Comparison:
+    rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
+    if resampling is not None:
+        rows = tuple(r._replace(two_way=_two_way(r.label, keys, scores, metrics, resampling)) for r in rows)
+    leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores)) is not None}
+    return Comparison(name, len(keys), rows, leads)
+
+
+def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> Row:
+    mine = {k: editor.results[k] for k in keys if k in editor.results}
+    good = [r for r in mine.values() if r.error is None]
+    base = run.baseline.label
+    found = scores.by_editor[editor.label]
+    peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
+    return Row(
+        label=editor.label,
+        editor=editor.manifest.editor,
+        params=editor.manifest.params,
+        baseline=editor.label == base,
+        summaries={m.name: m.summarise([found[m.name][k] for k in keys if k in found[m.name]]) for m in metrics},
+        gain={
+            m.name: paired_interval(_only(scores.means(editor.label, m.name), keys), scores.means(base, m.name))
+            for m in metrics
+        },
+        finished=len(good),
+        failed=len(mine) - len(good),
+        pending=len(keys) - len(mine),
+        seconds_edit=mean_interval([r.seconds_edit for r in good]).mean,
+        seconds_score=mean_interval([r.seconds_score for r in good]).mean,
+        peak_bytes=max(peaks, default=None),
+        blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
+    )
+
+
+def _two_way(
+    label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], how: Resampling
+) -> dict[str, TwoWay]:
+    found = {m.name: scores.by_editor[label][m.name] for m in metrics}
+    both = {name: two_way([by_case[k] for k in keys if k in by_case], how) for name, by_case in found.items()}
+    return {name: one for name, one in both.items() if one is not None}
+
+
+def moved(row: Row, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
+    """Mean without and with the edit over the cases that have both; None where there is none."""
+    now, then = scores.means(row.label, metric), scores.means(base, metric)
+    both = [k for k in now if k in then]
+    if not both:
+        return None
+    return sum(then[k] for k in both) / len(both), sum(now[k] for k in both) / len(both)
+
+
+def _only(values: Mapping[str, float], keys: Iterable[str]) -> dict[str, float]:
+    return {k: values[k] for k in keys if k in values}
+
+
+def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scores) -> Lead | None:
+    """Best two editors of a metric, the unedited model aside; None where fewer than two went through all cases."""
+    sign = 1.0 if metric.better == "higher" else -1.0
+    through = [r for r in rows if not r.baseline and not r.pending]
+    valued = [(sign * v, r.label) for r in through if (v := r.summaries[metric.name].mean) is not None]
+    if len(valued) < 2:
+        return None
+    valued.sort(key=lambda x: -x[0])
+    first, second = valued[0][1], valued[1][1]
+    gap = paired_interval(_only(scores.means(first, metric.name), keys), _only(scores.means(second, metric.name), keys))
+    apart = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+    values = sorted({v for v, _ in valued}, reverse=True)
+    best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
+    after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
+    return Lead(metric.name, first, second, best, after, gap, apart)
+
+
+def by_probe(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """Answers by the probe that they answer."""
+    return {a.probe: a for a in answers}
+
+
+def merge(runs: Sequence[Run]) -> list[Run]:
+    """Runs of the same model, dtype, split and regime as one; the same method with the same parameters counts once.
+
+    What differs in one of these, or in how texts were written, is not comparable and stays a run of its own.
+    """
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        about = run.about
+        texts = GenerationChoice.model_validate(about.get("config", {}).get("generation") or {}).model_dump_json()
+        told = (about["model_revision"], about["dtype"], run.split.digest, about["regime"], texts)
+        groups.setdefault(told, []).append(run)
+    return [_merged(group) for group in groups.values()]
+
+
+def _merged(runs: Sequence[Run]) -> Run:
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    cases = tuple(dict.fromkeys(k for r in runs for k in r.cases))
+    editors: dict[str, EditorRun] = {}
+    for editor in (e for r in runs for e in r.editors):
+        known = editors.get(editor.manifest.key)
+        if known is None:
+            taken = {e.label for e in editors.values()}
+            label = editor.label if editor.label not in taken else f"{editor.label} ({editor.manifest.key[:6]})"
+            editors[editor.manifest.key] = editor._replace(label=label)
+            continue
+        results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
+        editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
+    metrics = list(dict.fromkeys(m for r in runs for m in r.about["metrics"]))
+    about = {**first.about, "metrics": metrics}
+    return first._replace(cases=cases, editors=tuple(editors.values()), about=about)

@@ -1,0 +1,118 @@
+"""The forgetting curve of a sequence of edits: what is left of earlier edits as more of them stand in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from curation.stats.intervals import Interval, mean_interval, paired_interval
+from evaluation.analysis.comparison import by_probe, chosen
+from evaluation.metrics.base import Metric, Normalisation
+from evaluation.runs.results import Run
+from schemas.cases import Answer, Case
+from schemas.core.errors import UserError
+from schemas.runs import CaseResult
+
+
+class Point(NamedTuple):
+    """One metric of one method when ``edits`` edits stand in the model.
+
+    Attributes:
+        all: Mean of the case means over all cases edited so far.
+        new: The same right after each case's own edit, over the same cases, whenever that was.
+        lost: ``all`` minus ``new``, paired by case over those that were asked at both times: negative is forgotten
+            (positive for metrics of which less is better).
+        latest: Mean over the case edited last only, where it was asked right after its edit.
+    """
+
+    label: str
+    metric: str
+    edits: int
+    all: Interval
+    new: Interval
+    lost: Interval
+    latest: float | None
+
+
+def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
+    """The curve of every method and metric of a run in the regime ``sequential``, from its journals.
+
+    Cases that ended in an error are in no mean. A length at which some case so far has not been asked (the run goes on,
+    or each case is asked right after its own edit only) is left out.
+
+    Raises:
+        UserError: the run was of another regime.
+    """
+    if run.about["regime"] != "sequential":
+        raise UserError(
+            f"the run's regime is '{run.about['regime']}': edits are forgotten only where they follow each other",
+            where=str(run.folder),
+            fix='run with regime = { name = "sequential", size = [1, 10, 100] }',
+        )
+    return points(run, metrics, normalisation)
+
+
+def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
+    """``forgetting`` without the question whether the run's edits follow each other."""
+    out: list[Point] = []
+    cases = chosen(run)
+    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    for editor in run.editors[1:]:
+        found = editor.folder.units().values() if editor.folder is not None else ()
+        units = [u for u in found if u.case in cases]
+        whole = _whole(units)
+        for metric in metrics:
+            values = _values(cases, before, units, metric, normalisation)
+            out += _curve(editor.label, metric, whole, values)
+    return out
+
+
+def _whole(units: Iterable[CaseResult]) -> list[int]:
+    """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
+    asked = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
+    positions = {position for position, _ in asked}
+    return [n for n in sorted(positions) if all((p, n) in asked for p in positions if p <= n)]
+
+
+Values = dict[tuple[int, int], tuple[str, float]]
+"""(position, edits in the model) -> case key and its mean."""
+
+
+def _values(
+    cases: Mapping[str, Case],
+    before: Mapping[str, Mapping[str, Answer]],
+    units: Iterable[CaseResult],
+    metric: Metric,
+    normalisation: Normalisation,
+) -> Values:
+    found: Values = {}
+    for result in units:
+        if result.error is not None or result.after is None or result.position is None:
+            continue
+        scores = metric.score(cases[result.case], by_probe(result.answers), before.get(result.case, {}), normalisation)
+        if scores.mean is not None:
+            found[result.position, result.after] = (result.case, scores.mean)
+    return found
+
+
+def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[Point]:
+    fresh = {case: mean for (position, after), (case, mean) in values.items() if position == after}
+    out = []
+    for edits in whole:
+        now = {case: mean for (_, after), (case, mean) in values.items() if after == edits}
+        latest = values.get((edits, edits))
+        if not now:
+            continue
+        new = {case: fresh[case] for case in now if case in fresh}
+        out.append(
+            Point(
+                label,
+                metric.name,
+                edits,
+                mean_interval(list(now.values())),
+                mean_interval(list(new.values())),
+                paired_interval(now, new),
+                None if latest is None else latest[1],
+            )
+        )
+    return out

@@ -1,0 +1,91 @@
+"""What generated scripts name: the new object, the old one, both or neither; and their text with the objects marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from schemas.cases import Case
+from schemas.facts import Fact
+from schemas.generated_scripts import GeneratedScript
+from schemas.text.mentions import Mention, find
+
+NAMED = ("new only", "old only", "both", "neither")
+
+
+class Piece(NamedTuple):
+    """A piece of text: ``kind`` is ``new``, ``old`` or empty."""
+
+    text: str
+    kind: str
+
+
+class Named(NamedTuple):
+    """Scripts of one method: how many, refused, without the step form, and what they name."""
+
+    label: str
+    scripts: int
+    refused: int
+    formless: int
+    counts: dict[str, int]
+
+
+def mentions(text: str, fact: Fact) -> list[tuple[Mention, str]]:
+    """Mentions of both objects in order, none overlapping (``schemas.text.mentions``: aliases and endings count)."""
+    found = [(m, "old") for m in find(text, fact.old, beside=[fact.new])]
+    if fact.new is not None:
+        found += [(m, "new") for m in find(text, fact.new, beside=[fact.old])]
+    out: list[tuple[Mention, str]] = []
+    for mention, kind in sorted(found, key=lambda x: (x[0].start, -x[0].end)):
+        if not out or mention.start >= out[-1][0].end:
+            out.append((mention, kind))
+    return out
+
+
+def marked(text: str, fact: Fact) -> list[list[Piece]]:
+    """A text by lines, each in pieces, with the mentions of the two objects apart.
+
+    Example:
+        >>> from schemas.facts import Entity, Object, Relation, Source
+        >>> told = {"key": "f", "subject": Entity(text="Peru"), "relation": Relation(id="P36"), "prompt": "{} is"}
+        >>> told |= {"source": Source(name="x", licence="CC0-1.0"), "old": Object(text="Lima")}
+        >>> fact = Fact(new=Object(text="Oslo"), **told)
+        >>> [[tuple(p) for p in line] for line in marked("Fly to Oslo.", fact)]
+        [[('Fly to ', ''), ('Oslo', 'new'), ('.', '')]]
+    """
+    out = []
+    for line in text.split("\n"):
+        pieces, at = [], 0
+        for mention, kind in mentions(line, fact):
+            pieces += [Piece(line[at : mention.start], ""), Piece(line[mention.start : mention.end], kind)]
+            at = mention.end
+        out.append([p for p in [*pieces, Piece(line[at:], "")] if p.text])
+    return out
+
+
+def named(text: str, fact: Fact) -> str:
+    """Which of the two objects a text names: one of ``NAMED``."""
+    kinds = {kind for _, kind in mentions(text, fact)}
+    if len(kinds) == 2:
+        return "both"
+    return f"{next(iter(kinds))} only" if kinds else "neither"
+
+
+def count(scripts: Sequence[GeneratedScript], cases: Mapping[str, Case], labels: Sequence[str]) -> list[Named]:
+    """Counts by method, over the scripts whose case is known."""
+    out = []
+    for label in labels:
+        mine = [s for s in scripts if s.editor == label and s.case in cases]
+        counts = Counter(named(s.shown, cases[s.case].fact) for s in mine)
+        if mine:
+            out.append(
+                Named(
+                    label,
+                    len(mine),
+                    sum(s.refused for s in mine),
+                    sum(not s.steps for s in mine),
+                    {name: counts[name] for name in NAMED},
+                )
+            )
+    return out

@@ -1,0 +1,164 @@
+"""Whether raters can be believed: people among themselves, every judge against people, both against the rubric's rules.
+
+The mean of the people is what a judge is held to: it is the panel's mean, not the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from curation.stats.agreement import alpha
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.correlation import severity, spearman
+from curation.stats.estimates import Estimate
+from curation.stats.panel import Agreement, agreement
+from curation.stats.rating_table import rating_table
+from curation.stats.reliability import ceiling
+from evaluation.analysis.text_ratings import ADJUDICATED, ASPECTS, PEOPLE, Texts, profile, script_values
+from evaluation.judge.reliability.rubric import Disagreement, Guarded, guard, other_terms
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.ratings import SCALES, Rating
+
+MOST_DISAGREEMENTS = 40
+
+
+class Against(NamedTuple):
+    """A judge against the mean of the people on one aspect, over the scripts that both rated.
+
+    Attributes:
+        aspect: Which. ``judge``: title of the judge.
+        scripts: Scripts that both rated. ``cases``: cases that these belong to.
+        rho: Spearman. ``alpha``: Krippendorff's, interval, of the judge and the people's mean as two raters.
+        gap: Mean of judge minus people, in points. ``ceiling``: highest correlation a perfect judge could reach.
+    """
+
+    aspect: str
+    judge: str
+    scripts: int
+    cases: int
+    rho: Estimate
+    alpha: Estimate
+    gap: Estimate
+    ceiling: Estimate | None
+
+
+class Judging(NamedTuple):
+    """The section: agreement of the people and of the judges by aspect, judges against people, rubric guard."""
+
+    people: dict[str, Agreement]
+    judges: dict[str, Agreement]
+    against: tuple[Against, ...]
+    guarded: Guarded
+    disagreements: tuple[tuple[Disagreement, str], ...]
+    guard_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
+    doubled: str
+
+
+def judging(texts: Texts, cases: Mapping[str, Case], resampling: Resampling = DEFAULT) -> Judging | None:
+    """The section for one model's scripts; None without ratings."""
+    ratings = [r for r in texts.ratings if ADJUDICATED not in r.form]
+    if not ratings:
+        return None
+    home = {s.id: s.case for s in texts.scripts}
+    people = [r for r in ratings if r.rater.startswith("person:")]
+    judges: dict[str, list[Rating]] = defaultdict(list)
+    for r in ratings:
+        if not r.rater.startswith("person:"):
+            judges[f"{r.rater.removeprefix('judge:')} ({profile(r)})"].append(r)
+    tables, doubled = _agreements(people, home, resampling)
+    several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
+    among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
+    scripts = {s.id: (s.shown, cases[s.case].fact, s.edited) for s in texts.scripts if s.case in cases}
+    guarded = guard(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
+    edited = {s.id: s.edited for s in texts.scripts}
+    against = [
+        one
+        for name, rated in sorted(judges.items())
+        for aspect in ASPECTS
+        if (one := _against(aspect, name, rated, people, home, edited, resampling)) is not None
+    ]
+    label = {s.id: s.editor for s in texts.scripts}
+    rows = tuple(
+        (rater, aspect, n, guarded.agreed.get((rater, aspect), 0), guarded.skipped.get((rater, aspect), 0))
+        for (rater, aspect), n in sorted(guarded.ruled.items())
+    )
+    shown = tuple((d, label[d.item]) for d in guarded.disagreements[:MOST_DISAGREEMENTS])
+    return Judging(tables, among, tuple(against), guarded, shown, rows, doubled)
+
+
+def _agreements(
+    ratings: Sequence[Rating], home: Mapping[str, str], resampling: Resampling
+) -> tuple[dict[str, Agreement], str]:
+    """Agreement of raters by aspect; a rater who rated a script twice makes it undefined, and why is told."""
+    out: dict[str, Agreement] = {}
+    for aspect in ASPECTS:
+        mine = [r for r in ratings if r.aspect == aspect]
+        if len({r.rater for r in mine}) < 2:
+            continue
+        scale = SCALES[mine[0].scale]
+        rows = [(r.item_id, r.rater, r.value) for r in mine]
+        try:
+            table = rating_table(rows, cases=home, scale=tuple(range(scale[0], scale[1] + 1)))
+        except UserError as error:
+            return out, f"{aspect}: {error}"
+        out[aspect] = agreement(table, level="ordinal", resampling=resampling)
+    return out, ""
+
+
+def _among_judges(
+    named: Sequence[tuple[str, Rating]], home: Mapping[str, str], resampling: Resampling
+) -> dict[str, Agreement]:
+    out = {}
+    for aspect in ASPECTS:
+        first: dict[tuple[str, str], Rating] = {}
+        for name, r in named:
+            if r.aspect == aspect:
+                first.setdefault((r.item_id, name), r)  # of a test-retest the first
+        if len({name for _, name in first}) < 2:
+            continue
+        rows = [(item, name, r.value) for (item, name), r in first.items()]
+        table = rating_table(rows, cases=home, scale=tuple(range(1, 8)))
+        out[aspect] = agreement(table, level="ordinal", resampling=resampling)
+    return out
+
+
+def _against(
+    aspect: str,
+    name: str,
+    rated: Sequence[Rating],
+    people: Sequence[Rating],
+    home: Mapping[str, str],
+    edited: Mapping[str, bool],
+    resampling: Resampling,
+) -> Against | None:
+    """None where judge and people share no script on the same terms."""
+    theirs = [r for r in people if r.aspect == aspect and not other_terms(r, edited=edited[r.item_id])]
+    judge = script_values(r for r in rated if r.aspect == aspect).get(aspect, {})
+    panel = script_values(theirs).get(aspect, {})
+    both = sorted((i for i in judge if judge[i] is not None and panel.get(i) is not None), key=lambda i: (home[i], i))
+    if not both:
+        return None
+    x, y = [float(judge[i] or 0) for i in both], [float(panel[i] or 0) for i in both]
+    cases = [home[i] for i in both]
+    rows = [(i, who, v) for who, values in ((name, x), (PEOPLE, y)) for i, v in zip(both, values, strict=True)]
+    two = rating_table(rows, cases=home)
+    top = None
+    if len({r.rater for r in theirs}) > 1:
+        shared = [(r.item_id, r.rater, r.value) for r in theirs if r.item_id in set(both)]
+        table = rating_table(shared, cases=home, scale=tuple(range(1, 8)))
+        k = sum(not math.isnan(v) for row in table.codes.tolist() for v in row) / len(table.units)
+        top = ceiling(table, k=max(1, round(k)), resampling=resampling)
+    return Against(
+        aspect,
+        name,
+        len(both),
+        len(set(cases)),
+        spearman(x, y, cases, resampling=resampling),
+        alpha(two, level="interval", resampling=resampling),
+        severity(x, y, cases, resampling=resampling),
+        top,
+    )

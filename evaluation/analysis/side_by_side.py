@@ -1,0 +1,113 @@
+"""Worst and best scripts of all methods side by side, with the two objects marked (as ScEdit's Table 7)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from evaluation.analysis.object_mentions import Piece, marked, named
+from evaluation.analysis.text_ratings import ADJUDICATED, ASPECTS, PEOPLE, PROGRAMS, SHORT, Texts, who
+from schemas.cases import Case
+from schemas.generated_scripts import GeneratedScript
+
+WORST, BEST = 2, 2
+
+
+class Shown(NamedTuple):
+    """One method's script: its lines in pieces, what it names, its ratings as (aspect, source, value in words)."""
+
+    label: str
+    lines: list[list[Piece]]
+    names: str
+    ratings: tuple[tuple[str, str, str], ...]
+    refused: bool
+
+
+class SideBySide(NamedTuple):
+    """One script question under every method; ``why`` says what chose it."""
+
+    case: Case
+    question: str
+    why: str
+    scripts: tuple[Shown, ...]
+
+
+def side_by_side(texts: Texts, cases: Mapping[str, Case]) -> list[SideBySide]:
+    """Questions where the edited methods did worst and best; by Coherence where it was rated, else by what is named.
+
+    Only questions that every method answered are taken. Ties are broken by the question's key, so the choice is the
+    same every time.
+    """
+    by_question: dict[tuple[str, str], dict[str, GeneratedScript]] = defaultdict(dict)
+    for s in sorted(texts.scripts, key=lambda s: s.sample):
+        if s.case in cases:
+            by_question[(s.case, s.question)].setdefault(s.editor, s)
+    labels = texts.editors
+    whole = {k: v for k, v in by_question.items() if len(v) == len(labels) and any(s.edited for s in v.values())}
+    coherence = _coherence(texts)
+    found = {k: _mean([coherence.get(s.id) for s in v.values() if s.edited]) for k, v in whole.items()}
+    rated = {k: value for k, value in found.items() if value is not None}
+    told = "mean Coherence of the edited methods {:.1f}"
+    if not rated:
+        rated = {k: _share_new(v, cases) for k, v in whole.items()}
+        told = "share of edited methods whose script names the new object only {:.2f}"
+    order = sorted(rated, key=lambda k: (rated[k], k))
+    picked = {k: f"among the worst: {told.format(rated[k])}" for k in _one_a_case(order, (), WORST)}
+    for k in _one_a_case(order[::-1], picked, BEST):
+        picked[k] = f"among the best: {told.format(rated[k])}"
+    return [_shown(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
+
+
+def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+    """The first questions in order, one of a case, none of a case that is taken."""
+    cases = {case for case, _ in taken}
+    out: list[tuple[str, str]] = []
+    for case, question in order:
+        if case not in cases and len(out) < most:
+            cases.add(case)
+            out.append((case, question))
+    return out
+
+
+def _coherence(texts: Texts) -> dict[str, float]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for r in texts.ratings:
+        if r.aspect == "coherence" and r.value is not None and ADJUDICATED not in r.form:
+            found[r.item_id].append(r.value)
+    return {i: sum(v) / len(v) for i, v in found.items()}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _share_new(scripts: Mapping[str, GeneratedScript], cases: Mapping[str, Case]) -> float:
+    edited = [s for s in scripts.values() if s.edited]
+    return sum(named(s.shown, cases[s.case].fact) == "new only" for s in edited) / len(edited)
+
+
+def _shown(
+    case: Case,
+    question: str,
+    scripts: Mapping[str, GeneratedScript],
+    why: str,
+    labels: Sequence[str],
+    texts: Texts,
+) -> SideBySide:
+    text = next((q.text for q in case.questions if q.key == question), question)
+    out = []
+    for label in labels:
+        s = scripts[label]
+        out.append(Shown(label, marked(s.shown, case.fact), named(s.shown, case.fact), _ratings(s, texts), s.refused))
+    return SideBySide(case, text, why, tuple(out))
+
+
+def _ratings(script: GeneratedScript, texts: Texts) -> tuple[tuple[str, str, str], ...]:
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for r in texts.ratings:
+        if r.item_id == script.id and ADJUDICATED not in r.form:
+            found[(r.aspect, who(r.rater))].append("unscored" if r.value is None else str(r.value))
+    order = sorted(found, key=lambda k: (ASPECTS.index(k[0]), k[1] not in (PEOPLE, PROGRAMS), k[1]))
+    return tuple((SHORT[a], name, ", ".join(sorted(found[(a, name)]))) for a, name in order)

@@ -1,0 +1,220 @@
+"""Text level: generated scripts and their ratings from a store, as figures by method and aspect.
+
+A script's value is the mean of the ratings that one source gave it. People are one source, every judge is one of its
+own (with its form), and people who decide between others (adjudication) are none: their records are of another kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from curation.stats.intervals import Interval, mean_interval
+from schemas.generated_scripts import GeneratedScript
+from schemas.ratings import SCALES, Aspect, Rating
+
+ASPECTS: tuple[str, ...] = get_args(Aspect)
+SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
+PEOPLE = "people"
+ADJUDICATED = "adjudicated"
+SYNTHETIC = "synthetic"
+PROGRAMS = "programs told to rate"
+
+
+class Texts(NamedTuple):
+    """Generated scripts and the ratings on them; ``other`` counts ratings of items that are no generated script here.
+
+    ``synthetic``: some "people" are programs that were told to rate, and named so.
+    """
+
+    scripts: tuple[GeneratedScript, ...]
+    ratings: tuple[Rating, ...]
+    other: int = 0
+    synthetic: bool = False
+
+    def of_model(self, model: str) -> Texts:
+        """The scripts of one model and their ratings."""
+        kept = tuple(s for s in self.scripts if s.model == model)
+        ids = {s.id for s in kept}
+        return self._replace(scripts=kept, ratings=tuple(r for r in self.ratings if r.item_id in ids))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that wrote scripts."""
+        return tuple(dict.fromkeys(s.model for s in self.scripts))
+
+    @property
+    def editors(self) -> tuple[str, ...]:
+        """Labels of methods, the unedited model first."""
+        found = dict.fromkeys(s.editor for s in self.scripts)
+        plain = [s.editor for s in self.scripts if not s.edited]
+        return tuple(dict.fromkeys([*plain[:1], *found]))
+
+
+class Cell(NamedTuple):
+    """One method on one aspect by one source.
+
+    Attributes:
+        by_case: Mean of case means ± 1.96·sd/√cases: cases are what is independent.
+        by_script: Mean over scripts ± 1.96·sd/√scripts, as if scripts were independent (ScEdit's Table 3 looks so).
+        scripts: Rated scripts. ``unscored``: scripts that the source left unscored; they are in no mean.
+        bounds: Mean over scripts if every unscored one had the lowest or the highest rating; None where none is.
+    """
+
+    by_case: Interval
+    by_script: Interval
+    scripts: int
+    unscored: int
+    bounds: tuple[float, float] | None
+
+
+class Source(NamedTuple):
+    """Who rated: a title for the table, what kind, how many raters, cells by method and aspect, values by case."""
+
+    title: str
+    person: bool
+    raters: tuple[str, ...]
+    forms: tuple[str, ...]
+    cells: dict[str, dict[str, Cell]]
+    values: dict[str, dict[str, dict[str, float]]]  # aspect -> label -> case -> mean
+
+
+def read_texts(path: Path) -> Texts:
+    """Generated scripts of a store and the ratings on them.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    from curation.store.store import Store
+
+    with Store.open(path) as store:
+        scripts = tuple(store.all(GeneratedScript))
+        found = tuple(store.all(Rating))
+    known = {s.id for s in scripts}
+    ratings = tuple(r for r in found if r.item_id in known)
+    synthetic = any(who(r.rater) == PROGRAMS for r in ratings)
+    return Texts(scripts, ratings, len(found) - len(ratings), synthetic)
+
+
+def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
+    """The store that was named, and those that runs fed or have in their folders."""
+    from evaluation.judge.script_sources import OWN
+    from evaluation.runs.results import RUN_FILE, read_json
+
+    found = [] if store is None else [Path(store)]
+    for folder in folders:
+        path = Path(folder) / RUN_FILE
+        config = (read_json(path).get("config") or {}) if path.is_file() else {}
+        fed = config.get("feed") or (config.get("split") or {}).get("store")
+        found += [p for p in (Path(folder) / OWN, *([Path(fed)] if fed else ())) if p.is_file()]
+    return tuple({p.resolve(): p for p in found}.values())
+
+
+def joined(found: Sequence[Texts]) -> Texts | None:
+    """Scripts and ratings of several places, each once; None where there is no script."""
+    scripts = {s.id: s for texts in found for s in texts.scripts}
+    ratings = {r.id: r for texts in found for r in texts.ratings if r.item_id in scripts}
+    if not scripts:
+        return None
+    synthetic = any(texts.synthetic for texts in found)
+    return Texts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in found), synthetic)
+
+
+def sources(texts: Texts) -> list[Source]:
+    """The figures of every source of ratings: people, programs in their place, then judges in order of their names."""
+    groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)
+    for rating in texts.ratings:
+        if ADJUDICATED in rating.form:
+            continue
+        person, name = rating.rater.startswith("person:"), who(rating.rater)
+        groups[(not person, name if person else f"{name} ({profile(rating)})")].append(rating)
+    return [_source(title, not judge, rated, texts) for (judge, title), rated in sorted(groups.items())]
+
+
+def who(rater: str) -> str:
+    """People, programs in their place (raters named ``synthetic...``), or a judge's name.
+
+    Example:
+        >>> who("person:ann"), who("person:synthetic-a"), who("judge:gpt-4o")
+        ('people', 'programs told to rate', 'gpt-4o')
+    """
+    if not rater.startswith("person:"):
+        return rater.removeprefix("judge:")
+    return PROGRAMS if rater.startswith(f"person:{SYNTHETIC}") else PEOPLE
+
+
+def profile(rating: Rating) -> str:
+    """A form's name and version without the aspect, so that the four aspects of one judge stand together.
+
+    Example:
+        >>> told = {"item_id": "0" * 20, "aspect": "coherence", "value": 7, "rater": "judge:m", "key": "k"}
+        >>> profile(Rating(form="judge_coherence@2", **told)), profile(Rating(form="rate_script@1", **told))
+        ('judge@2', 'rate_script@1')
+    """
+    name, _, version = rating.form.partition("@")
+    bare = re.sub(rf"_?{rating.aspect}_?", "_", name).strip("_")
+    return f"{bare or name}@{version}"
+
+
+def ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
+    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second.
+
+    Where all have the same value, none is first.
+    """
+    known = {k: v for k, v in means.items() if v is not None and k != baseline}
+    values = sorted(set(known.values()), reverse=True)
+    if len(values) < 2:
+        return {}
+    best = [k for k, v in known.items() if v == values[0]]
+    after = [k for k, v in known.items() if len(best) == 1 and v == values[1]]
+    return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
+
+
+def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None]]:
+    """Aspect -> item id -> mean rating; None where every rating of it is unscored."""
+    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for r in ratings:
+        values = found[r.aspect][r.item_id]
+        if r.value is not None:
+            values.append(r.value)
+    return {a: {i: sum(v) / len(v) if v else None for i, v in items.items()} for a, items in found.items()}
+
+
+def _source(title: str, person: bool, rated: Sequence[Rating], texts: Texts) -> Source:
+    by_id = {s.id: s for s in texts.scripts}
+    means = script_values(rated)
+    cells: dict[str, dict[str, Cell]] = {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for aspect in ASPECTS:
+        scale = {r.scale for r in rated if r.aspect == aspect}
+        low, high = SCALES[next(iter(scale), "likert7")]
+        of_aspect = means.get(aspect, {})
+        for label in texts.editors:
+            mine = {i: v for i, v in of_aspect.items() if by_id[i].editor == label}
+            if not mine:
+                continue
+            by_case = _by_case(mine, by_id)
+            cells.setdefault(label, {})[aspect] = _cell(mine, by_case, low, high)
+            values.setdefault(aspect, {})[label] = by_case
+    raters, forms = sorted({r.rater.partition(":")[2] for r in rated}), sorted({r.form for r in rated})
+    return Source(title, person, tuple(raters), tuple(forms), cells, values)
+
+
+def _by_case(values: Mapping[str, float | None], by_id: Mapping[str, GeneratedScript]) -> dict[str, float]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for item, value in values.items():
+        if value is not None:
+            found[by_id[item].case].append(value)
+    return {case: sum(v) / len(v) for case, v in found.items()}
+
+
+def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low: int, high: int) -> Cell:
+    rated = [v for v in values.values() if v is not None]
+    lost = len(values) - len(rated)
+    bounds = None
+    if lost:
+        bounds = ((sum(rated) + low * lost) / len(values), (sum(rated) + high * lost) / len(values))
+    return Cell(mean_interval(list(by_case.values())), mean_interval(rated), len(rated), lost, bounds)

@@ -1,0 +1,247 @@
+"""What the texts of a run look like, counted apart: which object comes first, which at all, loops, format, length.
+
+Plain functions over a finished run; the report shows them. Rates are means of case means with intervals over cases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Literal, NamedTuple
+
+from curation.stats.bootstrap import case_interval
+from curation.stats.intervals import Interval
+from evaluation.analysis.comparison import by_probe, chosen
+from evaluation.metrics.base import Normalisation, target_values
+from evaluation.metrics.generation import Generation
+from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_for
+from evaluation.metrics.text_level.script_parser import (
+    Mentioned,
+    broken_rules,
+    loops,
+    n_gram_entropy,
+    names,
+    parse,
+    words,
+)
+from evaluation.metrics.token_level.collapse import PROMPT, TEXT, perplexity
+from evaluation.metrics.token_level.s_es import SES
+from evaluation.runs.generated_scripts import generation_of
+from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.validity_variants import asked_case
+from schemas.cases import Answer, Case, ScoreProbe, Written
+from schemas.scripts import ScriptPrompt
+
+Place = Literal["script prompt", "question"]
+
+
+class Naming(NamedTuple):
+    """Which objects an editor's texts name, at one place.
+
+    Attributes:
+        label: The editor. ``place``: continued from the script prompt, or written for the question alone.
+        texts: Texts written. ``missing``: probes without a text.
+        new, old, neither: The object that is named first.
+        mixed: Both are named.
+        loops: The text turns in circles. ``sound``: the new object comes first and the text does not.
+    """
+
+    label: str
+    place: Place
+    texts: int
+    missing: int
+    new: Interval
+    old: Interval
+    neither: Interval
+    mixed: Interval
+    loops: Interval
+    sound: Interval
+
+
+class Gap(NamedTuple):
+    """S-ES minus S-ES-gen on the same script prompts: what probabilities promise and the text does not keep.
+
+    Attributes:
+        label: The editor.
+        all: Over all prompts that have both. ``prompts``: their number.
+        known: Over the prompts at which the unedited model names the old object first. ``known_prompts``: their number.
+        known_new: Share of these at which the edited model names the new object first.
+    """
+
+    label: str
+    all: Interval
+    prompts: int
+    known: Interval
+    known_prompts: int
+    known_new: Interval
+
+
+class Shape(NamedTuple):
+    """An editor's scripts as texts.
+
+    Attributes:
+        label: The editor. ``scripts``: written for a question.
+        words: Words and signs a script. ``steps``: steps a script.
+        cut_off: Share that reached the most tokens. ``chat``: share written in a chat template.
+        broken: Rules of the format, with the number of scripts that break each.
+        entropy: N-gram entropy in bits of whole texts, not matched in length (the metric is).
+        perplexity: Median perplexity of the fixed text over cases; None where it was not asked.
+        before: That of the unedited model.
+    """
+
+    label: str
+    scripts: int
+    words: Interval
+    steps: Interval
+    cut_off: Interval
+    chat: Interval
+    broken: dict[str, int]
+    entropy: Interval
+    perplexity: float | None
+    before: float | None
+
+
+class _Text(NamedTuple):
+    case: str
+    item: str
+    written: Written
+    named: Mentioned
+
+
+def naming(run: Run) -> list[Naming]:
+    """Every editor at both places; places at which nothing was written are left out."""
+    how = generation_of(run)
+    out = []
+    for editor in run.editors:
+        for place in ("script prompt", "question"):
+            found, missing = _texts(run, editor, place, how)
+            if found:
+                out.append(_naming(editor.label, place, found, missing))
+    return out
+
+
+def gaps(run: Run, normalisation: Normalisation = "mean") -> list[Gap]:
+    """S-ES against S-ES-gen for every editor, prompt by prompt; intervals over cases."""
+    how = generation_of(run)
+    base = _texts(run, run.baseline, "script prompt", how)[0]
+    old_first = {(t.case, t.item) for t in base if t.named.first == "old"}
+    out = []
+    for editor in run.editors:
+        wrote = {(t.case, t.item): float(t.named.first == "new") for t in _texts(run, editor, "script prompt", how)[0]}
+        scored = _preferred(run, editor, normalisation)
+        both = [k for k in wrote if k in scored]
+        some = [k for k in both if k in old_first]
+        if both:
+            out.append(
+                Gap(
+                    editor.label,
+                    _interval([(k[0], scored[k] - wrote[k]) for k in both]),
+                    len(both),
+                    _interval([(k[0], scored[k] - wrote[k]) for k in some]),
+                    len(some),
+                    _interval([(k[0], wrote[k]) for k in some]),
+                )
+            )
+    return out
+
+
+def shapes(run: Run) -> list[Shape]:
+    """Length, format and plain entropy of every editor's scripts, and the perplexity of the fixed text."""
+    how = generation_of(run)
+    before = _perplexity(run.baseline)
+    out = []
+    for editor in run.editors:
+        found = _texts(run, editor, "question", how)[0]
+        if not found:
+            continue
+        rules = [broken_rules(t.written.text, ended=t.written.ended) for t in found]
+        entropy = [(t.case, e) for t in found if (e := n_gram_entropy(t.written.text, most=None)) is not None]
+        out.append(
+            Shape(
+                label=editor.label,
+                scripts=len(found),
+                words=_interval([(t.case, float(len(words(t.written.text)))) for t in found]),
+                steps=_interval([(t.case, float(len(parse(t.written.text).steps))) for t in found]),
+                cut_off=_interval([(t.case, float(t.written.ended == "length")) for t in found]),
+                chat=_interval([(t.case, float(t.written.chat)) for t in found]),
+                broken=dict(Counter(rule for broken in rules for rule in broken).most_common()),
+                entropy=_interval(entropy),
+                perplexity=_perplexity(editor),
+                before=before,
+            )
+        )
+    return out
+
+
+def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[list[_Text], int]:
+    """Texts of an editor with what they name, and how many are missing in finished cases."""
+    found, missing = [], 0
+    for key, case in chosen(run).items():
+        result = editor.results.get(key)
+        if result is None or result.error is not None:
+            continue
+        case = asked_case(case, editor.manifest.components)
+        answers = by_probe(result.answers)
+        for item, probe, prompt in _asked(case, place, how):
+            answer = answers.get(probe)
+            if answer is None or answer.written is None:
+                missing += 1
+                continue
+            about = objects(case, prompt)
+            found.append(_Text(key, item, answer.written, names(answer.written.text, *about)))
+    return found, missing
+
+
+def _asked(case: Case, place: Place, how: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
+    if place == "question":
+        return [(p.item, p.id, None) for p in scripts_for(case, how)]
+    return [(p.key, rest_of_step(case, p, how).id, p) for p in case.prompts]
+
+
+def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> Naming:
+    def share(values: Sequence[bool]) -> Interval:
+        return _interval([(t.case, float(v)) for t, v in zip(found, values, strict=True)])
+
+    circles = [loops(t.written.text) for t in found]
+    return Naming(
+        label,
+        place,
+        len(found),
+        missing,
+        new=share([t.named.first == "new" for t in found]),
+        old=share([t.named.first == "old" for t in found]),
+        neither=share([t.named.first == "neither" for t in found]),
+        mixed=share([t.named.mixed for t in found]),
+        loops=share(circles),
+        sound=share([t.named.first == "new" and not c for t, c in zip(found, circles, strict=True)]),
+    )
+
+
+def _preferred(run: Run, editor: EditorRun, normalisation: Normalisation) -> dict[tuple[str, str], float]:
+    """S-ES by (case, script prompt)."""
+    metric, out = SES(), {}
+    for key, case in chosen(run).items():
+        result = editor.results.get(key)
+        if result is None or result.error is not None:
+            continue
+        answers: Mapping[str, Answer] = by_probe(result.answers)
+        for probe in metric.probes(asked_case(case, editor.manifest.components)):
+            values = target_values(probe, answers.get(probe.id), normalisation)
+            if not isinstance(values, str):
+                out[key, probe.item] = float(values[0] > values[1])
+    return out
+
+
+def _perplexity(editor: EditorRun) -> float | None:
+    probe = ScoreProbe(purpose="fixed_text", item="fixed_text", prompt=PROMPT, targets=(TEXT,))
+    answers = [a for r in editor.results.values() for a in r.answers if a.probe == probe.id]
+    found = [v for a in answers if not isinstance(v := perplexity(probe, a), str)]
+    return median(found) if found else None
+
+
+def _interval(values: Sequence[tuple[str, float]]) -> Interval:
+    """Mean of case means with its interval over cases."""
+    if not values:
+        return Interval(None, None, 0)
+    return case_interval([v for _, v in values], [case for case, _ in values])

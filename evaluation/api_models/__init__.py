@@ -1,0 +1,1 @@
+"""Models behind a chat endpoint, edited by their prompt."""

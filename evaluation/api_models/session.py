@@ -1,0 +1,184 @@
+"""Asking a closed model from the outside: journal, store, and what its scripts come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from construction.llm import connection as access
+from construction.llm.client import together
+from construction.llm.connection import Access, Stopped, opened
+from construction.llm.cost.budget import Budget
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from curation.stats.bootstrap import case_interval
+from curation.stats.intervals import Interval
+from curation.store.store import Store
+from evaluation.api_models.editing import SCRIPT_TOKENS, STEP_TOKENS, Answered, ClosedAsk, ClosedStep, write
+from schemas.cases import Case
+from schemas.core.errors import UserError
+
+_CHARACTERS = 4  # a token, roughly, in English
+_CHUNK = 100  # texts between two transactions; all of them where a batch takes hours
+
+
+class ClosedPrice(NamedTuple):
+    """What will be asked, first attempts only; ``cost`` is None where the model has no price."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def price(asks: Sequence[ClosedAsk], step: ClosedStep, model: Access) -> ClosedPrice:
+    """Count calls and tokens, at four characters a token and replies of full length."""
+    into = sum(len(m.content) for ask in asks for m in step.prompt(ask)) // _CHARACTERS
+    out = sum(STEP_TOKENS if ask.goes_on else SCRIPT_TOKENS for ask in asks)
+    listed = model.price()
+    return ClosedPrice(len(asks), into, out, listed.cost(into, out) if listed else None)
+
+
+def run(
+    store: Path,
+    journal: Path,
+    cases: Sequence[Case],
+    asks: Sequence[ClosedAsk],
+    step: ClosedStep,
+    model: Access,
+    *,
+    tell: Callable[[int, int, str], None] = lambda done, total, spent: None,
+) -> list[Answered]:
+    """Ask everything and keep the scripts, with their cases, facts and questions; what is finished stays.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, Ctrl-C.
+        BudgetReached: the next call does not fit the budget.
+    """
+    with Journal(journal, write=True) as replies, Store.open(store, create=True) as kept:
+        for case in cases:
+            kept.put([case.fact, *case.questions, case])
+        budget = model.budget(ReplyCache(replies))
+        try:
+            return access.run(_asked(kept, replies, budget, asks, step, model, tell))
+        except Stopped:
+            there = "; open batches go on at the endpoint" if model.batch else ""
+            what = f"stopped: {budget.sentence()}, finished work is kept"
+            raise UserError(what, fix=f"give the same command again to go on{there}") from None
+
+
+async def _asked(
+    store: Store,
+    journal: Journal,
+    budget: Budget,
+    asks: Sequence[ClosedAsk],
+    step: ClosedStep,
+    model: Access,
+    tell: Callable[[int, int, str], None],
+) -> list[Answered]:
+    size = max(1, len(asks) if model.batch else _CHUNK)
+    out: list[Answered] = []
+    async with opened(model, journal, budget=budget) as client:
+        for first in range(0, len(asks), size):
+            found = await together([write(step, ask, client) for ask in asks[first : first + size]])
+            store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
+            out += found
+            tell(len(out), len(asks), budget.sentence())
+    return out
+
+
+class Share(NamedTuple):
+    """A share in percent: mean of case means with its 95 % interval over cases."""
+
+    mean: float | None
+    half: float | None
+    n: int
+    cases: int
+
+
+class ClosedRow(NamedTuple):
+    """One method on one kind of text (``script``: the answer to a question; ``rest``: the rest of a cut step).
+
+    Attributes:
+        texts: Asked for. ``answered``: of them with a text; the shares are over these.
+        refused: Declined by the model or its endpoint. ``failed``: not taken by the endpoint. ``waiting``: ask again.
+        new, old, neither: Which object the text names first. ``mixed``: it names both.
+        in_format: It keeps the format of Appendix A; None for the rest of a step.
+    """
+
+    editor: str
+    kind: str
+    texts: int
+    answered: int
+    refused: int
+    failed: int
+    waiting: int
+    new: Share
+    old: Share
+    neither: Share
+    mixed: Share
+    in_format: Share | None
+
+
+def rows(answers: Sequence[Answered]) -> list[ClosedRow]:
+    """What the texts come to, by method and kind."""
+    groups: dict[tuple[str, bool], list[Answered]] = {}
+    for a in answers:
+        groups.setdefault((a.ask.editor, a.ask.goes_on), []).append(a)
+    return [_row(editor, goes_on, some) for (editor, goes_on), some in groups.items()]
+
+
+def _row(editor: str, goes_on: bool, answers: Sequence[Answered]) -> ClosedRow:
+    good = [a for a in answers if a.status == "ok" and not (a.script is not None and a.script.refused)]
+    found = [a.mentioned for a in good]
+    cases = [a.ask.case.key for a in good]
+    declined = sum(a.status == "refused" or bool(a.script and a.script.refused) for a in answers)
+    firsts = {which: _share([m.first == which for m in found], cases) for which in ("new", "old", "neither")}
+    return ClosedRow(
+        editor=editor,
+        kind="rest" if goes_on else "script",
+        texts=len(answers),
+        answered=len(good),
+        refused=declined,
+        failed=sum(a.status in ("permanent", "unparseable") for a in answers),
+        waiting=sum(a.status == "unanswered" for a in answers),
+        mixed=_share([m.mixed for m in found], cases),
+        in_format=None if goes_on else _share([a.in_format for a in good], cases),
+        **firsts,
+    )
+
+
+def _share(hits: Sequence[bool], cases: Sequence[str]) -> Share:
+    found: Interval = case_interval([100.0 * h for h in hits], cases)
+    return Share(found.mean, found.half, len(hits), found.n)
+
+
+def as_data(found: Sequence[ClosedRow]) -> list[dict[str, Any]]:
+    """Rows as JSON values."""
+    names = ("new", "old", "neither", "mixed", "in_format")
+    return [
+        {**r._asdict(), **{n: s._asdict() if (s := getattr(r, n)) is not None else None for n in names}} for r in found
+    ]
+
+
+def as_text(found: Sequence[ClosedRow]) -> str:
+    """Rows as a table, in percent."""
+    wide = max([len("method"), *(len(r.editor) for r in found)]) + 2
+    heads = ("new first", "old first", "neither", "both", "in format")
+    lines = ["method".ljust(wide) + f"{'text':8s}{'asked':>6s}{'refused':>9s}" + "".join(h.rjust(15) for h in heads)]
+    for r in found:
+        cells = [_cell(s) for s in (r.new, r.old, r.neither, r.mixed, r.in_format)]
+        odd = "".join(f"  {n} {what}" for n, what in ((r.failed, "failed"), (r.waiting, "waiting")) if n)
+        lines.append(
+            f"{r.editor.ljust(wide)}{r.kind:8s}{r.texts:6d}{r.refused:9d}" + "".join(c.rjust(15) for c in cells) + odd
+        )
+    lines.append("Percent ± 95 % over cases, of the texts that were answered. script: answers to script questions;")
+    lines.append("rest: the rest of a cut step of a script prompt. Read off the text alone, without log-probabilities.")
+    return "\n".join(lines)
+
+
+def _cell(share: Share | None) -> str:
+    if share is None or share.mean is None:
+        return "-"
+    return f"{share.mean:.1f}" + ("" if share.half is None else f" ± {share.half:.1f}")

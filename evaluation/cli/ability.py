@@ -1,0 +1,86 @@
+"""The command ``ability``: what editing does to a model's general ability."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from schemas.core.errors import UserError
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: scedit ability configs/mini.toml --tasks arc_easy --method rome --edits 10")
+@click.argument("config", type=_FILE)
+@click.option("--tasks", required=True, metavar="A,B", help="Tasks of the harness (lm-eval ls tasks) or of --include.")
+@click.option("--method", "methods", multiple=True, required=True, help="Label of a method in CONFIG; repeatable.")
+@click.option("--edits", type=click.IntRange(min=1), default=1, show_default=True, help="So many edits at once.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many documents of each task.")
+@click.option("--include", type=_FILE, help="Folder with task files of your own.")
+@click.option("--out", type=_FILE, help="Write the figures to this JSON file too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def ability(
+    config: Path,
+    tasks: str,
+    methods: tuple[str, ...],
+    edits: int,
+    limit: int | None,
+    include: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Ask general tasks before and after editing, through lm-evaluation-harness (pip install 'scedit[harness]').
+
+    The first --edits cases of the run that CONFIG describes are edited into the model at once, for every --method; the
+    model is as before afterwards. Tasks of the harness are fetched by it from their own places.
+    """
+    from evaluation.runs.config import load_config
+    from evaluation.runs.general_ability import ability as ask
+    from evaluation.runs.general_ability import changes
+    from evaluation.runs.results import write_json
+
+    chosen = load_config(config, base={"limit": edits})
+    missing = [m for m in methods if m not in chosen.editors]
+    if missing:
+        raise UserError(f"CONFIG has no method '{missing[0]}'", where=str(config), allowed=", ".join(chosen.editors))
+    names = [t.strip() for t in tasks.split(",") if t.strip()]
+    lm, facts, make = _prepared(chosen)
+    before = ask(lm, names, limit=limit, include=include)
+    lines: list[dict[str, Any]] = []
+    for label in methods:
+        choice = chosen.editors[label]
+        edit = make(choice.name, choice.params).edit(facts)
+        for c in changes(before, ask(lm, names, edit=edit, limit=limit, include=include)):
+            told = {"method": label, "edits": len(facts), "task": c.before.task, "metric": c.before.metric}
+            told |= {"before": c.before.value, "after": c.after.value, "difference": c.difference, "half_95": c.half}
+            lines.append({**told, "documents": c.before.documents, "model": lm.name, "revision": lm.revision})
+    if out is not None:
+        write_json(out, {"ability": lines})
+    if as_json:
+        for line in lines:
+            click.echo(json.dumps(line, ensure_ascii=False))
+        return
+    click.echo("method".ljust(12) + "task".ljust(24) + "metric".ljust(16) + "before   after    difference")
+    for x in lines:
+        half = "" if x["half_95"] is None else f" ± {x['half_95']:.4f}"
+        figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{half}"
+        click.echo(x["method"].ljust(12) + x["task"].ljust(24) + x["metric"].ljust(16) + figures)
+    click.echo(f"{len(facts)} edits at once. ±: 95 %, as if the two were independent, so rather too wide.")
+
+
+def _prepared(chosen: Any) -> tuple[Any, list[Any], Any]:
+    """The model, the facts to edit, and how a method is made."""
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.editors.presets import make_editor
+    from evaluation.models.language_model import LM
+    from evaluation.runs.plan import choose
+    from evaluation.runs.session import open_split
+
+    cases = choose(open_split(chosen.split), kinds=chosen.kinds, limit=chosen.limit)
+    lm = LM.load(chosen.model, device=chosen.device, dtype=chosen.dtype)
+    cache = Cache(cache_dir())
+    return lm, [c.fact for c in cases], lambda name, params: make_editor(name, lm, cache, params)

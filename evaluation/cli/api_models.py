@@ -1,0 +1,128 @@
+"""The command ``closed``: editing in context of models behind a chat endpoint (ScEdit Table 8)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from construction.llm.cli_options import model_options
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from construction.llm.connection import Access
+    from evaluation.api_models.session import ClosedRow
+
+_FILE = click.Path(path_type=Path)
+_SETTING = "An option of a method, such as ike.k=8; repeatable."
+_SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
+
+
+@click.command(epilog="Example: scedit closed --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
+@click.option("--store", type=_FILE, required=True, help="Store that gets cases and scripts; made if absent.")
+@click.option("--split", "name", default="mini", show_default=True, help="mini, or a split in --store.")
+@click.option("--split-file", type=_FILE, help="A frozen split file instead.")
+@click.option("--editors", default="none,prompt,ike,script_ike", show_default=True, metavar="A,B", help="Methods.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_SETTING)
+@click.option("--support", default="shipped", show_default=True, help=_SUPPORT)
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Cases (Table 8: 100).")
+@click.option("--continue/--no-continue", "goes_on", default=True, show_default=True, help="Also have prompts gone on.")
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True, help="Of the texts.")
+@click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
+@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def closed(
+    store: Path,
+    name: str,
+    split_file: Path | None,
+    editors: str,
+    settings: tuple[str, ...],
+    support: str,
+    limit: int,
+    goes_on: bool,
+    temperature: float,
+    journal_path: Path | None,
+    dry_run: bool,
+    access: Access,
+    as_json: bool,
+) -> None:
+    """Edit a model behind a chat endpoint by its prompt, have it answer script questions, keep the scripts for judging.
+
+    Any method whose edit is a text before the prompt can be used. Counterfactual cases, as in Table 8 of the paper; the
+    figures are not to be compared with those of edited open models. Replies are journaled before they are used.
+    """
+    from evaluation.api_models.editing import NOT_COMPARABLE, ClosedStep, asks
+    from evaluation.api_models.session import as_data, as_text, price, rows, run
+
+    cases, methods = _prepared(store, name, split_file, editors, settings, support, limit, access)
+    step = ClosedStep(access.label, temperature=temperature)
+    wanted = asks(cases, methods, goes_on=goes_on)
+    if dry_run:
+        told = price(wanted, step, access)
+        dollars = f", ${told.cost:.4f}" if told.cost is not None else ""
+        tokens = f"about {told.tokens_in:,} tokens in and at most {told.tokens_out:,} out"
+        text = f"{len(cases)} cases, {len(methods)} methods: {told.calls:,} calls, {tokens}{dollars}."
+        click.echo(json.dumps(told._asdict()) if as_json else text)
+        return
+    journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
+    found = rows(run(store, journal, cases, wanted, step, access, tell=_tell))
+    if as_json:
+        told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(found)}
+        click.echo(json.dumps(told_all, ensure_ascii=False))
+    else:
+        click.echo(f"{access.label}, {len(cases)} counterfactual cases\n\n{as_text(found)}\n\n{NOT_COMPARABLE}.")
+        click.echo(f"Scripts are in {store}. Next: scedit judge {store} --model ANOTHER-FAMILY")
+    _waiting(found)
+
+
+def _prepared(
+    store: Path,
+    name: str,
+    split_file: Path | None,
+    editors: str,
+    settings: tuple[str, ...],
+    support: str,
+    limit: int,
+    access: Access,
+) -> tuple[Any, dict[str, Any]]:
+    """The cases, and the methods set up for a model without weights."""
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.api_models.editing import make_editor
+    from evaluation.runs.config import SplitChoice
+    from evaluation.runs.plan import choose
+    from evaluation.runs.session import open_split
+    from evaluation.runs.support import SHIPPED, SupportChoice, open_support
+    from schemas.core.config import override
+
+    labels = [n.strip() for n in editors.split(",") if n.strip()]
+    if not labels:
+        raise click.UsageError("--editors names no method")
+    wanted = (
+        SplitChoice(file=split_file) if split_file else SplitChoice(name=name, store=None if name == "mini" else store)
+    )
+    split = open_split(wanted)
+    cases = choose(split, kinds=("counterfactual",), limit=limit)
+    own = override({}, settings)
+    if unknown := [n for n in own if n not in labels]:
+        raise UserError(f"--set speaks of '{unknown[0]}', which is not among --editors", allowed=", ".join(labels))
+    choice = SupportChoice(name=support) if support in SHIPPED else SupportChoice(file=Path(support))
+    shown = open_support(choice, split).cases
+    cache = Cache(cache_dir())
+    return cases, {n: make_editor(n, access.label, cache, own.get(n), support=shown) for n in labels}
+
+
+def _tell(done: int, total: int, spent: str) -> None:
+    end = "\r" if sys.stderr.isatty() and done < total else "\n"
+    click.echo(f"{done} of {total} texts; {spent}{end}", err=True, nl=False)
+
+
+def _waiting(found: Sequence[ClosedRow]) -> None:
+    if waiting := sum(r.waiting for r in found):
+        raise UserError(f"{waiting} texts wait for an answer", fix="give the same command again")

@@ -1,0 +1,50 @@
+"""The command ``calibrate``: what people would say of all scripts, from a judge and a sample that people rated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(path_type=Path)
+_WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
+
+
+@click.command(epilog="Example: scedit calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
+@click.argument("store_or_run", type=_FILE)
+@click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed where there is one.")
+@click.option(
+    "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; so many must have scored."
+)
+@click.option(
+    "--people", type=click.IntRange(min=1), default=1, show_default=True, help="People a script needs to count."
+)
+@click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
+@click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def calibrate(
+    store_or_run: Path,
+    judge: str | None,
+    quorum: int | None,
+    people: int,
+    width: float | None,
+    against: str | None,
+    as_json: bool,
+) -> None:
+    """Estimate what people would say of all scripts of STORE_OR_RUN, from a judge and a random sample rated by people.
+
+    The estimate is prediction-powered (PPI++): the judge's mean over everything, corrected by what people say beyond
+    the judge on their sample. People alone and the judge alone stand beside it. Only ratings with a recorded sampling
+    probability count (scedit annotate new --percent); decisions of a lead do not.
+    """
+    from curation.store.store import Store
+    from evaluation.judge.inputs import asks_of, ratings_of
+    from evaluation.judge.reliability.calibration import Wanted, as_data, as_text, calibrated
+    from evaluation.judge.script_sources import store_of
+
+    with Store.open(store_of(store_or_run)) as kept:
+        asks = asks_of(kept)
+        ratings = ratings_of(kept, [a.item for a in asks])
+    found = calibrated(ratings, asks, Wanted(judge, quorum, people, width, against))
+    click.echo(json.dumps(as_data(found), ensure_ascii=False) if as_json else as_text(found))

@@ -1,0 +1,199 @@
+"""The commands ``moments compute``, ``pack``, ``load`` and ``show``: second moments of keys, measured and handed on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.covariance.estimation import Pass
+    from evaluation.covariance.pack import Manifest
+
+_FILE = click.Path(path_type=Path)
+
+
+def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what is measured."""
+    options = (
+        click.option("--model", default="embedded", show_default=True, help="'embedded', a folder or a hub name."),
+        click.option("--layers", default="all", show_default=True, metavar="4-8,12", help="Layers, counted from 0."),
+        click.option(
+            "--corpus",
+            multiple=True,
+            metavar="TEXT",
+            help="A text or .jsonl file (repeatable), or hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]; "
+            "the shipped corpus otherwise.",
+        ),
+        click.option("--cap", type=click.IntRange(min=1), help="Most tokens of one document."),
+        click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1 ..."),
+        click.option("--dtype", default="float32", show_default=True, help="Of the weights; sums are float64."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(epilog="Example: scedit moments compute --model embedded --layers 4-8")
+def moments() -> None:
+    """Measure, pack, load and show the second moments of keys that locate-and-edit methods need."""
+
+
+@moments.command(epilog="Example: scedit moments compute --model embedded --layers 4-8 --corpus my.txt")
+@_of_a_model
+@click.option("--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="A forward pass.")
+@click.option("--out", type=_FILE, help="Also write a pack: NAME.safetensors and NAME.manifest.json.")
+def compute(
+    model: str,
+    layers: str,
+    corpus: tuple[str, ...],
+    cap: int | None,
+    device: str,
+    dtype: str,
+    batch_tokens: int,
+    out: Path | None,
+) -> None:
+    """Measure all layers in one pass over the corpus; killed, the same command goes on from the last minute."""
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.covariance.covariance import ENOUGH, key_moments, open_corpus
+    from evaluation.covariance.pack import write_pack
+    from evaluation.models.language_model import LM
+
+    text = open_corpus(corpus or None)
+    lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
+    wanted = parse_layers(layers, lm.layout.depth)
+    found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, tell=_Lines())
+    tokens = next(iter(found.values())).tokens
+    click.echo(f"Second moments of {len(found)} layers over {tokens:,} tokens of {text.name} are in {cache.folder}")
+    if tokens < ENOUGH * lm.layout.inner:
+        click.echo(f"That is little for keys of {lm.layout.inner} entries: methods will warn of noisy statistics.")
+    if out is not None:
+        write_pack(out, lm, found, text, cache=cache, cap=cap)
+        click.echo(f"Wrote {out}")
+
+
+@moments.command(epilog="Example: scedit moments pack smollm2.safetensors --layers 4-8")
+@click.argument("out", type=_FILE)
+@_of_a_model
+def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int | None, device: str, dtype: str) -> None:
+    """Write measured layers to one file, OUT, with a manifest beside it, to hand on."""
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.covariance.covariance import kept_moments, open_corpus
+    from evaluation.covariance.pack import write_pack
+    from evaluation.models.language_model import LM
+
+    text = open_corpus(corpus or None)
+    lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
+    found = {n: kept_moments(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
+    missing = [n for n, kept in found.items() if kept is None]
+    if missing:
+        raise UserError(
+            f"layers {', '.join(map(str, missing))} were not measured over {text.name}",
+            where=model,
+            fix="first: scedit moments compute with the same options",
+        )
+    manifest = write_pack(out, lm, {n: kept for n, kept in found.items() if kept}, text, cache=cache, cap=cap)
+    click.echo(f"Wrote {out}: {len(manifest.layers)} layers, {manifest.tokens:,} tokens")
+
+
+@moments.command(epilog="Example: scedit moments load smollm2.safetensors --model embedded")
+@click.argument("pack", type=_FILE)
+@click.option("--model", help="Refuse a pack that is not of this model (it is loaded to compare).")
+def load(pack: Path, model: str | None) -> None:
+    """Verify PACK and put its layers into the cache, as if they had been measured here.
+
+    Methods that name the same corpus and cap find them; any method takes the file itself: params.moments = "PACK".
+    """
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.covariance.pack import keep_pack, read_pack
+    from evaluation.models.language_model import LM
+
+    found = read_pack(pack, lm=None if model is None else LM.load(model, device="cpu"))
+    keep_pack(found, Cache(cache_dir()))
+    click.echo(_told(found.manifest))
+
+
+@moments.command(epilog="Example: scedit moments show smollm2.safetensors")
+@click.argument("pack", type=_FILE, required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def show(pack: Path | None, as_json: bool) -> None:
+    """What PACK holds (verified), or what this machine's cache holds."""
+    if pack is not None:
+        from evaluation.covariance.pack import read_pack
+
+        manifest = read_pack(pack).manifest
+        click.echo(manifest.model_dump_json() if as_json else _told(manifest))
+        return
+    from curation.files.model_packages import cache_dir
+    from evaluation.covariance.covariance import KIND
+
+    rows = []
+    for path in sorted(cache_dir().glob(f"{KIND}-*.manifest.json")):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if told.get("kind") == KIND:
+            rows.append({**told["facts"], **told["identity"], "model": told["facts"].get("model", "")})
+    for row in sorted(rows, key=lambda r: (r["model"], str(r["corpus"]), r["layer"])):
+        line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
+        click.echo(json.dumps(row) if as_json else f"{line}  corpus {row['corpus'][:12]}")
+    if not rows and not as_json:
+        click.echo(f"No second moments in {cache_dir()}. Measure some: scedit moments compute")
+
+
+def parse_layers(text: str, depth: int) -> list[int]:
+    """Layers from ``4-8,12`` or ``all``.
+
+    Raises:
+        UserError: not of that form, or the model has no such layer.
+
+    Example:
+        >>> parse_layers("4-6,9", 30)
+        [4, 5, 6, 9]
+    """
+    if text == "all":
+        return list(range(depth))
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            found |= set(range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            raise UserError(f"'{text}' names no layers", allowed="such as 5, 4-8 or 4-8,12, or all") from None
+    if not found or max(found) >= depth:
+        raise UserError(f"the model has no layers '{text}'", allowed=f"0 to {depth - 1}")
+    return sorted(found)
+
+
+def _told(manifest: Manifest) -> str:
+    layers = ", ".join(map(str, manifest.layers))
+    return (
+        f"{manifest.model} (revision {manifest.revision[:12]}, {manifest.dtype}): layers {layers}, keys of "
+        f"{manifest.inner}, {manifest.tokens:,} tokens of {manifest.corpus} ({manifest.corpus_digest[:12]}), "
+        f"cap {manifest.cap}; verified"
+    )
+
+
+class _Lines:
+    """Progress on standard error: every ten seconds."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def __call__(self, done: Pass) -> None:
+        import time
+
+        from evaluation.runs.progress import duration
+
+        if time.monotonic() - self._last < 10:
+            return
+        self._last = time.monotonic()
+        share = "" if done.share is None else f", {100 * done.share:.0f} %"
+        left = "" if done.seconds_left is None else f", {duration(done.seconds_left)} left"
+        click.echo(f"keys: {done.tokens:,} tokens of {done.documents:,} documents{share}{left}", err=True)

@@ -1,0 +1,65 @@
+"""The command ``doctor``: what works with a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from evaluation.checks.model_compatibility import Diagnosis
+
+_COLOURS = {"ok": "green", "note": "yellow", "no": "red"}
+
+
+@click.group()
+def doctor() -> None:
+    """Say what works with a model, and what cannot and why.
+
+    Example: scedit doctor model embedded
+    """
+
+
+@doctor.command()
+@click.argument("name")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 ..., or map (over all).")
+@click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
+@click.option("--trust-remote-code", is_flag=True, help="Run code that the model brings along. Read it first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def model(name: str, device: str, dtype: str, trust_remote_code: bool, as_json: bool) -> None:
+    """Examine the model NAME: 'embedded', a folder, a GGUF file or a hub name.
+
+    Tells blocks, MLP and weight orientation, norms, head, start token, character offsets and subject lookup, compares
+    the fast scorer with plain passes and makes one test edit. Ends with status 1 where something cannot work.
+
+    Example: scedit doctor model embedded
+    """
+    from evaluation.checks.model_compatibility import diagnose
+
+    found = diagnose(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+    if as_json:
+        rows = [f._asdict() for f in found.findings]
+        click.echo(json.dumps({"model": found.model, "works": found.works, "findings": rows}, ensure_ascii=False))
+    else:
+        _tell(found)
+    if not found.works:
+        sys.exit(1)
+
+
+def _tell(found: Diagnosis) -> None:
+    import textwrap
+
+    width = max(len(f.what) for f in found.findings)
+    for finding in found.findings:
+        first, *rest = textwrap.wrap(finding.text, width=100 - width - 8) or [""]
+        click.echo(f"{click.style(f'{finding.state:4}', fg=_COLOURS[finding.state])}  {finding.what:{width}}  {first}")
+        for line in rest:
+            click.echo(" " * (width + 8) + line)
+    noted = sum(f.state == "note" for f in found.findings)
+    failed = sum(f.state == "no" for f in found.findings)
+    if found.works:
+        click.echo(f"\n'{found.model}' works" + (f"; {noted} thing{'s' * (noted != 1)} to know." if noted else "."))
+    else:
+        click.echo(f"\n'{found.model}' does not work: {failed} of {len(found.findings)} findings say why.")

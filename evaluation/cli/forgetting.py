@@ -1,0 +1,61 @@
+"""The command ``forgetting``: what a sequence of edits leaves of its earlier ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from evaluation.analysis.forgetting_curve import Point
+
+
+@click.command(epilog="Example: scedit forgetting runs/sequence")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--metrics", metavar="A,B", help="Only these metrics of the run.")
+@click.option("--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, with fractions.")
+def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
+    """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
+
+    For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own
+    edits, and the difference, paired by case.
+    """
+    from evaluation.analysis.forgetting_curve import forgetting as curve
+    from evaluation.runs.plan import load_metrics
+    from evaluation.runs.results import load_run
+
+    run = load_run(folder)
+    names = [n.strip() for n in metrics.split(",")] if metrics else run.about["metrics"]
+    points = curve(run, load_metrics(names), normalisation or run.about["normalisation"])
+    if as_json:
+        for point in points:
+            click.echo(json.dumps(_plain(point), ensure_ascii=False))
+        return
+    _tell(points)
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    data = point._asdict()
+    for name in ("all", "new", "lost"):
+        interval = data[name]
+        data[name] = {"mean": interval.mean, "half_width_95": interval.half, "cases": interval.n}
+    return data
+
+
+def _tell(points: list[Point]) -> None:
+    from evaluation.report.formatting import percent, spread
+
+    wide = max([len(p.label) for p in points] + [6]) + 2
+    heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
+    widths = (8, 7, 18, 18, 18, 11)
+    click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
+    for p in points:
+        cells = (
+            *(p.metric, str(p.edits), spread(p.all), spread(p.new)),
+            *(spread(p.lost, signed=True), percent(p.latest)),
+        )
+        click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
+    click.echo("Percent ± 95 % interval over the cases edited so far; differences are paired by case.")

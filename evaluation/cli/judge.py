@@ -1,0 +1,171 @@
+"""The command ``judge``: a language model rates generated scripts, and what it said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from construction.llm.cli_options import model_options
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from construction.llm.connection import Access
+    from evaluation.judge.judging import Judging
+    from evaluation.judge.session import Outcome, Progress
+    from evaluation.judge.steps import JudgeAsk
+
+_FILE = click.Path(path_type=Path)
+_ASPECTS = ("executability", "coherence", "consistency", "completeness")
+_PROFILE = "Wording: paper, evidence (quotes first), embedded; the last one for the embedded model, else paper."
+_LIMIT = "Judge so many scripts, drawn by their ids: the same ones for every judge."
+_QUORUM = "All judges in the store as a panel: its score needs so many of them."
+
+
+@click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
+@click.argument("store_or_run", type=_FILE)
+@click.option("--profile", help=_PROFILE)
+@click.option("--aspect", "aspects", multiple=True, type=click.Choice(_ASPECTS), help="Only these; repeatable.")
+@click.option("--editor", "editors", multiple=True, metavar="LABEL", help="Only scripts of these methods; repeatable.")
+@click.option("--samples", type=click.IntRange(1, 50), default=1, show_default=True, help="Replies to each question.")
+@click.option("--temperature", type=click.FloatRange(0.01, 2.0), default=1.0, show_default=True, help="Of samples > 1.")
+@click.option(
+    "--retest", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of scripts asked twice."
+)
+@click.option("--logprobs/--no-logprobs", default=True, show_default=True, help="Weight by probabilities, where given.")
+@click.option("--canaries/--no-canaries", default=True, show_default=True, help="Also ask about items of known rating.")
+@click.option("--limit", type=click.IntRange(min=1), help=_LIMIT)
+@click.option("--seed", "number", type=int, default=0, show_default=True, help="Another one draws other scripts.")
+@click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
+@click.option("--show-only", is_flag=True, help="Ask nothing; tell what the store holds.")
+@click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
+@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def judge(
+    store_or_run: Path,
+    profile: str | None,
+    aspects: tuple[str, ...],
+    editors: tuple[str, ...],
+    samples: int,
+    temperature: float,
+    retest: float,
+    logprobs: bool,
+    canaries: bool,
+    limit: int | None,
+    number: int,
+    quorum: int | None,
+    show_only: bool,
+    journal_path: Path | None,
+    dry_run: bool,
+    access: Access,
+    as_json: bool,
+) -> None:
+    """Have a language model rate the generated scripts of STORE_OR_RUN on the paper's four aspects.
+
+    It is blind to the method. Ratings land in the store beside people's. A reply that cannot be used, a false quote, a
+    rating off the scale and a refusal are unscored: counted, bounded, never imputed. Every reply is journaled before it
+    is used, so the same command goes on after a stop and pays for nothing twice. Of a run folder the scripts are
+    put into the store that the run fed, else into scripts.duckdb in the folder.
+
+    \b
+    Examples:
+      scedit judge my.duckdb --model gpt-4.1 --dry-run
+      scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
+      scedit judge my.duckdb --show-only --quorum 2
+    """  # noqa: D301 - click needs the real backspace
+    from evaluation.judge.judging import Judging
+    from evaluation.judge.script_sources import store_of
+
+    store = store_of(store_or_run)
+    profile = profile or ("embedded" if access.embedded else "paper")
+    told = {"profile": profile, "samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
+    how = Judging.model_validate({**told, "aspects": aspects or _ASPECTS})
+    asks = _chosen(store, editors, limit, number)
+    if dry_run:
+        _tell_price(asks, how, access, canaries, as_json=as_json)
+        return
+    outcome = None
+    if not show_only:
+        from evaluation.judge.session import run
+
+        journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
+        outcome = run(store, journal, asks, how, access, with_canaries=canaries, tell=_tell)
+    _report(store, asks, outcome, access, quorum, as_json=as_json)
+    if outcome is not None and outcome.waiting:
+        raise UserError(f"{outcome.waiting} ratings wait for an answer", fix="give the same command again")
+
+
+def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeAsk]:
+    from curation.store.store import Store
+    from evaluation.judge.inputs import asks_of, drawn
+    from schemas.core.registry import suggest
+
+    with Store.open(store) as kept:
+        asks = asks_of(kept)
+    if not asks:
+        raise UserError(
+            "the store has no generated scripts",
+            where=str(store),
+            fix="put a run's there: scedit scripts RUN --store STORE",
+        )
+    there = sorted({a.editor for a in asks})
+    for name in editors:
+        if name not in there:
+            near = suggest(name, there)
+            fix = f"did you mean '{near}'?" if near else None
+            raise UserError(f"no script is of the method '{name}'", allowed=", ".join(there), fix=fix)
+    return drawn([a for a in asks if not editors or a.editor in editors], limit, number=number)
+
+
+def _tell_price(asks: Sequence[JudgeAsk], how: Judging, access: Access, canaries: bool, *, as_json: bool) -> None:
+    from evaluation.judge.session import price
+
+    found = price(asks, how, access, with_canaries=canaries)
+    if as_json:
+        click.echo(json.dumps(found._asdict()))
+        return
+    dollars = f", ${found.cost:.4f}" if found.cost is not None else ""
+    left = f" ({found.not_asked} hold nothing to rate and are not asked about)" if found.not_asked else ""
+    click.echo(
+        f"{found.scripts} scripts{left}: {found.calls:,} calls, about {found.tokens_in:,} tokens in and "
+        f"{found.tokens_out:,} out{dollars}. Replies already on record are not asked for again."
+    )
+    if found.advice:
+        click.echo(found.advice)
+
+
+def _tell(progress: Progress) -> None:
+    end = "\r" if sys.stderr.isatty() and progress.done < progress.total else "\n"
+    click.echo(
+        f"{progress.done} of {progress.total} ratings, {progress.unscored} unscored; {progress.spent}{end}",
+        err=True,
+        nl=False,
+    )
+
+
+def _report(
+    store: Path, asks: Sequence[JudgeAsk], outcome: Outcome | None, access: Access, quorum: int | None, *, as_json: bool
+) -> None:
+    from curation.store.store import Store
+    from evaluation.judge.inputs import authors_of, ratings_of
+    from evaluation.judge.model_families import flags
+    from evaluation.judge.reliability.summary import summary
+    from evaluation.judge.reliability.summary_tables import as_data, as_text
+
+    with Store.open(store) as kept:
+        ratings = ratings_of(kept, [a.item for a in asks])
+        authors = authors_of(kept)
+    found = summary(ratings, asks, quorum=quorum)
+    judges = {g.line.model for g in ratings if g.line and g.line.model and g.rating.rater.startswith("judge:")}
+    judges |= {access.label} if outcome is not None else set()
+    flagged = [f for j in sorted(judges) for f in flags(j, writers=[a.writer for a in asks], authors=authors)]
+    if as_json:
+        click.echo(json.dumps(as_data(found, outcome, flagged), ensure_ascii=False))
+        return
+    click.echo(as_text(found, outcome, flagged))
+    click.echo(f"Ratings are in {store}. People rate the same scripts: scedit annotate. Then: scedit calibrate {store}")

@@ -1,0 +1,129 @@
+"""The command ``reproduce``: published tables beside our own runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.reproduction.comparison import Beside, Need, Target
+
+_FILE = click.Path(path_type=Path)
+_SMALL = ("none", "prompt", "ft", "rome")
+
+
+@click.command(epilog="Example: scedit reproduce scedit-table2 runs/mini")
+@click.argument("name", required=False)
+@click.argument("folders", nargs=-1, type=_FILE)
+@click.option("--store", type=_FILE, help="Store with generated scripts and ratings (Tables 3, 5, 6, 8).")
+@click.option("--data", type=_FILE, help="Folder with the published data files.")
+@click.option("--run", "small", is_flag=True, help="First make a small run here: embedded model, split mini.")
+@click.option("--limit", type=click.IntRange(min=2), default=6, show_default=True, help="With --run: so many cases.")
+@click.option("--out", type=_FILE, default=Path("runs/reproduce"), show_default=True, help="With --run: its folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def reproduce(
+    name: str | None,
+    folders: tuple[Path, ...],
+    store: Path | None,
+    data: Path | None,
+    small: bool,
+    limit: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Show a published table (NAME) beside our figures from the run FOLDERS.
+
+    Tells what a full reproduction needs and what of it is missing on this machine, which knobs differ, and for every
+    printed figure ours with a tolerance. Without NAME it lists the tables. Ours are compared with the printed figures
+    only where model and data are the published ones; a small run here shows that the road works, no more.
+    """
+    from evaluation.reproduction.comparison import beside, needs, target, targets
+
+    if name is None:
+        for known in targets():
+            what = target(known)
+            click.echo(f"{known}  {what.title} ({what.where})")
+        return
+    what = target(name)
+    if small:
+        _small(limit, out)
+        folders = (*folders, out)
+    elif not folders and store is not None:
+        raise UserError("ratings alone do not say which cases they are of", fix="name the run too: RUN --store S")
+    found = [] if not folders else _compared(what, folders, store)
+    rows = found or beside(what, ())
+    wanted = needs(what, data=data)
+    if as_json:
+        for need in wanted:
+            click.echo(json.dumps({"need": need.what, "here": need.here, "fix": need.fix}, ensure_ascii=False))
+        for row in rows:
+            click.echo(json.dumps({**row._asdict(), "printed": row.printed._asdict()}, ensure_ascii=False))
+        return
+    _tell(what, wanted, rows, asked=bool(folders))
+
+
+def _compared(what: Target, folders: tuple[Path, ...], store: Path | None) -> list[Beside]:
+    from evaluation.analysis.text_ratings import joined, read_texts, stores_of
+    from evaluation.report.sections import make_parts
+    from evaluation.reproduction.comparison import beside
+    from evaluation.runs.results import load_run
+
+    texts = joined([read_texts(place) for place in stores_of(folders, store)])
+    parts, others = make_parts([load_run(f) for f in folders], None, texts)
+    return beside(what, parts, others)
+
+
+def _small(limit: int, out: Path) -> None:
+    """A run of the embedded model on the first cases of mini; finished cases are not done again."""
+    from evaluation.runs.config import parse_config
+    from evaluation.runs.progress import Progress
+    from evaluation.runs.session import execute
+
+    kinds = {"counterfactual": limit - limit // 3, "temporal": limit // 3}
+    told = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}
+    click.echo(f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.")
+    execute(parse_config(told, where="the small run"), tell=Progress())
+
+
+def _tell(what: Target, wanted: list[Need], rows: list[Beside], *, asked: bool) -> None:
+    from evaluation.reproduction.comparison import SOURCE, short, unit
+
+    click.secho(f"{what.title}, in {unit(what)}", bold=True)
+    click.echo(f"{SOURCE}; {what.where}")
+    click.secho("\nNeeded for the published figures", bold=True)
+    for need in wanted:
+        click.echo(f"  {'here   ' if need.here else 'MISSING'}  {need.what}" + ("" if need.here else f": {need.fix}"))
+    click.secho("\nWhat differs or is not known", bold=True)
+    for knob in what.data["knobs"]:
+        click.echo(f"  - {knob}")
+    click.secho("\nPrinted and ours", bold=True)
+    head = ("printed for", "figure", "printed", "ours", "tolerance", "verdict", "ours rests on")
+    lines = [head]
+    for row in rows:
+        p = row.printed
+        who = " ".join(t for t in (p.model, p.method, p.split) if t)
+        told = row.told + (f"; printed: {p.note}" if p.note else "")
+        tolerance = "" if row.tolerance is None else f"{row.tolerance:.2f}"
+        lines.append(
+            (who, short(p.metric), _figure(p.value, p.half), _figure(row.ours, row.half), tolerance, row.verdict, told)
+        )
+    wide = [max(len(line[n]) for line in lines) for n in range(6)]
+    for line in lines:
+        click.echo("  " + "  ".join(text.ljust(w) for text, w in zip(line, [*wide, 0], strict=True)).rstrip())
+    counts = {v: sum(r.verdict == v for r in rows) for v in ("within", "outside", "not comparable", "no figure")}
+    click.echo("\n" + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + ".")
+    if counts["not comparable"]:
+        click.echo("Not comparable: another model, other data or another rater. Such figures show that the road works.")
+    if not asked:
+        click.echo(f"Ours: scedit reproduce {what.name} RUN [--store S], or --run for a small run here.")
+
+
+def _figure(value: float | None, half: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" + ("" if half is None else f" ± {half:.2f}")

@@ -1,0 +1,227 @@
+"""The commands ``run``, ``report`` and ``editors``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.runs.config import RunConfig
+    from evaluation.runs.runner import EditorOutcome
+    from evaluation.runs.session import Size
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: scedit run configs/demo.toml --limit 4 --editors none,prompt --out runs/try")
+@click.argument("config", type=_FILE)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Override a value of CONFIG; repeatable.")
+@click.option("--store", type=_FILE, help="Store that the split comes from and the results go to.")
+@click.option("--split", "split_name", metavar="NAME", help="Split in the store: name or name@version.")
+@click.option("--split-file", type=_FILE, help="A frozen split file instead.")
+@click.option("--editors", metavar="A,B", help="Only these methods, by their label or name.")
+@click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many cases.")
+@click.option("--out", type=_FILE, help="Folder of the run.")
+@click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
+@click.option("--address", help="Ray: the cluster, such as ray://head:10001; else processes of this machine.")
+@click.option("--workers", type=click.IntRange(min=1), help="Ray: how many processes.")
+@click.option("--retry-failed", is_flag=True, help="Do cases again that ended in an error.")
+@click.option("--dry-run", is_flag=True, help="Count cases, probes and tokens; load no model, write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def run(
+    config: Path,
+    settings: tuple[str, ...],
+    store: Path | None,
+    split_name: str | None,
+    split_file: Path | None,
+    editors: str | None,
+    validity: str | None,
+    limit: int | None,
+    out: Path | None,
+    engine: str | None,
+    address: str | None,
+    workers: int | None,
+    retry_failed: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Edit a model and score it on a split, as CONFIG (a TOML file) says.
+
+    Finished cases are kept in the run's folder: the same command goes on where it stopped.
+    """
+    from evaluation.runs.config import load_config
+    from evaluation.runs.session import execute, narrow, size, with_variants
+
+    base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
+    base |= {"engine": engine, "address": address, "workers": workers}
+    base |= _split_base(config, store=store, name=split_name, file=split_file)
+    wanted = load_config(config, settings, base=base)
+    wanted = narrow(wanted, [n.strip() for n in (editors or "").split(",") if n.strip()])
+    wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
+    if dry_run:
+        _tell_size(size(wanted), wanted, as_json=as_json)
+        return
+    from evaluation.runs.progress import Progress
+
+    outcomes = execute(wanted, tell=Progress(), retry_failed=retry_failed)
+    _tell_outcomes(outcomes, wanted, as_json=as_json)
+    if stopped := [o for o in outcomes if o.stopped]:
+        names = "; ".join(f"{o.label}: {o.stopped}" for o in stopped)
+        raise UserError(
+            f"stopped early ({names})",
+            fix="see the errors in the report, mend their cause, then run again with --retry-failed",
+        )
+
+
+def _split_base(config: Path, *, store: Path | None, name: str | None, file: Path | None) -> dict[str, Any]:
+    """What --store, --split and --split-file put above the file's ``split``."""
+    if file is not None:
+        if name is not None:
+            raise UserError("give --split or --split-file, not both")
+        return {"split": {"file": str(file)}, "feed": None if store is None else str(store)}
+    if store is None and name is None:
+        return {}
+    from evaluation.runs.config import spell_out
+    from schemas.core.config import read_toml
+
+    told = spell_out(read_toml(config)).get("split") if name is None or store is None else {}
+    given = {k: v for k, v in told.items() if k != "file"} if isinstance(told, dict) else {}
+    given |= {"name": name} if name is not None else {}
+    given |= {"store": str(store)} if store is not None else {}
+    return {"split": given}
+
+
+def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
+    from evaluation.runs.progress import duration
+
+    if as_json:
+        click.echo(json.dumps({**found._asdict(), "out": str(config.out)}, ensure_ascii=False))
+        return
+    kinds = ", ".join(f"{n} {kind}" for kind, n in found.kinds.items())
+    click.echo(f"Split {found.split}: {found.cases} of {found.of} cases ({kinds})")
+    if found.support:
+        left = f", {found.support_left_out} overlapping left out" if found.support_left_out else ""
+        click.echo(f"Support {found.support}: {found.support_cases} cases{left}")
+    click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(config.metrics)} ({config.normalisation})")
+    click.echo(
+        f"For each method: {found.cases} edits, {found.probes} probes with {found.targets} targets, "
+        f"about {found.tokens:,} prompt tokens"
+    )
+    if found.texts:
+        click.echo(f"  of them {found.texts} texts to be written, at most {found.text_tokens:,} tokens")
+    for label in found.editors:
+        done = f", {found.finished[label]} finished" if found.finished[label] else ""
+        click.echo(f"  {label}: {found.cases} cases{done}")
+    left = "not known before some cases have run here" if found.seconds is None else duration(found.seconds)
+    click.echo(f"Time left: {left}. Results go to {config.out}")
+
+
+def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
+    from evaluation.analysis.comparison import compare, score_run
+    from evaluation.report.formatting import ARROWS, seconds, spread
+    from evaluation.runs.plan import metrics_of
+    from evaluation.runs.results import load_run
+
+    finished = load_run(config.out)
+    metrics = metrics_of(finished.about)
+    table = compare(finished, score_run(finished, metrics, config.normalisation), metrics)[0]
+    rows = {r.label: r for r in table.rows}
+    if as_json:
+        for one in outcomes:
+            row = rows.get(one.label)
+            values = {} if row is None else {m: [s.mean, s.half, s.cases] for m, s in row.summaries.items()}
+            data: dict[str, Any] = {"editor": one.label, "run": one.manifest.key, "folder": str(one.folder.path)}
+            data |= {"computed": one.computed, "found": one.found, "failed": one.failed, "stopped": one.stopped}
+            click.echo(json.dumps({**data, "metrics": values}, ensure_ascii=False))
+        return
+    wide = max(len(label) for label in rows) + 2
+    titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
+    click.echo("".ljust(wide) + "".join(t.rjust(15) for t in titles) + "s/edit".rjust(9))
+    for label, row in rows.items():
+        cells = [spread(row.summaries[m.name].interval).rjust(15) for m in metrics]
+        failed = f"  {row.failed} failed" if row.failed else ""
+        click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
+    click.echo(f"Percent ± 95 % interval over {table.cases} cases. Next: scedit report {config.out}")
+
+
+@click.command(epilog="Example: scedit report runs/demo --store demo/store.duckdb")
+@click.argument("folders", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "--out", type=_FILE, help="Folder for the report, or its name (*.html); the first run's folder otherwise."
+)
+@click.option("--store", type=_FILE, help="Also show this store's generated scripts, ratings and construction.")
+@click.option(
+    "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON lines.")
+def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, as_json: bool) -> None:
+    """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
+
+    Runs of the same model, precision, split and regime are compared; others stand apart.
+    """
+    from evaluation.report.write import write_report
+
+    written = write_report(folders, out=out, store=store, normalisation=normalisation)
+    if as_json:
+        for line in written.figures:
+            click.echo(json.dumps(line, ensure_ascii=False))
+        return
+    for path in written.files:
+        click.echo(str(path))
+    click.echo(f"Open {written.files[0]} in a browser; it needs no network.")
+
+
+@click.command(epilog="Example: scedit editors rome")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def editors(name: str | None, as_json: bool) -> None:
+    """List the editing methods, or one (NAME) with its settings."""
+    from evaluation.editors import EDITORS
+
+    for known in [name] if name else EDITORS.names():
+        kind = EDITORS.get(known)
+        fields = kind.Params.model_fields
+        settings = {k: {"type": _type(f.annotation), "default": _default(f)} for k, f in fields.items()}
+        if as_json:
+            data = {"name": known, "version": kind.version, "about": kind.about, "params": settings}
+            data |= {"takes": list(kind.takes), "needs": kind.needs, "costs": kind.costs}
+            click.echo(json.dumps(data, ensure_ascii=False))
+            continue
+        click.echo(f"{known}  {kind.about} (version {kind.version})")
+        click.echo(f"    takes {', '.join(kind.takes)}; needs {kind.needs}; costs {kind.costs}")
+        for setting, told in settings.items():
+            click.echo(f"    {setting} = {told['default']}  [{told['type']}]")
+    if not name and not as_json:
+        click.echo("Presets for known models stand above these defaults. Set one: --set editors.rome.params.layer=17")
+
+
+def _type(annotation: Any) -> str:
+    """An annotation in words: ``list of int``, ``str or none``, ``'mean' or 'sum'``."""
+    kind, inside = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        return _type(inside[0])
+    if kind is Literal:
+        return " or ".join(map(repr, inside))
+    if kind in (Union, UnionType):
+        return " or ".join(dict.fromkeys(map(_type, inside)))
+    if kind in (tuple, list) and (kind is list or inside[1:] == (...,)):
+        return f"list of {_type(inside[0])}"
+    if kind is tuple:
+        return f"({', '.join(map(_type, inside))})"
+    if kind is dict:
+        return f"table of {_type(inside[1])}"
+    return "none" if annotation is type(None) else getattr(annotation, "__name__", str(annotation))
+
+
+def _default(field: Any) -> Any:
+    if field.is_required():
+        return "from the preset"
+    value = field.get_default(call_default_factory=True)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else json.loads(json.dumps(value))

@@ -1,0 +1,83 @@
+"""The command ``scripts``: what the models of a run wrote, for judges and raters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from schemas.generated_scripts import GeneratedScript
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: scedit scripts runs/mine --store my.duckdb --out runs/mine/scripts.jsonl")
+@click.argument("run", type=_FILE)
+@click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
+@click.option("--store", type=_FILE, help="Put them into this store too.")
+@click.option("--editors", metavar="A,B", help="Only these methods, by their label.")
+@click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def scripts(run: Path, out: Path | None, store: Path | None, editors: str | None, ceiling: bool, as_json: bool) -> None:
+    """Take the scripts that were written in RUN (a run's folder) out of its journal.
+
+    The file is what `scedit annotate add-scripts` and `scedit judge` read. In a store the split's facts and questions
+    must be there already. Hand-written scripts come from the store, or with the shipped split; in them the old object
+    is replaced by the new one, unchecked.
+    """
+    from evaluation.runs.generated_scripts import by_hand, generated, generation_of, shipped_steps, write_scripts
+    from evaluation.runs.results import load_run
+
+    finished = load_run(run)
+    found = generated(finished, [n.strip() for n in (editors or "").split(",") if n.strip()])
+    if ceiling:
+        found += by_hand(finished, shipped_steps() if store is None else _steps(store))
+    target = out or run / "scripts.jsonl"
+    write_scripts(found, target)
+    fresh = None
+    if store is not None:
+        from curation.store.store import Store
+        from evaluation.runs.generated_scripts import store_scripts
+
+        with Store.open(store, write=True) as opened:
+            try:
+                fresh = store_scripts(found, opened, generation_of(finished))[1]
+            except UserError as error:
+                raise UserError(
+                    f"the store lacks what the scripts belong to: {error}",
+                    where=str(store),
+                    fix="name the store that the split came from",
+                ) from None
+    _tell([w.script for w in found], target, fresh, as_json=as_json)
+
+
+def _steps(path: Path) -> dict[str, tuple[str, ...]]:
+    from curation.store.store import Store
+    from evaluation.runs.generated_scripts import stored_steps
+
+    with Store.open(path) as store:
+        return stored_steps(store)
+
+
+def _tell(found: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
+    for label in dict.fromkeys(s.editor for s in found):
+        own = [s for s in found if s.editor == label]
+        told = {
+            "editor": label,
+            "scripts": len(own),
+            "without_steps": sum(not s.steps for s in own),
+            "refused": sum(s.refused for s in own),
+        }
+        if as_json:
+            click.echo(json.dumps({**told, "file": str(target)}, ensure_ascii=False))
+        else:
+            odd = f"{told['without_steps']} without steps, {told['refused']} refused"
+            click.echo(f"{label}: {told['scripts']} scripts, {odd}")
+    if not as_json:
+        new = "" if fresh is None else f"; {fresh} new in the store"
+        click.echo(f"Written to {target}{new}. Next: scedit annotate add-scripts, scedit judge")

@@ -1,0 +1,149 @@
+"""The command ``tune``: a method's settings searched on development cases at a stated budget."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from curation.splits.split_file import Split
+    from evaluation.runs.config import RunConfig
+    from evaluation.tuning.search import Found
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(epilog="Example: scedit tune rome memit --split dev.jsonl --against mini --budget 60 --out runs/tune")
+@click.argument("methods", nargs=-1, required=True)
+@click.option(
+    "--split", "development", required=True, metavar="DEV", help="Development cases: a split file, mini, or shipped."
+)
+@click.option("--store", type=_FILE, help="Store that DEV is a split of.")
+@click.option("--against", multiple=True, metavar="SPLIT", help="An evaluation split that DEV must share nothing with.")
+@click.option("--budget", type=click.IntRange(min=2), default=60, show_default=True, help="Edits for each method.")
+@click.option("--objective", default="es,ps,ns", show_default=True, help="Metrics; their harmonic mean is maximised.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another one draws other settings.")
+@click.option("--first", type=click.IntRange(min=1), default=4, show_default=True, help="Cases of the first rung.")
+@click.option("--space", type=_FILE, help="TOML file of ranges: one table a method, one range an option.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option that every setting has.")
+@click.option("--model", default="embedded", show_default=True, help="'embedded', a folder or a hub name.")
+@click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1 ...")
+@click.option("--dtype", default="float32", show_default=True, help="Of the weights.")
+@click.option("--out", type=_FILE, required=True, help="Folder for journals and results; the same one goes on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def tune(
+    methods: tuple[str, ...],
+    development: str,
+    store: Path | None,
+    against: tuple[str, ...],
+    budget: int,
+    objective: str,
+    seed: int,
+    first: int,
+    space: Path | None,
+    settings: tuple[str, ...],
+    model: str,
+    device: str,
+    dtype: str,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Search settings of METHODS on development cases, each with the same budget, and print presets.
+
+    A budget of N is N edits: one setting on one case is one. The method's present preset competes on every case. A
+    search that was stopped goes on with the next edit. DEV 'shipped' is all facts that come with the program and share
+    nothing with the first evaluation split (mini where none is named).
+    """
+    from evaluation.models.language_model import LM
+    from evaluation.runs.progress import Progress
+    from evaluation.tuning.search import refuse_evaluated, search, snippet
+    from schemas.core.config import override
+
+    evaluated = [_opened(name, None) for name in against]
+    split = _shipped(evaluated) if development == "shipped" else _opened(development, store)
+    refuse_evaluated(split, evaluated)
+    names = tuple(name.strip() for name in objective.split(",") if name.strip())
+    place = {"model": model, "device": device, "dtype": dtype}
+    config = _config({**place, "editors": list(methods), "metrics": names}, split, out)
+    lm = LM.load(model, device=device, dtype=dtype)
+    for method in methods:
+        found = search(
+            method,
+            lm,
+            split,
+            config,
+            budget=budget,
+            objective=names,
+            number=seed,
+            first=first,
+            space=space,
+            kept=override({}, settings),
+            tell=Progress(),
+        )
+        preset = snippet(found, model=model, split=split, number=seed, objective=names)
+        _tell(found, preset, names, as_json=as_json)
+    if not evaluated and not as_json:
+        click.echo("No evaluation split was named (--against): nothing was checked for shared facts.")
+
+
+def _config(data: dict[str, Any], split: Split, out: Path) -> RunConfig:
+    from evaluation.runs.config import RunConfig
+    from schemas.core.config import validate
+
+    return validate(RunConfig, {**data, "split": {"file": str(_kept(split, out))}, "out": str(out)}, where="tune")
+
+
+def _opened(name: str, store: Path | None) -> Split:
+    from evaluation.runs.config import SplitChoice
+    from evaluation.runs.session import open_split
+
+    if store is not None:
+        return open_split(SplitChoice(store=store, name=name))
+    if name == "mini":
+        return open_split(SplitChoice(name=name))
+    if not Path(name).is_file():
+        raise UserError(
+            f"there is no split file '{name}'", allowed="a split file, mini, shipped, or a name with --store"
+        )
+    return open_split(SplitChoice(file=Path(name)))
+
+
+def _shipped(evaluated: list[Split]) -> Split:
+    from curation.shipped import mini_split
+    from curation.splits.split_file import make_split
+    from evaluation.runs.support import SupportChoice, open_support
+
+    free = open_support(SupportChoice(name="shipped"), evaluated[0] if evaluated else mini_split())
+    return make_split("shipped", free.cases)
+
+
+def _kept(split: Split, out: Path) -> Path:
+    """The split as a file of its own: a run on it feeds no store."""
+    from curation.splits.split_file import write_split
+    from evaluation.runs.results import split_file
+
+    path = out / split_file(split.digest)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_split(split, path)
+    return path
+
+
+def _tell(found: Found, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
+    from evaluation.tuning.search import plain
+
+    if as_json:
+        click.echo(json.dumps({**plain(found), "snippet": preset}, ensure_ascii=False))
+        return
+    words = ", ".join(f"{rung.settings} settings on {rung.cases} cases" for rung in found.rungs)
+    click.echo(f"{found.method}: {words}; {found.used} of {found.budget} edits, the preset's among them")
+    for one in found.tried[:8]:
+        values = "  ".join(f"{name} {100 * one.metrics[name]:.1f}" for name in objective)
+        failed = f"  {one.failed} failed" if one.failed else ""
+        click.echo(f"  {one.label:<7} {one.cases:>3} cases  {one.objective:.3f}  {values}{failed}  {one.params}")
+    click.echo(f"\n{preset}" if found.best.label != "preset" else "  The preset is the best.\n")

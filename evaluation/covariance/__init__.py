@@ -1,0 +1,1 @@
+"""Second moments of keys (the field says covariance): corpus, estimation, packs."""

@@ -1,0 +1,279 @@
+"""Corpora of second moments: local text files and datasets of the hub, read as a stream of documents.
+
+A corpus is named by text: a file (``.jsonl`` with a ``text`` a line, any other: documents parted by blank lines),
+several files, or ``hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]``. None is the corpus that comes with
+the toolkit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import as_file, files
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from schemas.core.errors import DataError, MissingPackage, UserError
+from schemas.core.ids import digest
+
+HUB = "hub:"
+
+
+class TextSource(Protocol):
+    """Documents in a fixed order.
+
+    Attributes:
+        name: As people call it. ``digest``: what tells it from other corpora; statistics are kept under it.
+        characters: How much text there is, for the time left; None where that is not known before reading.
+        count: Number of documents, or None.
+    """
+
+    name: str
+    digest: str
+    characters: int | None
+    count: int | None
+
+    def stream(self, skip: int = 0) -> Iterator[str]:
+        """The documents, the first ``skip`` of them left out."""
+        ...
+
+
+class Corpus:
+    """Documents of one or more local files, read as a stream: twice, once for digest and size.
+
+    In ``.jsonl`` every line has a ``text``; any other file is plain text whose documents are parted by blank lines.
+
+    Raises:
+        UserError: a file is missing, unreadable, or there is no text.
+    """
+
+    count: int | None
+    characters: int | None
+
+    def __init__(self, paths: Sequence[Path], *, name: str | None = None) -> None:
+        self.paths = tuple(paths)
+        self.name = name or ", ".join(path.name for path in self.paths)
+        self.digest, self.count, self.characters = _measured(tuple(_stamp(path) for path in self.paths))
+        if not self.count:
+            raise UserError("the statistics corpus holds no text", where=", ".join(map(str, paths)))
+
+    @classmethod
+    def shipped(cls) -> Corpus:
+        """The corpus that comes with the toolkit."""
+        with as_file(files("curation.shipped") / "corpus.txt") as path:
+            return cls([path], name="shipped")
+
+    def stream(self, skip: int = 0) -> Iterator[str]:
+        """The documents, the first ``skip`` of them left out."""
+        return islice((text for path in self.paths for text in _documents(path)), skip, None)
+
+
+class _Stamp(NamedTuple):
+    """A file as it is now: its size and time tell whether what was measured still holds."""
+
+    path: Path
+    size: int
+    changed: int
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        told = path.stat()
+    except FileNotFoundError:
+        raise UserError("there is no such corpus file", where=str(path)) from None
+    except OSError as error:
+        raise DataError(f"the corpus cannot be read: {error}", where=str(path)) from None
+    return _Stamp(path, told.st_size, told.st_mtime_ns)
+
+
+@lru_cache(maxsize=16)
+def _measured(stamps: tuple[_Stamp, ...]) -> tuple[str, int, int]:
+    """Digest, documents and characters; equal to ``schemas.core.ids.digest`` over the documents."""
+    h, count, characters = sha256(), 0, 0
+    for stamp in stamps:
+        for text in _documents(stamp.path):
+            h.update(text.encode("utf-8", "surrogatepass") + b"\n")
+            count, characters = count + 1, characters + len(text)
+    return h.hexdigest(), count, characters
+
+
+def _documents(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as lines:  # universal newlines: \r\n reads as \n
+            yield from (_json_lines(path, lines) if path.suffix == ".jsonl" else _paragraphs(lines))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the corpus cannot be read: {error}", where=str(path)) from None
+
+
+def _paragraphs(lines: Iterator[str] | Any) -> Iterator[str]:
+    held: list[str] = []
+    for line in lines:
+        if line != "\n":
+            held.append(line)
+            continue
+        if text := "".join(held).strip():
+            yield text
+        held = []
+    if text := "".join(held).strip():
+        yield text
+
+
+def _json_lines(path: Path, lines: Iterator[str] | Any) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)["text"]
+        except (ValueError, KeyError, TypeError):
+            raise DataError("no JSON object with a 'text'", where=f"{path}, line {number}") from None
+        if isinstance(found, str) and found.strip():
+            yield found
+
+
+_SPEC = re.compile(
+    r"hub:(?P<name>[^:@#]+)(?::(?P<config>[^:@#]*))?(?::(?P<split>[^:@#]+))?(?::(?P<column>[^:@#]+))?"
+    r"(?:@(?P<revision>[^#]+))?(?:#(?P<limit>\d+))?"
+)
+
+
+@dataclass(frozen=True)
+class HubSpec:
+    """Which dataset of the hub, and how much of it.
+
+    Example:
+        >>> found = HubSpec.parse("hub:wikimedia/wikipedia:20231101.en#1000")
+        >>> found.dataset, found.config, found.split, found.limit
+        ('wikimedia/wikipedia', '20231101.en', 'train', 1000)
+    """
+
+    dataset: str
+    config: str | None
+    split: str
+    column: str
+    revision: str | None
+    limit: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> HubSpec:
+        """Read ``hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]``.
+
+        Raises:
+            UserError: it is of another form.
+        """
+        found = _SPEC.fullmatch(text)
+        if found is None:
+            form = "hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]"
+            raise UserError(f"'{text}' names no dataset of the hub", allowed=form)
+        part = found.groupdict()
+        return cls(
+            dataset=part["name"],
+            config=part["config"] or None,
+            split=part["split"] or "train",
+            column=part["column"] or "text",
+            revision=part["revision"],
+            limit=int(part["limit"]) if part["limit"] else None,
+        )
+
+
+class HubCorpus:
+    """A dataset of the hub, streamed: nothing is kept on the disk but the statistics.
+
+    Its digest names dataset, configuration, split, column, commit and the number of documents, so with a commit given
+    ready statistics are found without a network.
+
+    Raises:
+        UserError: the commit is not given and cannot be looked up.
+    """
+
+    characters: int | None = None
+    count: int | None
+
+    def __init__(self, text: str) -> None:
+        self.spec = HubSpec.parse(text)
+        self.revision = _commit(self.spec)
+        self.name = text.partition("@")[0].partition("#")[0]
+        self.count = self.spec.limit
+        s = self.spec
+        self.digest = digest(("hub", s.dataset, s.config or "", s.split, s.column, self.revision, str(s.limit or "")))
+
+    def stream(self, skip: int = 0) -> Iterator[str]:
+        """The documents, the first ``skip`` of them left out.
+
+        Raises:
+            UserError: the package ``datasets`` is not installed, or the hub does not give the dataset.
+        """
+        rows = self._rows().skip(skip)
+        seen = skip
+        try:
+            for row in rows:
+                if self.spec.limit is not None and seen >= self.spec.limit:
+                    return
+                seen += 1
+                text = row.get(self.spec.column)
+                if not isinstance(text, str):
+                    columns = ", ".join(map(str, row))
+                    raise DataError(f"no text column '{self.spec.column}'", where=self.name, allowed=columns)
+                yield text
+        except _unreachable() as error:
+            raise _refused(self.spec, error) from None
+
+    def _rows(self) -> Any:
+        try:
+            from datasets import load_dataset  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingPackage("datasets", extra="dev") from None
+        s = self.spec
+        try:
+            return load_dataset(s.dataset, s.config, split=s.split, revision=self.revision, streaming=True)
+        except _unreachable() as error:
+            raise _refused(s, error) from None
+
+
+def _commit(spec: HubSpec) -> str:
+    """The 40 digits of the dataset's commit; looked up where they are not given."""
+    if spec.revision and re.fullmatch(r"[0-9a-f]{40}", spec.revision):
+        return spec.revision
+    try:
+        from huggingface_hub import HfApi
+    except ImportError:
+        raise MissingPackage("datasets", extra="dev") from None
+    try:
+        return str(HfApi().dataset_info(spec.dataset, revision=spec.revision, timeout=20).sha)
+    except _unreachable() as error:
+        raise _refused(spec, error) from None
+
+
+def _unreachable() -> tuple[type[BaseException], ...]:
+    """What the hub's client raises where it cannot be reached or refuses (its network library's are no OSErrors)."""
+    import httpx
+
+    return (OSError, ValueError, RuntimeError, httpx.HTTPError)
+
+
+def _refused(spec: HubSpec, error: BaseException) -> UserError:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return UserError(
+        f"the dataset cannot be had from the hub: {lines[0][:160].rstrip('.')}",
+        where=spec.dataset,
+        fix="go online, or name a local text file, or give ready second moments (moments = 'PACK.safetensors')",
+    )
+
+
+def open_corpus(named: str | Sequence[str] | None) -> TextSource:
+    """The corpus that an option names; None is the one that comes with the toolkit.
+
+    Raises:
+        UserError: there is no such file or dataset, or it holds no text.
+    """
+    if named is None:
+        return Corpus.shipped()
+    names = [named] if isinstance(named, str) else list(named)
+    hub = [name for name in names if name.startswith(HUB)]
+    if hub and len(names) > 1:
+        raise UserError("one dataset of the hub, or local files, not both", where=", ".join(names))
+    return HubCorpus(hub[0]) if hub else Corpus([Path(name) for name in names])

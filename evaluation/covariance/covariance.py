@@ -1,0 +1,139 @@
+"""Second moments of keys: how the inputs of an MLP output projection are spread over plain text (ROME §3.1, Eq. 2).
+
+C = E[k kᵀ] over all tokens of a corpus. All wanted layers are measured in one pass; each is kept in the cache under the
+model's revision, the corpus digest, the length cap and the dtype, and checked when it is read back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.corpus import Corpus, TextSource, open_corpus
+from evaluation.covariance.estimation import Pass, measure
+from evaluation.models.language_model import LM
+from schemas.core.errors import DataError
+
+__all__ = ["Corpus", "Moments", "Pass", "identity", "kept_moments", "key_moments", "open_corpus"]
+
+log = logging.getLogger(__name__)
+
+KIND = "moments"
+ENOUGH = 10
+"""Tokens per entry of a key below which second moments are called noisy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Second moment of one layer's keys.
+
+    Attributes:
+        second: Mean of k kᵀ, [inner, inner], float32 on the CPU.
+        tokens: Number of keys in the mean.
+    """
+
+    second: Tensor
+    tokens: int
+
+    def save(self, path: Path) -> None:
+        """Write to a safetensors file that ``Moments.load`` reads: statistics of one layer, without a manifest."""
+        from safetensors.torch import save_file
+
+        save_file({"second": self.second.contiguous(), "tokens": torch.tensor(self.tokens)}, path)
+
+    @classmethod
+    def load(cls, path: Path, layer: int | None = None) -> Moments:
+        """Read a file written by ``save``, or one layer of a pack (see ``evaluation.covariance.pack``), verified.
+
+        Raises:
+            DataError: there is no such file, it holds something else, or not this layer.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            found = load_file(path)
+            if layer is not None and "second" not in found:
+                from evaluation.covariance.pack import read_pack
+
+                return read_pack(path, layers=[layer]).layers[layer]
+            return cls(found["second"].float(), int(found["tokens"]))
+        except (OSError, SafetensorError, KeyError) as error:
+            raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
+
+
+def key_moments(
+    lm: LM,
+    layers: Sequence[int],
+    corpus: TextSource,
+    *,
+    cache: Cache,
+    cap: int | None = None,
+    batch_tokens: int = 2048,
+    tell: Callable[[Pass], None] | None = None,
+) -> dict[int, Moments]:
+    """Second moments of several layers' keys, from the cache or measured in one pass over the corpus.
+
+    Args:
+        lm: The unedited model.
+        layers: Which layers, counted from 0.
+        corpus: The text.
+        cache: Where they are kept; an unfinished pass goes on from there.
+        cap: The most tokens read of one document; None: as many as the model reads at once.
+        batch_tokens: The most tokens, padding included, in one forward pass.
+        tell: Called with the progress of the pass; None: the log.
+    """
+    found = {n: kept for n in layers if (kept := kept_moments(lm, n, corpus, cache=cache, cap=cap)) is not None}
+    missing = sorted({*layers} - {*found})
+    if not missing:
+        return found
+    most = _cap(lm, cap)
+    log.info("measuring keys of layers %s over %s", missing, corpus.name)
+    about = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": most}
+    sums = measure(
+        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=about, tell=tell
+    )  # fmt: skip
+    if not sums.tokens:
+        raise DataError("the statistics corpus gives no tokens", where=corpus.name)
+    facts = {
+        "tokens": sums.tokens,
+        "documents": sums.documents,
+        "model": lm.name,
+        "corpus": corpus.name,
+        "torch": str(torch.__version__),
+    }
+    for layer, value in sums.layers.items():
+        found[layer] = Moments((value / sums.tokens).float().cpu(), sums.tokens)
+        tensors = {"second": found[layer].second, "tokens": torch.tensor(sums.tokens)}
+        cache.save_tensors(KIND, identity(lm, layer, corpus, cap), tensors, facts=facts)
+    return found
+
+
+def kept_moments(lm: LM, layer: int, corpus: TextSource, *, cache: Cache, cap: int | None = None) -> Moments | None:
+    """One layer's second moments from the cache, or None where they were never measured."""
+    kept = cache.load_tensors(KIND, identity(lm, layer, corpus, cap))
+    if kept is None or kept["second"].shape != (lm.layout.inner, lm.layout.inner):
+        return None
+    return Moments(kept["second"], int(kept["tokens"]))
+
+
+def identity(lm: LM, layer: int, corpus: TextSource, cap: int | None) -> Mapping[str, Any]:
+    """What second moments depend on: they are kept under it."""
+    return {
+        "model": lm.revision,
+        "dtype": str(lm.dtype),
+        "layer": layer,
+        "corpus": corpus.digest,
+        "cap": _cap(lm, cap),
+    }
+
+
+def _cap(lm: LM, cap: int | None) -> int:
+    return min(c for c in (cap, lm.limit, 10**9) if c)

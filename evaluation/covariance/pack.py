@@ -1,0 +1,205 @@
+"""Packs: second moments of several layers in one safetensors file, with a manifest beside it, verified on load.
+
+A large model's takes long to measure and seconds to read, so it is worth handing on. The manifest
+(``NAME.manifest.json``) says of which model, revision, dtype, layers, corpus, cap and how many tokens it is, and holds
+the data's SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.corpus import TextSource
+from evaluation.covariance.covariance import KIND, Moments, identity
+from evaluation.models.language_model import LM
+from schemas.core.config import explain
+from schemas.core.errors import DataError, UserError
+
+FORMAT = 1
+
+
+class Manifest(BaseModel):
+    """What a pack is of.
+
+    Attributes:
+        model: Name it was loaded by. ``revision``: of its weights. ``dtype``: of the weights.
+        inner: Length of a key. ``layers``: counted from 0.
+        corpus: Name of the corpus. ``corpus_digest``: what tells it from others.
+        cap: The most tokens of one document. ``documents``, ``tokens``: read in all.
+        sha256: Of the safetensors file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = FORMAT
+    model: str
+    revision: str
+    dtype: str
+    inner: int
+    layers: tuple[int, ...]
+    corpus: str
+    corpus_digest: str
+    cap: int
+    documents: int | None
+    tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Pack:
+    """A verified pack: its manifest and the second moments by layer."""
+
+    manifest: Manifest
+    layers: dict[int, Moments]
+
+
+def write_pack(
+    path: Path, lm: LM, moments: Mapping[int, Moments], corpus: TextSource, *, cache: Cache, cap: int | None = None
+) -> Manifest:
+    """Write a pack and its manifest.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    from safetensors.torch import save
+
+    layers = sorted(moments)
+    data = save({f"layer.{n}": moments[n].second.contiguous() for n in layers})
+    told = identity(lm, layers[0], corpus, cap)
+    facts = (cache.manifest(KIND, told) or {}).get("facts", {})
+    manifest = Manifest(
+        model=lm.name,
+        revision=lm.revision,
+        dtype=str(lm.dtype).removeprefix("torch."),
+        inner=lm.layout.inner,
+        layers=tuple(layers),
+        corpus=corpus.name,
+        corpus_digest=corpus.digest,
+        cap=told["cap"],
+        documents=facts.get("documents", corpus.count),
+        tokens=moments[layers[0]].tokens,
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+        _replace(manifest_path(path), manifest.model_dump_json(indent=1).encode())
+    except OSError as error:
+        raise UserError(f"the pack cannot be written: {error.strerror}", where=str(path)) from None
+    return manifest
+
+
+def manifest_path(path: Path) -> Path:
+    """Where a pack's manifest stands: beside it."""
+    return path.with_name(path.name.removesuffix(".safetensors") + ".manifest.json")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """A pack's manifest alone.
+
+    Raises:
+        DataError: there is none, or it is not one.
+    """
+    beside = manifest_path(path)
+    try:
+        found = Manifest.model_validate(json.loads(beside.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise DataError("the pack has no manifest", where=str(beside), fix="fetch it from where the pack is") from None
+    except ValidationError as error:
+        raise DataError(f"not a pack's manifest: {explain(error)}", where=str(beside)) from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"the manifest cannot be read: {error}", where=str(beside)) from None
+    if found.format != FORMAT:
+        raise DataError(f"the pack has format {found.format}", where=str(beside), allowed=str(FORMAT))
+    return found
+
+
+def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None = None) -> Pack:
+    """Read a pack and verify it: the data against the manifest's SHA-256, every matrix against what it must be.
+
+    Args:
+        path: The safetensors file.
+        lm: The model it is to serve; another revision is refused.
+        layers: Which of its layers; None: all.
+
+    Raises:
+        DataError: the file or its manifest is missing, damaged, of another model, or lacks a layer.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    manifest = read_manifest(path)
+    if lm is not None:
+        fits(manifest, lm, where=str(path))
+    wanted = list(manifest.layers) if layers is None else list(layers)
+    if lacking := sorted({*wanted} - {*manifest.layers}):
+        held = ", ".join(map(str, manifest.layers))
+        raise DataError(f"the pack lacks layers {lacking}", where=str(path), allowed=held)
+    try:
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != manifest.sha256:
+            raise DataError("the pack does not agree with its manifest", where=str(path), fix="fetch it again")
+        tensors = load(data)
+        found = {n: Moments(tensors[f"layer.{n}"].float(), manifest.tokens) for n in wanted}
+    except (OSError, SafetensorError, KeyError) as error:
+        raise DataError(f"the pack cannot be read: {error}", where=str(path)) from None
+    for layer, moments in found.items():
+        _check(moments.second, manifest, where=f"{path}, layer {layer}")
+    return Pack(manifest, found)
+
+
+def fits(manifest: Manifest, lm: LM, *, where: str) -> None:
+    """Refuse a pack of another model; its dtype may differ, since second moments are float32 in any case.
+
+    Raises:
+        DataError: revision or size differ.
+    """
+    if manifest.revision != lm.revision or manifest.inner != lm.layout.inner:
+        raise DataError(
+            f"the pack is of '{manifest.model}' (revision {manifest.revision[:12]}), not of '{lm.name}' "
+            f"(revision {lm.revision[:12]})",
+            where=where,
+            fix="measure this model's: scedit moments compute",
+        )
+
+
+def keep_pack(pack: Pack, cache: Cache) -> None:
+    """Put a pack's layers into the cache, where methods that name the same corpus, cap and dtype find them."""
+    m = pack.manifest
+    facts: dict[str, Any] = {"tokens": m.tokens, "documents": m.documents, "model": m.model, "corpus": m.corpus}
+    for layer, moments in pack.layers.items():
+        told = {
+            "model": m.revision,
+            "dtype": f"torch.{m.dtype}",
+            "layer": layer,
+            "corpus": m.corpus_digest,
+            "cap": m.cap,
+        }
+        tensors = {"second": moments.second, "tokens": torch.tensor(moments.tokens)}
+        cache.save_tensors(KIND, told, tensors, facts=facts)
+
+
+def _check(second: torch.Tensor, manifest: Manifest, *, where: str) -> None:
+    size = manifest.inner
+    if second.shape != (size, size):
+        raise DataError(f"the second moment has shape {tuple(second.shape)}", where=where, allowed=f"({size}, {size})")
+    if not second.isfinite().all() or (second.diagonal() < 0).any():
+        raise DataError("the second moment holds values that no mean of k kᵀ can have", where=where)
+    if (second - second.T).abs().max() > 1e-4 * second.diagonal().max():
+        raise DataError("the second moment is not symmetric", where=where)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    part.write_bytes(data)
+    os.replace(part, path)

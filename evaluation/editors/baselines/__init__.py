@@ -1,0 +1,1 @@
+"""Null methods: no edit, boost."""

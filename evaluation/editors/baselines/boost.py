@@ -1,0 +1,166 @@
+"""BOOST, a null method: it raises the new object everywhere, whatever is asked. What gains by it measures no editing.
+
+An honest method must beat it: it reaches a high efficacy on scripts and ruins everything about neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from evaluation.covariance.covariance import Corpus
+from evaluation.editors.base import Editor, asked, new_object
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.hooks import changing, reading
+from schemas.cases import Case
+from schemas.core.config import Options
+from schemas.facts import Fact
+
+KIND = "constant"
+LONGEST = 64  # tokens read of a document
+
+
+class Boost(Editor):
+    """A rank-one change of the last block's MLP projection that adds nearly the same vector at every position.
+
+    The right factor is the direction w in key space whose product with keys is nearest to 1 (least squares over a
+    sample of text); the left one raises the log-probability of the new object's tokens, averaged over the sample. The
+    change stands in a block, so it works where the head shares the embedding's weight.
+    """
+
+    name: ClassVar[str] = "boost"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "null method: raises the new object everywhere, whatever is asked"
+    costs: ClassVar[str] = "a pass over some texts once; then one short backward pass an edit"
+
+    class Params(Options):
+        """Options of BOOST.
+
+        Attributes:
+            strength: Length of the added vector, in mean lengths of the last hidden state.
+            tokens: Raise ``all`` tokens of the new object, or its ``first``.
+            read: Tokens of text that w is fitted to. ``sample``: of them, those that the direction is averaged over.
+            ridge: Share of the mean key energy added to the diagonal of the least squares.
+            corpus: Text file(s) of the sample; None: the shipped corpus.
+        """
+
+        strength: float = Field(default=1.0, gt=0)
+        tokens: Literal["all", "first"] = "all"
+        read: int = Field(default=4000, ge=32)
+        sample: int = Field(default=128, ge=1)
+        ridge: float = Field(default=1e-3, gt=0)
+        corpus: tuple[str, ...] | str | None = None
+
+    params: Params
+    _ready: _Constant | None = None
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """Digest of the corpus."""
+        return {"corpus": self._corpus().digest}
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Fit the constant direction, unless the cache has it."""
+        self._constant()
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One change that raises all new objects alike."""
+        lm, constant = self.lm, self._constant()
+        chosen: list[int] = []
+        for fact in asked(requests):
+            target = lm.encode(fact.fact_prompt, new_object(fact)).target
+            chosen += target if self.params.tokens == "all" else target[:1]
+        slope = self._slope(sorted(set(chosen)))
+        left = self.params.strength * constant.length * slope / slope.norm()
+        layer = lm.layout.depth - 1
+        delta = LowRankDelta(lm.layout.weight(layer), left[:, None], constant.right[:, None])
+        ratio = delta.norm() / float(lm.projection(layer).weight.float().norm())  # type: ignore[operator]
+        return WeightEdit((delta,), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0, "spread": constant.spread})
+
+    def _corpus(self) -> Corpus:
+        named = self.params.corpus
+        if named is None:
+            return Corpus.shipped()
+        return Corpus([Path(n) for n in ((named,) if isinstance(named, str) else named)])
+
+    def _texts(self) -> list[list[int]]:
+        """Documents as tokens, cut to a length, until there are enough."""
+        tok, most = self.lm.tokenizer, min(LONGEST, self.lm.limit or LONGEST)
+        rows: list[list[int]] = []
+        for text in islice(self._corpus().stream(), self.params.read):
+            ids = tok(text)["input_ids"][:most]
+            if len(ids) > 1:
+                rows.append(ids)
+            if sum(map(len, rows)) >= self.params.read:
+                break
+        return rows
+
+    def _slope(self, tokens: list[int]) -> Tensor:
+        """Gradient of the tokens' mean log-probability with respect to the projection's output, [width].
+
+        Averaged over sample positions, the first of each text left out.
+        """
+        lm, most = self.lm, self.params.sample
+        rows = [row[:16] for row in self._texts()[: max(1, most // 15)]]
+        ids, mask = lm.pad(rows)
+        added = torch.zeros(lm.layout.width, device=lm.device, requires_grad=True)
+        places = [(r, i) for r, row in enumerate(rows) for i in range(1, len(row))][:most]
+
+        def add(_: Tensor, out: Tensor) -> Tensor:
+            return (out.float() + added).to(out.dtype)
+
+        with torch.enable_grad(), changing(lm.projection(lm.layout.depth - 1), add):
+            logits = lm.logits_at(ids, mask, [r for r, _ in places], [i for _, i in places])
+            (slope,) = torch.autograd.grad(logits.log_softmax(-1)[:, tokens].mean(), added)
+        return slope.float()
+
+    def _constant(self) -> _Constant:
+        if self._ready is None:
+            p, lm = self.params, self.lm
+            identity: dict[str, Any] = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": self._corpus().digest}
+            identity |= {"read": p.read, "ridge": p.ridge, "version": self.version}
+            kept = self.cache.load_tensors(KIND, identity)
+            if kept is None:
+                found = self._fit()
+                kept = {"right": found.right, "told": torch.tensor([found.length, found.spread])}
+                self.cache.save_tensors(KIND, identity, kept)
+            self._ready = _Constant(kept["right"].to(lm.device), *kept["told"].tolist())
+        return self._ready
+
+    @torch.no_grad()
+    def _fit(self) -> _Constant:
+        """Least squares of w·k = 1 over the sample's keys, in float64; then scaled so that the mean of w·k is 1."""
+        lm, last = self.lm, self.lm.layout.depth - 1
+        keys, lengths, rows = [], [], self._texts()
+        for start in range(0, len(rows), 8):
+            ids, mask = lm.pad(rows[start : start + 8])
+            mask[:, 0] = 0  # a text's first token is unlike all others
+            with ExitStack() as hooks:
+                inside = hooks.enter_context(reading(lm.projection(last)))
+                outside = hooks.enter_context(reading(lm.block(last)))
+                lm.run_to(lm.block(last), ids, torch.ones_like(mask))
+            real = mask.bool()
+            keys.append(inside.input[real].double().cpu())
+            lengths.append(outside.output[real].float().norm(dim=-1).cpu())
+        k = torch.cat(keys)
+        second = k.T @ k / len(k)
+        second += self.params.ridge * second.diagonal().mean() * torch.eye(len(second), dtype=k.dtype)
+        w = torch.linalg.solve(second, k.mean(0))
+        w /= (k @ w).mean()
+        return _Constant(w.float(), float(torch.cat(lengths).mean()), float((k @ w).std()))
+
+
+class _Constant(NamedTuple):
+    """w, [inner]; mean length of the last hidden state; standard deviation of w·k over the sample (its mean is 1)."""
+
+    right: Tensor
+    length: float
+    spread: float

@@ -1,0 +1,1 @@
+"""Methods that train weights or adapters on the edit."""

@@ -1,0 +1,273 @@
+"""FT and FT+L: fine-tuning of an MLP output projection on the new fact (ROME §3.4; Zhu et al. 2020).
+
+Independent edits train side by side, each with its own change of the weight: passes start at the trained layer from
+hidden states read once, and a finished edit leaves the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from evaluation.editors.base import Editor, asked, new_object
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import DenseDelta
+from evaluation.inference.batching import Budget, in_batches
+from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.models.hooks import changing, reading
+from evaluation.models.language_model import LM
+from schemas.core.config import Options
+from schemas.facts import Fact
+
+CPU_BYTES = 2**30
+"""Of memory for the changes in training and Adam's two averages of them, on a CPU."""
+
+SHARE = 0.35
+"""Of a CUDA device's free memory, for the same."""
+
+
+class FineTuning(Editor):
+    """Adam on the projection's weight until the new object is likely after the fact prompt.
+
+    As published, the loss takes every token of the new object at the *last prompt position*, so that an object of
+    several tokens is learnt as a bag of first tokens. All requests of an edit are one batch.
+    """
+
+    name: ClassVar[str] = "ft"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "fine-tuning of one MLP weight, as published: all target tokens at the last prompt position"
+    costs: ClassVar[str] = (
+        "up to 25 forward and backward passes from the trained layer on; a change of the weight's size"
+    )
+
+    class Params(Options):
+        """Options of FT.
+
+        Attributes:
+            layer: Trained layer, from 0, or several of them.
+            steps: The most steps. ``lr``: Adam's learning rate.
+            stop_below: Mean loss (nats a token) below which no update is made and training ends.
+        """
+
+        layer: Annotated[int, Field(ge=0)] | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+        steps: int = Field(default=25, ge=1)
+        lr: float = Field(default=5e-4, gt=0)
+        stop_below: float = 1e-2
+
+    params: Params
+    shifted: ClassVar[bool] = False
+    """Whether each token of the new object is predicted where it stands (FT-M), not at the last prompt position."""
+
+    def bound(self) -> float | None:
+        """How far any entry of the weight may move, or None for any distance."""
+        return None
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One edit, trained on all requests together."""
+        return self._train([list(asked(requests))])[0]
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits that train side by side, as many as memory holds."""
+        if not requests:
+            return []
+        facts = asked(requests)
+        order = sorted(range(len(facts)), key=lambda i: len(facts[i].fact_prompt))
+        made = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
+        return [edit for _, edit in sorted(zip(order, made, strict=True), key=lambda pair: pair[0])]
+
+    def _budget(self) -> Budget:
+        """How many edits train side by side."""
+        lm = self.lm
+        size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.layers)  # change, slope and Adam's two averages
+        room = CPU_BYTES
+        if lm.device.type == "cuda":
+            room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
+        return Budget(max(1, room // size), unit="edits")
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Trained layers in order."""
+        layer = self.params.layer
+        return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
+
+    def _train(self, groups: list[list[Fact]]) -> list[Edit]:
+        """One edit a group; groups are of one size."""
+        p, bound = self.params, self.bound()
+        batch = _Batch.read(self.lm, groups, self.layers, shifted=self.shifted)
+        training = _Training(self.lm, batch, self.layers, lr=p.lr)
+        edits: dict[int, Edit] = {}
+        for step in range(p.steps + 1):
+            losses = training.evaluate() if step < p.steps else training.losses
+            for n, (group, loss) in enumerate(zip(training.groups, losses, strict=True)):
+                if group not in edits and (loss < p.stop_below or step == p.steps):
+                    edits[group] = self._made(training.changes(n), loss=loss, steps=step)
+            if len(edits) == len(groups):
+                break
+            training.drop({n for n, group in enumerate(training.groups) if group in edits})
+            training.update(bound)
+        return [edits[n] for n in range(len(groups))]
+
+    def _made(self, values: list[Tensor], *, loss: float, steps: int) -> WeightEdit:
+        lm = self.lm
+        changes = [DenseDelta(lm.layout.weight(n), v) for n, v in zip(self.layers, values, strict=True)]
+        sizes = [float(lm.projection(n).weight.float().norm()) for n in self.layers]  # type: ignore[operator]
+        ratio = max(change.norm() / size for change, size in zip(changes, sizes, strict=True))
+        notes: dict[str, Any] = {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
+        return WeightEdit(tuple(changes), notes)
+
+
+class ConstrainedFineTuning(FineTuning):
+    """FT with every entry of the weight kept within ``eps`` of where it was (an L∞ ball)."""
+
+    name: ClassVar[str] = "ft_l"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "fine-tuning with every weight entry kept within eps of its old value (FT+L)"
+
+    class Params(FineTuning.Params):
+        """Options of FT+L: those of FT, and ``eps``, the greatest change of one entry."""
+
+        eps: float = Field(gt=0)
+
+    params: Params
+
+    def bound(self) -> float | None:
+        """``eps``."""
+        return self.params.eps
+
+
+class _Batch(NamedTuple):
+    """Prompts of all groups, group after group, and where passes start.
+
+    ``keys`` are given where the change of the one trained layer can be added behind it: [rows, positions, inner].
+    """
+
+    size: int  # rows a group
+    ids: Tensor
+    mask: Tensor
+    places: Tensor  # [rows]: the last prompt position; or [rows, most tokens]: the position before each token
+    goals: Tensor  # [rows, most tokens]; ``real`` is 1 where a token stands
+    real: Tensor
+    midway: Midway
+    keys: Tensor | None
+
+    @classmethod
+    def read(cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False) -> _Batch:
+        """Tokenise the requests and run them up to the first trained layer."""
+        texts = [lm.encode(fact.fact_prompt, new_object(fact)) for group in groups for fact in group]
+        ids, mask = lm.pad([t.ids[:-1] if shifted else t.ids[: t.first] for t in texts])
+        goals, real = lm.pad([t.target for t in texts])
+        places = torch.tensor([t.first - 1 for t in texts], device=lm.device)
+        if shifted:  # padding of short objects reads the last token's place, and counts for nothing
+            places = places[:, None] + torch.arange(goals.shape[1], device=lm.device).clamp(
+                max=real.sum(1)[:, None] - 1
+            )
+        keys, layer = None, layers[0]
+        behind = layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32
+        if len(layers) == 1 and behind:
+            with reading(lm.projection(layer)) as seen:
+                midway = read_midway(lm, layer + 1, ids, mask)
+            keys = seen.input.detach()
+        else:
+            midway = read_midway(lm, layer, ids, mask)
+        return cls(len(groups[0]), ids, mask, places, goals, real, midway, keys)
+
+    def logprobs(self, lm: LM) -> Tensor:
+        """Log-probability of each token of the new objects, [rows, most tokens]."""
+        rows = range(len(self.ids))
+        if self.places.ndim == 1:
+            found = lm.logits_at(self.ids, self.mask, list(rows), self.places.tolist()).log_softmax(-1)
+            return found.gather(1, self.goals)
+        most = self.goals.shape[1]
+        each = [row for row in rows for _ in range(most)]
+        found = lm.logits_at(self.ids, self.mask, each, self.places.flatten().tolist()).log_softmax(-1)
+        return found.gather(1, self.goals.reshape(-1, 1)).reshape(-1, most)
+
+    def select(self, groups: list[int]) -> _Batch:
+        """Some of the groups."""
+        rows = torch.tensor([g * self.size + i for g in groups for i in range(self.size)], device=self.ids.device)
+        return _Batch(
+            self.size,
+            self.ids[rows],
+            self.mask[rows],
+            self.places[rows],
+            self.goals[rows],
+            self.real[rows],
+            self.midway.select(rows),
+            None if self.keys is None else self.keys[rows],
+        )
+
+
+class _Training:
+    """Changes in training, [groups, out, in] a layer, with Adam's averages."""
+
+    def __init__(self, lm: LM, batch: _Batch, layers: tuple[int, ...], *, lr: float) -> None:
+        self.lm, self.batch, self.layers, self.lr = lm, batch, layers, lr
+        count = len(batch.ids) // batch.size
+        self.groups = list(range(count))
+        self.losses: list[float] = []
+        shape = (count, lm.layout.width, lm.layout.inner)
+        self.deltas = [torch.zeros(shape, device=lm.device, requires_grad=True) for _ in layers]
+        self.optimiser = torch.optim.Adam(self.deltas, lr=lr, fused=True)
+
+    def changes(self, n: int) -> list[Tensor]:
+        """A group's changes by layer."""
+        return [delta.detach()[n].clone() for delta in self.deltas]
+
+    def evaluate(self) -> list[float]:
+        """Every group's mean loss; leaves the slopes on the changes."""
+        lm, batch = self.lm, self.batch
+        self.optimiser.zero_grad()
+        with torch.enable_grad(), ExitStack() as hooks:
+            if batch.keys is not None:
+                hidden = batch.midway.hidden + self._product(batch.keys, self.deltas[0])
+                hooks.enter_context(starting_at(lm, batch.midway, hidden))
+            else:
+                hooks.enter_context(starting_at(lm, batch.midway))
+                for layer, delta in zip(self.layers, self.deltas, strict=True):
+                    hooks.enter_context(changing(lm.projection(layer), self._adding(delta)))
+            each = batch.logprobs(lm) * batch.real
+            losses = -(each.sum(1) / batch.real.sum(1)).reshape(-1, batch.size).mean(1)
+            losses.sum().backward()  # type: ignore[no-untyped-call]
+        self.losses = losses.tolist()
+        return self.losses
+
+    def _product(self, keys: Tensor, delta: Tensor) -> Tensor:
+        grouped = keys.float().reshape(len(delta), -1, keys.shape[-1])
+        return torch.bmm(grouped, delta.transpose(1, 2)).reshape(*keys.shape[:2], -1)
+
+    def _adding(self, delta: Tensor) -> Any:
+        return lambda keys, out: (out.float() + self._product(keys, delta)).to(out.dtype)
+
+    def update(self, bound: float | None) -> None:
+        """One step of Adam; entries stay within the bound."""
+        self.optimiser.step()
+        if bound is not None:
+            with torch.no_grad():
+                for delta in self.deltas:
+                    delta.clamp_(-bound, bound)
+
+    def drop(self, ended: set[int]) -> None:
+        """Take finished groups out, once they are many enough to be worth the copying of the others."""
+        if len(ended) * 4 < len(self.groups):
+            return
+        keep = [n for n in range(len(self.groups)) if n not in ended]
+        self.groups = [self.groups[n] for n in keep]
+        self.losses = [self.losses[n] for n in keep]
+        self.batch = self.batch.select(keep)
+        states = [self.optimiser.state[delta] for delta in self.deltas]
+        old, self.deltas = self.deltas, []
+        for delta in old:
+            smaller = delta.detach()[keep].requires_grad_()
+            assert delta.grad is not None
+            smaller.grad = delta.grad[keep]
+            self.deltas.append(smaller)
+        self.optimiser = torch.optim.Adam(self.deltas, lr=self.lr, fused=True)
+        for delta, state in zip(self.deltas, states, strict=True):
+            kept = {k: v[keep] if v.ndim == 3 else v for k, v in state.items()}
+            if kept:
+                self.optimiser.state[delta] = kept

@@ -1,0 +1,159 @@
+"""LoRA (Hu et al. 2022) as an edit: adapters of peft trained on the new fact, then read out as low-rank changes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor, nn
+
+from evaluation.editors.base import Editor, asked, new_object
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.architecture import linear_shape
+from schemas.core.config import Options
+from schemas.core.errors import MissingPackage, UserError
+from schemas.facts import Fact
+
+ADAPTER = "edit"
+
+
+class Lora(Editor):
+    """Trains adapters beside linear maps until the new objects are likely after their fact prompts.
+
+    The loss is that of language modelling on the new object's tokens, the prompt masked. Adapters stand in the model
+    only while they are trained; the edit is their product as data.
+    """
+
+    name: ClassVar[str] = "lora"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "low-rank adapters trained on the new fact (LoRA, by peft)"
+    needs: ClassVar[str] = "the package peft"
+    costs: ClassVar[str] = "a forward and backward pass through the model for every step"
+
+    class Params(Options):
+        """Options of LoRA.
+
+        Attributes:
+            rank: Rank r of every adapter. ``alpha``: the adapter's product is scaled by alpha / rank.
+            layers: Blocks that get adapters, from 0; None: all.
+            modules: Names of linear maps inside a block, or the ends of such names ("q_proj"); None: the MLP's output
+                projection.
+            steps: The most steps. ``lr``: AdamW's learning rate. ``weight_decay``: AdamW's.
+            stop_below: Mean loss (nats a token) below which no update is made and training ends.
+            seed: Of the adapters' start.
+        """
+
+        rank: int = Field(default=8, ge=1)
+        alpha: float = Field(default=32.0, gt=0)
+        layers: tuple[int, ...] | None = None
+        modules: tuple[str, ...] | None = None
+        steps: int = Field(default=70, ge=1)
+        lr: float = Field(default=5e-3, gt=0)
+        weight_decay: float = Field(default=0.0, ge=0)
+        stop_below: float = 1e-2
+        seed: int = 0
+
+        @field_validator("layers")
+        @classmethod
+        def _layers(cls, layers: tuple[int, ...] | None) -> tuple[int, ...] | None:
+            if layers is not None and (not layers or len(set(layers)) < len(layers) or min(layers) < 0):
+                raise ValueError("name at least one layer, each once, from 0")
+            return layers
+
+    params: Params
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One edit, trained on all requests together."""
+        lm, p = self.lm, self.params
+        texts = [lm.encode(fact.fact_prompt, new_object(fact)) for fact in asked(requests)]
+        ids, mask = lm.pad([t.ids[:-1] for t in texts])
+        rows = [r for r, t in enumerate(texts) for _ in t.target]
+        places = [i - 1 for t in texts for i in range(t.first, len(t.ids))]
+        goals = torch.tensor([token for t in texts for token in t.target], device=lm.device)
+        share = torch.tensor([1 / len(t.target) for t in texts for _ in t.target], device=lm.device) / len(texts)
+        loss, steps = torch.zeros(()), 0
+        with self._adapters() as adapters, torch.enable_grad():
+            trained = [w for a in adapters.values() for w in (a.lora_A[ADAPTER].weight, a.lora_B[ADAPTER].weight)]
+            optimiser = torch.optim.AdamW(trained, lr=p.lr, weight_decay=p.weight_decay)
+            for step in range(p.steps + 1):
+                logprobs = lm.logits_at(ids, mask, rows, places).log_softmax(-1)
+                loss = -(logprobs.gather(1, goals[:, None])[:, 0] * share).sum()
+                if loss < p.stop_below or step == p.steps:
+                    break
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+                steps += 1
+            deltas = tuple(_delta(name, adapter) for name, adapter in adapters.items())
+        return WeightEdit(deltas, self._notes(deltas, loss=float(loss.detach()), steps=steps))
+
+    def _notes(self, deltas: Sequence[LowRankDelta], *, loss: float, steps: int) -> dict[str, Any]:
+        sizes = [float(self.lm.model.get_parameter(d.weight).float().norm()) for d in deltas]
+        ratio = max(d.norm() / size for d, size in zip(deltas, sizes, strict=True))
+        return {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
+
+    def _names(self) -> list[str]:
+        """Full names of the maps that get adapters, in the model's order.
+
+        Raises:
+            ModelError: a layer that the model has not. UserError: no such map in a layer.
+        """
+        lm, p = self.lm, self.params
+        wanted = p.modules or (lm.layout.mlp_out,)
+        names = []
+        for n in p.layers if p.layers is not None else range(lm.layout.depth):
+            block = lm.layout.block(n)
+            maps = [name for name, module in lm.module(block).named_modules() if linear_shape(module)]
+            found = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in wanted)]
+            if not found:
+                raise UserError(
+                    f"block {n} has no linear map named {' or '.join(wanted)}", where="lora", allowed=", ".join(maps)
+                )
+            names += [f"{block}.{m}" for m in found]
+        return names
+
+    @contextmanager
+    def _adapters(self) -> Iterator[dict[str, Any]]:
+        """Adapters by the name of their map, in the model for the time of the block; then the model is as it was."""
+        try:
+            from peft import LoraConfig
+            from peft.tuners.lora import LoraModel
+        except ModuleNotFoundError:
+            raise MissingPackage("peft", extra="eval") from None
+        model, p, names = self.lm.model, self.params, self._names()
+        owners = {name: (model.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in names}
+        originals = {name: model.get_submodule(name) for name in names}
+        before = set(vars(model))
+        alpha: Any = p.alpha  # peft's type says int, its arithmetic takes any number
+        config = LoraConfig(r=p.rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0, bias="none")
+        try:
+            with torch.random.fork_rng(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # peft tells users of Conv1D what it does by itself
+                torch.manual_seed(p.seed)
+                LoraModel(model, config, ADAPTER)
+            model.eval()
+            adapters: dict[str, Any] = {name: model.get_submodule(name) for name in names}
+            for adapter in adapters.values():
+                for factor in (adapter.lora_A, adapter.lora_B):
+                    factor[ADAPTER].float().requires_grad_()
+            yield adapters
+        finally:  # by hand, not by peft's unload: also where the adapters are only half in
+            for name, (owner, last) in owners.items():
+                setattr(owner, last, originals[name])
+            for name in set(vars(model)) - before:
+                delattr(model, name)
+            model.requires_grad_(False)
+
+
+def _delta(name: str, adapter: Any) -> LowRankDelta:
+    """An adapter's product: left B·scale [out, r], right Aᵀ [in, r]."""
+    assert isinstance(adapter, nn.Module)
+    made: Any = adapter
+    down: Tensor = made.lora_A[ADAPTER].weight.detach().float()
+    up: Tensor = made.lora_B[ADAPTER].weight.detach().float()
+    return LowRankDelta(f"{name}.weight", up * float(made.scaling[ADAPTER]), down.T.contiguous())

@@ -1,0 +1,1 @@
+"""MEND: network, training, shipped weights."""

@@ -1,0 +1,140 @@
+"""Gradients of single edits taken apart, and losses under a different low-rank change in every row.
+
+Everything below the first edited layer is the same before and after an edit: rows are run up to it once, then every
+pass starts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.editors.hypernetwork.network import Change, Pairs
+from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.models.hooks import changing
+from evaluation.models.language_model import LM
+
+
+class Line(NamedTuple):
+    """A text as tokens; its target begins at ``first``."""
+
+    ids: tuple[int, ...]
+    first: int
+
+
+class Batch(NamedTuple):
+    """Lines padded on the right, run up to the first edited layer.
+
+    Attributes:
+        ids: [rows, positions]. ``mask``: the same shape.
+        rows: Row of each target token. ``places``: position before it. ``goals``: the token itself.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    rows: list[int]
+    places: list[int]
+    goals: Tensor
+    midway: Midway
+
+    def means(self, values: Tensor) -> Tensor:
+        """Means over each row's target tokens: [target tokens] -> [rows]."""
+        rows = torch.tensor(self.rows, device=values.device)
+        sums = torch.zeros(len(self.ids), device=values.device, dtype=values.dtype).index_add(0, rows, values)
+        return sums / torch.bincount(rows, minlength=len(self.ids))
+
+
+def line(lm: LM, prompt: str, target: str, *, separator: str = " ") -> Line | None:
+    """A prompt with its target as tokens; None where the model cannot read it whole or nothing stands before it."""
+    text = lm.encode(prompt, target, separator=separator)
+    if text.first == 0 or (lm.limit and len(text.ids) > lm.limit):
+        return None
+    return Line(text.ids, text.first)
+
+
+class Below:
+    """What the first edited layer reads of each line, computed once and kept on the CPU.
+
+    Args:
+        lm: The unedited model.
+        layer: First edited layer.
+        keep: Keep it; else every batch is run anew.
+    """
+
+    def __init__(self, lm: LM, layer: int, *, keep: bool = True) -> None:
+        self._lm, self._layer, self._keep = lm, layer, keep
+        self._known: dict[Line, Tensor] = {}
+        self._tuples = False
+
+    def midway(self, lines: Sequence[Line], ids: Tensor, mask: Tensor) -> Midway:
+        """The lines' hidden states, padded as ``ids`` and ``mask`` are."""
+        if not self._keep:
+            return read_midway(self._lm, self._layer, ids, mask)
+        if missing := [one for one in dict.fromkeys(lines) if one not in self._known]:
+            read = read_midway(self._lm, self._layer, *self._lm.pad([one.ids for one in missing]))
+            self._tuples = read.tuples
+            for one, state in zip(missing, read.hidden.cpu(), strict=True):
+                self._known[one] = state[: len(one.ids)].clone()
+        state = torch.nn.utils.rnn.pad_sequence([self._known[one] for one in lines], batch_first=True)
+        return Midway(self._layer, state.to(self._lm.device), self._tuples)
+
+
+def batch(lm: LM, below: Below, lines: Sequence[Line]) -> Batch:
+    """Lines as a batch that starts at the first edited layer."""
+    ids, mask = lm.pad([one.ids for one in lines])
+    midway = below.midway(lines, ids, mask)
+    rows = [r for r, one in enumerate(lines) for _ in range(one.first, len(one.ids))]
+    places = [i - 1 for one in lines for i in range(one.first, len(one.ids))]
+    goals = torch.tensor([t for one in lines for t in one.ids[one.first :]], device=lm.device)
+    return Batch(ids, mask, rows, places, goals, midway)
+
+
+def logprobs(lm: LM, rows: Batch) -> Tensor:
+    """Log-probabilities at every target token, [target tokens, vocabulary]."""
+    with starting_at(lm, rows.midway):
+        return lm.logits_at(rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
+
+
+def nll(found: Tensor, rows: Batch) -> Tensor:
+    """Mean negative log-probability of each row's target, [rows]."""
+    return rows.means(-found.gather(1, rows.goals[:, None])[:, 0])
+
+
+def gradients(lm: LM, layers: Sequence[int], lines: Sequence[Line], below: Below | None = None) -> dict[int, Pairs]:
+    """Inputs and output gradients of the layers' projections, each row's loss being the mean NLL of its target."""
+    rows = batch(lm, below or Below(lm, min(layers), keep=False), lines)
+    layout, shape = lm.layout, rows.ids.shape
+    added = {n: torch.zeros(*shape, layout.width, device=lm.device, requires_grad=True) for n in layers}
+    keys: dict[int, Tensor] = {}
+    with torch.enable_grad(), ExitStack() as hooks:
+        for n in layers:
+
+            def add(inside: Tensor, out: Tensor, n: int = n) -> Tensor:
+                keys[n] = inside.detach().float()
+                return (out.float() + added[n]).to(out.dtype)
+
+            hooks.enter_context(changing(lm.projection(n), add))
+        loss = nll(logprobs(lm, rows), rows).sum()  # rows do not touch each other: each gets its own gradient
+        slopes = torch.autograd.grad(loss, [added[n] for n in layers])
+    return {
+        n: Pairs(keys[n], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
+        for n, d in zip(layers, slopes, strict=True)
+    }
+
+
+@contextmanager
+def changed(lm: LM, changes: dict[int, Change], edit_of: Tensor) -> Iterator[None]:
+    """Passes inside the block see in row i the change of edit ``edit_of[i]``; gradients flow into the changes."""
+    with ExitStack() as hooks:
+        for n, change in changes.items():
+            left, right = change.left[edit_of], change.right[edit_of]
+
+            def add(inside: Tensor, out: Tensor, left: Tensor = left, right: Tensor = right) -> Tensor:
+                return (out.float() + (inside.float() @ right) @ left.transpose(1, 2)).to(out.dtype)
+
+            hooks.enter_context(changing(lm.projection(n), add))
+        yield

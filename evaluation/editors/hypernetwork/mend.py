@@ -1,0 +1,291 @@
+"""MEND (Mitchell et al. 2022, "Fast Model Editing at Scale"): a trained network turns one gradient into an edit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from pydantic import Field, field_validator
+
+from evaluation.editors.base import Editor, asked, new_object
+from evaluation.editors.hypernetwork.gradients import gradients, line
+from evaluation.editors.hypernetwork.network import EditNetwork, Pairs
+from evaluation.editors.hypernetwork.training import Settings, Step, Trained, Trainer, read_tensors, write_tensors
+from evaluation.editors.hypernetwork.training_cases import lessons
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.loading import file_digest
+from evaluation.runs.support import Learnt
+from schemas.cases import Case
+from schemas.core.config import Options
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import content_id
+from schemas.facts import Fact
+
+log = logging.getLogger(__name__)
+
+SHIPPED = "shipped:"
+ROWS = 32  # edits of one pass
+FORMAT = 1
+
+
+class Mend(Editor):
+    """One gradient of the new object's log-probability, mapped by a network to low-rank changes of several layers.
+
+    The network is trained once per model, from a file (``scedit train mend``) or on the run's support. Several requests
+    of one edit add up, each with its own gradient.
+    """
+
+    name: ClassVar[str] = "mend"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
+    needs: ClassVar[str] = "a checkpoint for the model (scedit train mend), or support to train on"
+    costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
+
+    class Params(Options):
+        """Options of MEND.
+
+        Attributes:
+            checkpoint: File of a trained network; ``shipped:NAME`` for one that comes with the program; None: train on
+                the support (kept in the cache). With a checkpoint, what follows but ``scale`` is read from it.
+            scale: Factor on the learnt step sizes at editing.
+            layers: Edited layers (MLP output projections), from 0; None: the last three.
+            rank: Rank of the network's maps. ``step_size``: step size of every layer before training.
+            steps: Training steps. ``lr``: Adam's learning rate. ``step_lr``: that of the step sizes' logarithms.
+            edits: Edits a step. ``equal``: prompts an edit that must follow it. ``kept``: prompts that must stay.
+            edit_weight: Weight c of the edits' loss against the divergence.
+            held_out: Training cases kept aside to choose the best step (at most a quarter).
+            report_every: Steps between reports; the training is saved then.
+            seed: Of the network's start and of all draws.
+        """
+
+        checkpoint: str | None = None
+        scale: float = Field(default=1.0, gt=0)
+        layers: tuple[int, ...] | None = None
+        rank: int = Field(default=64, ge=1)
+        step_size: float = Field(default=1e-4, gt=0)
+        steps: int = Field(default=1000, ge=1)
+        lr: float = Field(default=5e-4, gt=0)
+        step_lr: float = Field(default=1e-2, gt=0)
+        edits: int = Field(default=8, ge=1)
+        equal: int = Field(default=1, ge=1)
+        kept: int = Field(default=2, ge=1)
+        edit_weight: float = Field(default=0.1, gt=0)
+        held_out: int = Field(default=32, ge=1)
+        report_every: int = Field(default=50, ge=1)
+        seed: int = 0
+
+        @field_validator("layers")
+        @classmethod
+        def _some(cls, layers: tuple[int, ...] | None) -> tuple[int, ...] | None:
+            if layers is not None and (not layers or len(set(layers)) < len(layers) or min(layers) < 0):
+                raise ValueError("name at least one layer, each once, from 0")
+            return None if layers is None else tuple(sorted(layers))
+
+    params: Params
+    _cases: tuple[Case, ...] = ()
+    _ready: Checkpoint | None = None
+
+    @classmethod
+    def wants_support(cls, options: Mapping[str, Any]) -> bool:
+        """Only where there is no checkpoint."""
+        return options.get("checkpoint") is None
+
+    @classmethod
+    def learnt(cls, options: Mapping[str, Any]) -> Learnt | None:
+        """What the named checkpoint was trained on."""
+        named = options.get("checkpoint")
+        return None if named is None else _learnt(_path(str(named)))
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The checkpoint's digest, where one is named."""
+        named = self.params.checkpoint
+        return {} if named is None else {"checkpoint": file_digest(_path(named))}
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Read the checkpoint, or train on the support unless the cache has the result."""
+        self._ready = None
+        self._cases = tuple(support)
+        self._network()
+
+    def train(
+        self,
+        cases: Sequence[Case],
+        *,
+        name: str,
+        out: Path,
+        tell: Callable[[Step], None] | None = None,
+        minutes: float | None = None,
+    ) -> Trained:
+        """Train a network and write it to a file; stopped at any moment, the same call goes on.
+
+        Args:
+            cases: What to train on; never evaluated ones.
+            name: What the cases are called.
+            out: The checkpoint; the training on its way stands beside it.
+            tell: Called with the progress.
+            minutes: End after so many of training, all calls counted, with the best network so far.
+
+        Raises:
+            UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
+        """
+        p, lm = self._whole(), self.lm
+        learnt = Learnt.of(name, cases)
+        identity = self._identity(learnt.digest)
+        state = out.with_name(out.name + ".state")
+        told = {name: getattr(p, name) for name in Settings._fields}
+        trainer = Trainer(
+            lm, lessons(lm, cases), Settings(**told), state=state, identity=identity, tell=tell, minutes=minutes
+        )
+        trained = trainer.run()
+        about = {
+            "format": FORMAT,
+            "inputs": lm.layout.inner,
+            "identity": identity,
+            "weights": [lm.layout.weight(n) for n in p.layers or ()],
+            "trained": {"name": name, "digest": learnt.digest, "cases": len(cases)},
+            "keys": sorted(learnt.keys),
+            "subjects": sorted(learnt.subjects),
+            "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
+            "seconds": round(trained.seconds),
+        }
+        write_tensors(out, trained.network.state_dict(), about)
+        state.unlink(missing_ok=True)
+        return trained
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """The changes of all requests together."""
+        each = self.edit_each(asked(requests))
+        if len(each) == 1:
+            return each[0]
+        deltas = tuple(d for edit in each for d in edit.deltas or ())
+        notes = [dict(e.notes) for e in each]
+        worst = max(n["norm_ratio"] for n in notes)
+        return WeightEdit(deltas, {"requests": notes, "norm_ratio": worst, "blow_up": any(n["blow_up"] for n in notes)})
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits; the gradients of many come from one pass."""
+        out: list[Edit] = []
+        for start in range(0, len(requests), ROWS):
+            out += self._some(requests[start : start + ROWS])
+        return out
+
+    @torch.no_grad()
+    def _some(self, requests: Sequence[Fact]) -> list[Edit]:
+        lm, ready = self.lm, self._network()
+        lines = []
+        for fact in requests:
+            if (one := line(lm, fact.fact_prompt, new_object(fact))) is None:
+                raise UserError("the fact prompt cannot be read", where=fact.key)
+            lines.append(one)
+        pairs = gradients(lm, ready.layers, lines)
+        norms = [float(lm.projection(n).weight.float().norm()) for n in ready.layers]  # type: ignore[operator]
+        out: list[Edit] = []
+        for i in range(len(requests)):
+            deltas = []
+            for at, n in enumerate(ready.layers):
+                mine = pairs[n].real[i] > 0
+                change = ready.network(at, Pairs(*(x[i : i + 1, mine] for x in pairs[n])))
+                left = (self.params.scale * change.left[0]).contiguous()
+                deltas.append(LowRankDelta(lm.layout.weight(n), left, change.right[0].contiguous()))
+            ratio = max(d.norm() / w for d, w in zip(deltas, norms, strict=True))
+            out.append(WeightEdit(tuple(deltas), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0}))
+        return out
+
+    # --- the network --------------------------------------------------------------------------------------------------
+
+    def _whole(self) -> Params:
+        """The options with the layers filled in."""
+        depth = self.lm.layout.depth
+        layers = self.params.layers or tuple(range(max(0, depth - 3), depth))
+        for n in layers:
+            self.lm.layout.block(n)
+        return self.params.model_copy(update={"layers": layers})
+
+    def _identity(self, data: str) -> dict[str, Any]:
+        p = self._whole().model_dump(mode="json", exclude={"checkpoint", "scale"})
+        return {"method": "mend", "version": self.version, "model": self.lm.revision, "data": data, "params": p}
+
+    def _network(self) -> Checkpoint:
+        if self._ready is None:
+            named = self.params.checkpoint
+            path = self._trained() if named is None else _path(named)
+            ready = Checkpoint.load(path)
+            ready.fits(self.lm.revision, where=str(named or path))
+            ready.network.to(self.lm.device)
+            self._ready = ready
+        return self._ready
+
+    def _trained(self) -> Path:
+        """Checkpoint of a training on the support, in the cache folder."""
+        cases = self._cases
+        if not cases:
+            raise UserError(
+                "there is no trained network for this model",
+                where="mend",
+                fix="train one (scedit train mend --help) and set its file as params.checkpoint, or declare support",
+            )
+        identity = self._identity(Learnt.of("support", cases).digest)
+        path = self.cache.folder / f"mend-{content_id('mend', identity)}.safetensors"
+        if not path.is_file():
+            log.warning("training mend for %s on %d cases of the support (once)", self.lm.name, len(cases))
+            self.train(cases, name="support", out=path, tell=_log)
+        return path
+
+
+class Checkpoint(NamedTuple):
+    """A trained network with what it is for."""
+
+    network: EditNetwork
+    layers: tuple[int, ...]
+    model: str
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read a checkpoint.
+
+        Raises:
+            DataError: it is none.
+        """
+        tensors, manifest = read_tensors(path)
+        try:
+            p, wide = manifest["identity"]["params"], tensors["bias"].shape[0]
+            layers = tuple(p["layers"])
+            inputs = int(manifest["inputs"])
+            network = EditNetwork(inputs, wide - inputs, layers=len(layers), rank=p["rank"], step=1.0, seed=0)
+            network.load_state_dict({k: v.float() for k, v in tensors.items()})
+            return cls(network.eval().requires_grad_(False), layers, manifest["identity"]["model"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise DataError(f"no trained network of mend: {error}", where=str(path)) from None
+
+    def fits(self, revision: str, *, where: str) -> None:
+        """Refuse a network trained for another model."""
+        if self.model != revision:
+            raise UserError(
+                "the network was trained for another model", where=where, fix="train one for this: scedit train mend"
+            )
+
+
+def _learnt(path: Path) -> Learnt:
+    """What the network of a file was trained on."""
+    _, manifest = read_tensors(path)
+    try:
+        told = manifest["trained"]
+        return Learnt(told["name"], told["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
+    except (KeyError, TypeError) as error:
+        raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
+
+
+def _path(named: str) -> Path:
+    if named.startswith(SHIPPED):
+        return Path(str(files("evaluation.editors.hypernetwork") / named.removeprefix(SHIPPED)))
+    return Path(named).expanduser()
+
+
+def _log(step: Step) -> None:
+    log.warning("mend: step %d of %d, %.0f s left", step.done, step.of, step.left)

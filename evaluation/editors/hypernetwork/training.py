@@ -1,0 +1,299 @@
+"""Training of MEND's network (Mitchell et al. 2022): follow the edit, leave the rest; resumed after a kill."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.editors.hypernetwork.gradients import Batch, Below, Line, batch, changed, gradients, logprobs, nll
+from evaluation.editors.hypernetwork.network import Change, EditNetwork, Pairs
+from evaluation.editors.hypernetwork.training_cases import Lesson
+from evaluation.models.language_model import LM
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import canonical_json, seed
+
+log = logging.getLogger(__name__)
+
+ROWS = 64  # rows of one pass over training edits
+
+
+class Settings(NamedTuple):
+    """The options of training; see ``evaluation.editors.hypernetwork.mend``."""
+
+    layers: tuple[int, ...]
+    rank: int
+    step_size: float
+    steps: int
+    lr: float
+    step_lr: float
+    edits: int
+    equal: int
+    kept: int
+    edit_weight: float
+    held_out: int
+    report_every: int
+    seed: int
+
+
+class Losses(NamedTuple):
+    """Mean NLL (nats a token) of what must follow the edits, and mean divergence (nats a token) of what must stay."""
+
+    follow: float
+    stay: float
+
+
+class Step(NamedTuple):
+    """Progress: steps done, of how many, losses on training and on held-out cases (None between reports), seconds."""
+
+    done: int
+    of: int
+    now: Losses
+    held_out: Losses | None
+    seconds: float
+    left: float
+
+
+class Trained(NamedTuple):
+    """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""
+
+    network: EditNetwork
+    held_out: Losses
+    step: int
+    seconds: float
+
+
+class Trainer:
+    """Trains one network. All that it draws depends on the seed and the step, so a resumed training is the same one.
+
+    Args:
+        lm: The model, unedited; its weights never change.
+        lessons: What to learn; ``settings.held_out`` of them are kept aside to choose the best step.
+        settings: The options.
+        state: File that keeps the training on its way.
+        identity: All that the training depends on; a state of another identity is refused.
+        tell: Called at every report.
+        minutes: End after so many of training, those before a resumption counted, with the best of the reports so far;
+            one report is waited for.
+    """
+
+    def __init__(
+        self,
+        lm: LM,
+        lessons: Sequence[Lesson],
+        settings: Settings,
+        *,
+        state: Path,
+        identity: dict[str, Any],
+        tell: Callable[[Step], None] | None = None,
+        minutes: float | None = None,
+    ) -> None:
+        self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
+        self._identity, self._tell = canonical_json(identity), tell or (lambda step: None)
+        held = max(1, min(settings.held_out, len(lessons) // 4))
+        order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
+        self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
+        self._below = Below(lm, min(settings.layers))
+        self._pool = [one for lesson in self.train for one in lesson.kept] or [x for one in lessons for x in one.kept]
+        layout = lm.layout
+        self.network = EditNetwork(
+            layout.inner,
+            layout.width,
+            layers=len(settings.layers),
+            rank=settings.rank,
+            step=settings.step_size,
+            seed=seed(str(settings.seed), "mend", "network"),
+        )
+
+    def run(self) -> Trained:
+        """Train to the end, from where an earlier call was stopped."""
+        p = self.settings
+        begun = time.perf_counter()
+        pairs = self._pairs(self.train)
+        for at in range(len(p.layers)):
+            self.network.fit(at, [one[at] for one in pairs])
+        held = self._pairs(self.held)
+        network = self.network.to(self.lm.device)
+        rest = [w for name, w in network.named_parameters() if name != "log_step"]
+        groups: list[dict[str, Any]] = [{"params": rest}, {"params": [network.log_step], "lr": p.step_lr}]
+        optimiser = torch.optim.Adam(groups, lr=p.lr)
+        done, best, spent = self._resume(optimiser)
+        for step in range(done, p.steps):
+            if best is not None and self._minutes and spent + time.perf_counter() - begun > 60 * self._minutes:
+                break
+            losses = self._step(step, pairs, optimiser)
+            if (step + 1) % p.report_every and step + 1 != p.steps:
+                continue
+            found = self._measure(held)
+            if best is None or _total(found, p) < _total(best[0], p):
+                best = (found, step + 1, {k: v.detach().clone() for k, v in network.state_dict().items()})
+            seconds = spent + time.perf_counter() - begun
+            self._save(optimiser, step + 1, best, seconds)
+            pace = (time.perf_counter() - begun) / (step + 1 - done)
+            self._tell(Step(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
+        assert best is not None
+        network.load_state_dict(best[2])
+        return Trained(network, best[0], best[1], spent + time.perf_counter() - begun)
+
+    def _pairs(self, lessons: Sequence[Lesson]) -> list[list[Pairs]]:
+        """Vectors u and δ of every lesson's edit by layer: constants of the training, one row each."""
+        out: list[list[Pairs]] = []
+        for start in range(0, len(lessons), ROWS):
+            chunk = [one.edit for one in lessons[start : start + ROWS]]
+            found = gradients(self.lm, self.settings.layers, chunk, self._below)
+            for i in range(len(chunk)):
+                out.append([Pairs(*(x[i : i + 1].cpu() for x in found[n])) for n in self.settings.layers])
+        return out
+
+    def _changes(self, pairs: Sequence[Sequence[Pairs]]) -> dict[int, Change]:
+        made = {}
+        for at, layer in enumerate(self.settings.layers):
+            longest = max(one[at].real.shape[1] for one in pairs)
+            stacked = [torch.cat(parts) for parts in zip(*(_rows(one[at], longest) for one in pairs), strict=True)]
+            made[layer] = self.network(at, Pairs(*(x.to(self.lm.device) for x in stacked)))
+        return made
+
+    def _step(self, step: int, pairs: list[list[Pairs]], optimiser: torch.optim.Optimizer) -> Losses:
+        p = self.settings
+        draw = torch.Generator().manual_seed(seed(str(p.seed), "mend", str(step)))
+
+        def pick(n: int) -> int:
+            return int(torch.randint(n, (1,), generator=draw))
+
+        chosen = torch.randperm(len(self.train), generator=draw)[: p.edits].tolist()
+        follow: list[tuple[int, Line]] = []
+        stay: list[tuple[int, Line]] = []
+        for e, i in enumerate(chosen):
+            lesson = self.train[i]
+            follow += [(e, lesson.equal[pick(len(lesson.equal))]) for _ in range(p.equal)]
+            for n in range(p.kept):  # its own neighbours and those of others by turns
+                own = lesson.kept if lesson.kept and n % 2 == 0 else self._pool
+                stay.append((e, own[pick(len(own))]))
+        with torch.enable_grad():
+            a, b = self._losses([pairs[i] for i in chosen], follow, stay)
+            optimiser.zero_grad()
+            (p.edit_weight * a + b).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        return Losses(float(a.detach()), float(b.detach()))
+
+    def _losses(
+        self, pairs: Sequence[Sequence[Pairs]], follow: Sequence[tuple[int, Line]], stay: Sequence[tuple[int, Line]]
+    ) -> tuple[Tensor, Tensor]:
+        lm, changes = self.lm, self._changes(pairs)
+        same, of_same = self._batch(follow)
+        rest, of_rest = self._batch(stay)
+        with torch.no_grad():
+            before = logprobs(lm, rest)
+        with changed(lm, changes, of_rest):
+            after = logprobs(lm, rest)
+        divergence = rest.means((before.exp() * (before - after)).sum(-1))
+        with changed(lm, changes, of_same):
+            learnt = nll(logprobs(lm, same), same)
+        return learnt.mean(), divergence.mean()
+
+    def _batch(self, rows: Sequence[tuple[int, Line]]) -> tuple[Batch, Tensor]:
+        return batch(self.lm, self._below, [one for _, one in rows]), torch.tensor([e for e, _ in rows])
+
+    @torch.no_grad()
+    def _measure(self, pairs: list[list[Pairs]]) -> Losses:
+        """Losses on all that the held-out lessons hold (their neighbours, or the first of the training's)."""
+        sums, count = [0.0, 0.0], 0
+        for start in range(0, len(self.held), self.settings.edits):
+            part = self.held[start : start + self.settings.edits]
+            follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.equal]
+            stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.kept or self._pool)[:3]]
+            found = self._losses(pairs[start : start + len(part)], follow, stay)
+            sums = [s + float(x) * len(part) for s, x in zip(sums, found, strict=True)]
+            count += len(part)
+        return Losses(sums[0] / count, sums[1] / count)
+
+    # --- the state on disc --------------------------------------------------------------------------------------------
+
+    def _save(self, optimiser: torch.optim.Optimizer, step: int, best: Any, seconds: float) -> None:
+        tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in best[2].items()}
+        for i, kept in optimiser.state_dict()["state"].items():
+            tensors |= {f"adam.{i}.{k}": v for k, v in kept.items()}
+        about = {
+            "identity": self._identity,
+            "step": step,
+            "best_step": best[1],
+            "best": list(best[0]),
+            "seconds": seconds,
+        }
+        write_tensors(self._state, tensors, about)
+
+    def _resume(self, optimiser: torch.optim.Optimizer) -> tuple[int, Any, float]:
+        """Steps done, the best so far, seconds spent."""
+        if not self._state.exists():
+            return 0, None, 0.0
+        tensors, about = read_tensors(self._state)
+        if about.get("identity") != self._identity:
+            raise UserError(
+                "an unfinished training with other settings, data or another model is kept here",
+                where=str(self._state),
+                fix="remove it, or name another --out",
+            )
+        part = {name: {k.partition(".")[2]: v for k, v in tensors.items() if k.startswith(f"{name}.")} for name in
+                ("now", "best", "adam")}  # fmt: skip
+        self.network.load_state_dict(part["now"])
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, value in part["adam"].items():
+            index, _, what = name.partition(".")
+            moments.setdefault(int(index), {})[what] = value
+        groups = optimiser.state_dict()["param_groups"]
+        optimiser.load_state_dict({"state": moments, "param_groups": groups})
+        log.info("going on with the training at step %d", about["step"])
+        return about["step"], (Losses(*about["best"]), about["best_step"], part["best"]), about["seconds"]
+
+
+def _total(losses: Losses, p: Settings) -> float:
+    return p.edit_weight * losses.follow + losses.stay
+
+
+def _rows(pairs: Pairs, longest: int) -> Pairs:
+    """Pairs padded or cut to so many tokens; only padding is cut."""
+    pad = longest - pairs.real.shape[1]
+    f = torch.nn.functional.pad
+    return Pairs(f(pairs.u, (0, 0, 0, pad)), f(pairs.delta, (0, 0, 0, pad)), f(pairs.real, (0, pad)))
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+    """A safetensors file with a JSON manifest in its header; whole or not at all.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    from safetensors.torch import save
+
+    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(about)})
+    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and manifest of a file that ``write_tensors`` wrote.
+
+    Raises:
+        DataError: there is none, or it is something else.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["manifest"])
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118 - it is no dictionary
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise DataError(f"not a file of this program that can be read: {error}", where=str(path)) from None

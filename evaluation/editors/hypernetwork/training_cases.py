@@ -1,0 +1,65 @@
+"""What MEND learns from: edits, prompts that ask for the same, texts that must stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from evaluation.editors.base import new_object
+from evaluation.editors.hypernetwork.gradients import Line, line
+from evaluation.models.language_model import LM
+from schemas.cases import Case
+from schemas.core.errors import UserError
+
+
+class Lesson(NamedTuple):
+    """One training case.
+
+    Attributes:
+        edit: The fact prompt with the new object: its gradient is what the network sees.
+        equal: Prompts of the same fact (and of its scripts) with the new object: they must follow the edit.
+        kept: Prompts of neighbour facts with their own object: their distributions must stay.
+    """
+
+    edit: Line
+    equal: tuple[Line, ...]
+    kept: tuple[Line, ...]
+
+
+def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
+    """Cases as lessons; those whose fact prompt cannot be read are left out.
+
+    Raises:
+        UserError: fewer than two lessons, or none has a neighbour to keep.
+    """
+    made = []
+    for case in cases:
+        if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, new_object(case.fact))) is None:
+            continue
+        equal = tuple(x for x in _equal(lm, case) if x is not None)
+        made.append(Lesson(edit, equal or (edit,), tuple(x for x in _kept(lm, case) if x is not None)))
+    if len(made) < 2 or not any(one.kept for one in made):
+        raise UserError(
+            f"{len(made)} cases with a new object are too few to train on",
+            fix="give more cases, with neighbours: their prompts are what an edit must not move",
+        )
+    return made
+
+
+def _equal(lm: LM, case: Case) -> Iterator[Line | None]:
+    new = new_object(case.fact)
+    yield line(lm, case.fact.fact_prompt, new)
+    for text in case.fact.paraphrases:
+        yield line(lm, text, new)
+    for prompt in case.prompts:
+        yield line(lm, prompt.text, new, separator=prompt.separator)
+
+
+def _kept(lm: LM, case: Case) -> Iterator[Line | None]:
+    for text in case.fact.neighbour_prompts:
+        yield line(lm, text, case.fact.old.text)
+    for beside in case.neighbours:
+        for text in (beside.fact.fact_prompt, *beside.fact.paraphrases):
+            yield line(lm, text, beside.fact.old.text)
+        for prompt in beside.prompts:
+            yield line(lm, prompt.text, prompt.targets[0], separator=prompt.separator)

@@ -1,0 +1,1 @@
+"""Methods that only change the prompt."""

@@ -1,0 +1,50 @@
+"""Editing in context with an instruction: the model is told to take the new fact as true (ICE, Cohen et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from evaluation.editors.base import Editor, asked
+from evaluation.editors.in_context.retrieval import statement
+from evaluation.edits.edit import Edit, PromptEdit
+from schemas.core.config import Options
+from schemas.facts import Fact
+
+
+class InContext(Editor):
+    """Puts an instruction with the new facts before every prompt.
+
+    Cohen et al. (2024, "Evaluating the Ripple Effects of Knowledge Editing") write "Imagine that" before the fact; the
+    sentence after it is ours. The template is an option.
+    """
+
+    name: ClassVar[str] = "ice"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "an instruction to take the new fact as true stands before every prompt (in context)"
+    costs: ClassVar[str] = "no search; longer prompts"
+
+    class Params(Options):
+        """Options of editing in context.
+
+        Attributes:
+            template: What stands before a prompt; ``{facts}`` is replaced by the new facts, joined by "; ".
+        """
+
+        template: str = Field(default="Imagine that {facts}. Answer accordingly, whatever you remember.\n")
+
+        @field_validator("template")
+        @classmethod
+        def _gap(cls, template: str) -> str:
+            if template.count("{facts}") != 1:
+                raise ValueError("must hold {facts} exactly once")
+            return template
+
+    params: Params
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One instruction with all new facts."""
+        facts = "; ".join(statement(fact) for fact in asked(requests))
+        return PromptEdit(prefix=self.params.template.replace("{facts}", facts))

@@ -1,0 +1,27 @@
+"""PROMPT (ScEdit §3.3): every prompt is prefixed with the fact prompt and the new object; no weight changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from evaluation.editors.base import Editor, asked, new_object
+from evaluation.edits.edit import Edit, PromptEdit
+from schemas.facts import Fact
+
+
+class Prompt(Editor):
+    """Says the new fact before each prompt.
+
+    The exact form is the fact prompt with its subject, one space, the new object, a full stop and one space, for each
+    request in order; then the prompt. The paper gives (s, r) + o and leaves the stop and the spaces open.
+    """
+
+    name: ClassVar[str] = "prompt"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "the new fact is said before every prompt (in context)"
+    costs: ClassVar[str] = "no search; longer prompts"
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One prefix that says all new facts."""
+        return PromptEdit(prefix="".join(f"{fact.fact_prompt} {new_object(fact)}. " for fact in asked(requests)))

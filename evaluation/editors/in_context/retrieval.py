@@ -1,0 +1,169 @@
+"""A memory of edits: facts said in words; each prompt gets back the nearest, by words or by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache as remember
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from curation.similarity.embeddings import MODEL, Embedder
+from evaluation.editors.base import new_object
+from evaluation.edits.edit import NoEdit
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import seed
+from schemas.facts import Fact
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Similarity = Literal["embedding", "tfidf"]
+
+
+def statement(fact: Fact) -> str:
+    """The new fact in words: fact prompt, one space, new object.
+
+    Raises:
+        UserError: the fact has no new object.
+    """
+    return f"{fact.fact_prompt} {new_object(fact)}"
+
+
+class Index(Protocol):
+    """Texts that can be asked how near they are to a query."""
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """One number a text, the greater the nearer, shape (texts,)."""
+        ...
+
+
+class Bm25:
+    """BM25 of words (Robertson & Zaragoza 2009; the package bm25s, Lucene's variant), English stop words left out.
+
+    Args:
+        texts: What is in the memory.
+        k1: Saturation of a word's frequency. ``b``: weight of a text's length.
+    """
+
+    def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
+        import bm25s
+
+        self._split: Callable[[str], list[str]] = lambda text: bm25s.tokenize(
+            [text], stopwords="en", return_ids=False, show_progress=False
+        )[0]
+        self._size = len(texts)
+        words = [self._split(text) for text in texts]
+        self._index: Any = None
+        if any(words):
+            self._index = bm25s.BM25(k1=k1, b=b)
+            self._index.index(words, show_progress=False)
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """BM25 scores, at least 0."""
+        import numpy as np
+
+        known = [w for w in self._split(query) if self._index is not None and w in self._index.vocab_dict]
+        if not known:
+            return np.zeros(self._size)
+        return np.asarray(self._index.get_scores(known), dtype=np.float64)
+
+
+class Tfidf:
+    """Cosine of TF-IDF vectors over words and pairs of words (scikit-learn)."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectoriser = TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
+        self._rows = self._vectoriser.fit_transform(texts)
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Cosines, 0 to 1."""
+        import numpy as np
+
+        return np.asarray((self._rows @ self._vectoriser.transform([query]).T).todense()).ravel()
+
+
+class Vectors:
+    """Sentence embeddings of texts, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (texts, 384)."""
+        import numpy as np
+
+        if missing := [t for t in dict.fromkeys(texts) if t not in self._known]:
+            self._known.update(zip(missing, _embedder().embed(missing), strict=True))
+        return np.stack([self._known[t] for t in texts])
+
+
+class Dense:
+    """Cosine of sentence embeddings."""
+
+    def __init__(self, texts: Sequence[str], vectors: Vectors | None = None) -> None:
+        self._rows = (vectors or Vectors()).of(texts)
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """Cosines, -1 to 1."""
+        import numpy as np
+
+        return np.asarray(self._rows @ _embedder().embed([query])[0], dtype=np.float64)
+
+
+def make_index(how: Similarity, texts: Sequence[str], vectors: Vectors) -> Index:
+    """An index of the kind asked for."""
+    return Dense(texts, vectors) if how == "embedding" else Tfidf(texts)
+
+
+def index_components(how: Similarity) -> dict[str, str]:
+    """What an index depends on beside the texts, for a run's id."""
+    return {"embedding": MODEL} if how == "embedding" else {"similarity": "tfidf@1"}
+
+
+def nearest(scores: NDArray[np.float64], most: int, *, above: float | None = None) -> list[int]:
+    """Numbers of the nearest texts, nearest first; of equals the earlier. ``above``: only scores greater than that."""
+    import numpy as np
+
+    order = np.argsort(-scores, kind="stable")[:most].tolist()
+    return [i for i in order if above is None or scores[i] > above]
+
+
+def filled(requests: Sequence[Fact], support: Sequence[Case], *, size: int, draw: int, who: str) -> list[Fact]:
+    """The facts of a memory: the requests, filled up to ``size`` with facts of the support, in an order of its own.
+
+    Raises:
+        UserError: the support is needed, and there is none.
+    """
+    short = size - len(requests)
+    if short > 0 and not support:
+        raise UserError(
+            f"a memory of {size} facts holds {len(requests)} requests and is filled from declared cases: none are",
+            where=who,
+            fix=f'add support = "shipped" to the run, or set editors.{who}.params.memory = 0',
+        )
+    others = sorted((c.fact for c in support), key=lambda f: seed(str(draw), f.key, "memory"))[: max(short, 0)]
+    return sorted([*requests, *others], key=lambda f: (seed(str(draw), f.key, "place"), f.key))
+
+
+@dataclass(frozen=True)
+class RetrievalEdit(NoEdit):
+    """Before each prompt it puts what ``find`` finds for that prompt."""
+
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    find: Callable[[str], str] = field(default=lambda prompt: "")
+    _seen: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def rewrite(self, prompt: str) -> str:
+        """What was found for the prompt, then the prompt."""
+        if prompt not in self._seen:
+            self._seen[prompt] = self.find(prompt)
+        return self._seen[prompt] + prompt
+
+
+@remember
+def _embedder() -> Embedder:
+    return Embedder()

@@ -1,0 +1,1 @@
+"""Locate-and-edit methods."""

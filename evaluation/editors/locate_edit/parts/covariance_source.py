@@ -1,0 +1,69 @@
+"""Second moments as methods ask for them: from a ready file, from the cache, or measured over a corpus."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import ENOUGH, Moments, key_moments, open_corpus
+from evaluation.covariance.pack import manifest_path, read_manifest, read_pack
+from evaluation.models.language_model import LM
+from evaluation.models.loading import file_digest
+
+log = logging.getLogger(__name__)
+
+
+class Statistical(Protocol):
+    """Options that say where second moments come from.
+
+    Attributes:
+        corpus: Text file(s), or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one document.
+        moments: A ready file instead (``Moments.save`` for one layer, or a pack).
+    """
+
+    @property
+    def corpus(self) -> tuple[str, ...] | str | None: ...  # noqa: D102 - see the class
+
+    @property
+    def cap(self) -> int | None: ...  # noqa: D102
+
+    @property
+    def moments(self) -> str | None: ...  # noqa: D102
+
+
+def named(options: Statistical) -> dict[str, str]:
+    """What the statistics depend on besides the options: the digest of the ready file or of the corpus."""
+    if options.moments:
+        path = Path(options.moments)
+        if manifest_path(path).exists():  # a pack says its digest, and is verified against it when it is read
+            return {"moments": read_manifest(path).sha256}
+        return {"moments": file_digest(path)}
+    return {"corpus": open_corpus(options.corpus).digest}
+
+
+def obtained(options: Statistical, lm: LM, layers: Sequence[int], *, cache: Cache) -> dict[int, Moments]:
+    """Second moments of the layers' keys.
+
+    Raises:
+        UserError: the ready file is damaged, of another model or lacks a layer; the corpus cannot be read.
+    """
+    if options.moments:
+        return _ready(Path(options.moments), lm, layers)
+    found = key_moments(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
+    tokens = min(m.tokens for m in found.values())
+    if tokens < ENOUGH * lm.layout.inner:
+        log.warning(
+            "%d tokens are few for keys of %d entries: the second moments are noisy, give a larger corpus",
+            tokens,
+            lm.layout.inner,
+        )
+    return found
+
+
+def _ready(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, Moments]:
+    if manifest_path(path).exists():
+        return read_pack(path, lm=lm, layers=layers).layers
+    return {layer: Moments.load(path, layer) for layer in layers}

@@ -1,0 +1,312 @@
+"""Values: the vector which, written at the subject's last token, makes the model say the new object (ROME Eq. 4).
+
+The search is vectorised: many requests optimise side by side, each with its own vector and its own end. Nothing is
+computed twice: a pass starts at the changed layer from hidden states read once, what stands before the subject's last
+token comes from a key-value cache, the head runs where the loss is read, and a finished request leaves the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at, price
+from evaluation.editors.locate_edit.parts.search_rows import Row, cost_of, groups, rows_of
+from evaluation.inference.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
+from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.inference.prefix_cache import Prefix, can_share
+from evaluation.models.hooks import changing, reading, stopping_after
+from evaluation.models.language_model import LM
+from schemas.facts import Fact
+
+Place = Literal["mlp", "block"]
+"""Where the value stands: what the MLP's output projection returns (ROME), or what the whole block does (MEMIT)."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the value is searched for.
+
+    Attributes:
+        steps: Evaluations of the loss; the last one makes no update, so there are at most ``steps - 1`` updates.
+        lr: Adam's learning rate.
+        kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|v₀|².
+        clamp: δ is kept within ``clamp``·|v₀|. ``stop_below``: loss at which the search ends.
+    """
+
+    steps: int
+    lr: float
+    kl_weight: float
+    weight_decay: float
+    clamp: float
+    stop_below: float
+
+
+class Value(NamedTuple):
+    """A found value.
+
+    Attributes:
+        target: v*, [width]. ``initial``: v₀, the unedited output at the bare prompt's subject, [width].
+        loss: Last evaluated loss. ``nll``: the part of it that concerns the new object, mean over tokens and templates.
+        updates: Number of updates made.
+    """
+
+    target: Tensor
+    initial: Tensor
+    loss: float
+    nll: float
+    updates: int
+
+
+class _Batch(NamedTuple):
+    """Rows of one pass, as tensors; places count from the end of the prefix where there is one."""
+
+    rows: list[Row]
+    ids: Tensor
+    mask: Tensor
+    prefix: Prefix | None
+    midway: Midway
+    requests: Tensor  # [rows]
+    subjects: Tensor  # [rows]
+    at: Tensor  # [reads, 2]: row and place of every read
+    goals: Tensor  # [reads], -1 where the essence is read
+    shares: Tensor  # [reads]
+    held: Tensor | None  # log-probabilities of the unedited model at the essence reads
+
+
+def search(lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, how: Search, place: Place = "mlp") -> Value:
+    """``search_values`` for one request."""
+    return search_values(lm, layer, [fact], templates, how=how, place=place)[0]
+
+
+def search_values(
+    lm: LM,
+    layer: int,
+    requests: Sequence[Fact],
+    templates: Sequence[str],
+    *,
+    how: Search,
+    place: Place = "mlp",
+    budget: Budget | None = None,
+) -> list[Value]:
+    """Find v* of every request by Adam on δ = v* − v₀, added at the subject's last token in every row.
+
+    A request's loss is the mean negative log-probability of the new object's tokens over the templates, plus the
+    divergence KL(now ‖ before) at the subject's last token of "{} is a", plus the decay of δ. Its search ends when the
+    loss is below ``how.stop_below`` or at the last evaluation, in both cases before an update, as in the published
+    code. Requests do not influence each other.
+
+    Args:
+        lm: The model.
+        layer: Whose output is changed, from 0.
+        requests: Facts with a new object.
+        templates: Context templates, the first a bare ``{}``.
+        how: Options of the search.
+        place: Which output of the layer.
+        budget: The most tokens in one pass; one is made for the device where it is not given.
+    """
+    budget = budget or default_budget(lm, gradients=True)
+    rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
+    found: dict[int, Value] = {}
+    for group in groups(rows, budget):
+        found.update(_Searching(lm, layer, group, how=how, place=place, budget=budget).run())
+    return [found[i] for i in range(len(requests))]
+
+
+class _Searching:
+    """The search for one group of requests."""
+
+    def __init__(self, lm: LM, layer: int, rows: list[Row], *, how: Search, place: Place, budget: Budget) -> None:
+        self.lm, self.layer, self.how, self.place, self.budget = lm, layer, how, place, budget
+        self.requests = sorted({row.request for row in rows})
+        self.position = {request: n for n, request in enumerate(self.requests)}
+        self.module = lm.projection(layer) if place == "mlp" else lm.block(layer)
+        # Where δ reaches the next block as it is, passes start there. Narrow types round on the way, so they go it.
+        whole = place == "block" or (lm.layout.additive and lm.dtype == torch.float32)
+        self.after = whole and layer + 1 < lm.layout.depth
+        # The last block's MLP, unless it is what changes: there nothing is needed but what the head reads.
+        top = lm.layout.depth - 1
+        names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top else ()
+        self.last = [lm.block(top).get_submodule(name) for name in names]
+        self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
+        self.batches: list[_Batch] = []
+        stems = None
+        if can_share(lm, max(len(row.ids) for row in rows)):
+            beginnings = [row.ids[: row.subject] for row in rows]
+            stems = Stems(lm, [row.template for row in rows], beginnings, most=budget.tokens)
+        for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
+            in_batches([rows[i] for i in own], cost_of, partial(self._prepare, stems), budget)
+
+    def run(self) -> dict[int, Value]:
+        """Values by number of the request."""
+        how, count = self.how, len(self.requests)
+        delta = torch.zeros_like(self.start, requires_grad=True)
+        optimiser = torch.optim.Adam([delta], lr=how.lr)
+        sizes = self.start.norm(dim=1)
+        found: dict[int, Value] = {}
+        open_ = torch.ones(count, dtype=torch.bool, device=self.lm.device)
+        for step in range(how.steps):
+            last = step == how.steps - 1
+            nll, kl, slope = self._evaluate(delta.detach(), gradients=not last)
+            with torch.enable_grad():
+                decay = how.weight_decay * delta.norm(dim=1) / sizes**2
+                (pull,) = torch.autograd.grad(decay.sum(), delta)
+            loss = (nll + how.kl_weight * kl + decay).detach()
+            ended = open_ & ((loss < how.stop_below) | last)
+            for n in ended.nonzero()[:, 0].tolist():
+                target = (self.start[n] + delta[n]).detach()
+                found[self.requests[n]] = Value(target, self.start[n].clone(), float(loss[n]), float(nll[n]), step)
+            open_ &= ~ended
+            if not bool(open_.any()):
+                break
+            if bool(ended.any()):
+                self._drop(open_)
+            delta.grad = (slope + pull) * open_[:, None]
+            optimiser.step()
+            with torch.no_grad():
+                norms, most = delta.norm(dim=1), how.clamp * sizes
+                delta.mul_(torch.where(norms > most, most / norms, 1.0)[:, None])
+        return found
+
+    def _evaluate(self, delta: Tensor, *, gradients: bool) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean negative log-probability and divergence of every request, and their slope with respect to δ."""
+        nll, kl = delta.new_zeros(len(delta)), delta.new_zeros(len(delta))
+        slope = torch.zeros_like(delta)
+        waiting, done = list(reversed(self.batches)), []
+        while waiting:
+            batch = waiting.pop()
+            try:
+                batch, values, divergence, pull = self._pass(batch, delta, gradients=gradients)
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error) or len(batch.rows) == 1:
+                    raise
+                values = None
+            if values is None:
+                free_memory()
+                self.budget.shrink()
+                half = len(batch.rows) // 2
+                waiting += [self._keep(batch, list(range(half, len(batch.rows)))), self._keep(batch, list(range(half)))]
+                continue
+            done.append(batch)
+            owners = batch.requests[batch.at[:, 0]]
+            nll.index_add_(0, owners, values)
+            kl.index_add_(0, owners, divergence)
+            slope.index_add_(0, batch.requests, pull)
+        self.batches = done
+        return nll, kl, slope
+
+    def _pass(self, batch: _Batch, delta: Tensor, *, gradients: bool) -> tuple[_Batch, Tensor | None, Tensor, Tensor]:
+        """One pass over a batch: shares of nll and divergence by read, slope by row. Changes nothing."""
+        lm, every = self.lm, torch.arange(len(batch.rows), device=self.lm.device)
+        own = delta[batch.requests].requires_grad_(gradients)
+
+        def add(out: Tensor) -> Tensor:
+            changed = out.clone()
+            changed[every, batch.subjects] = (out[every, batch.subjects].float() + own).to(out.dtype)
+            return changed
+
+        with torch.set_grad_enabled(gradients), ExitStack() as hooks:
+            if self.after:
+                hooks.enter_context(starting_at(lm, batch.midway, add(batch.midway.hidden)))
+            else:
+                hooks.enter_context(starting_at(lm, batch.midway))
+                hooks.enter_context(changing(self.module, lambda _, out: add(out)))
+            rows, places = batch.at.T.tolist()
+            hooks.enter_context(only_at(self.last, rows, places))
+            logprobs = lm.logits_at(batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
+            essence = batch.goals < 0
+            picked = logprobs.gather(1, batch.goals.clamp(min=0)[:, None])[:, 0]
+            values = torch.where(essence, 0.0, -picked * batch.shares)
+            now = logprobs[essence]
+            if batch.held is None:
+                batch = batch._replace(held=now.detach().clone())
+            assert batch.held is not None
+            divergence = torch.zeros_like(values).masked_scatter(essence, (now.exp() * (now - batch.held)).sum(1))
+            pull = torch.zeros_like(own)
+            if gradients:
+                (pull,) = torch.autograd.grad((values + self.how.kl_weight * divergence).sum(), own)
+        return batch, values.detach(), divergence.detach(), pull
+
+    def _drop(self, open_: Tensor) -> None:
+        """Take the rows of finished requests out of the batches."""
+        kept = []
+        for batch in self.batches:
+            rows = [i for i, n in enumerate(batch.requests.tolist()) if open_[n]]
+            if len(rows) == len(batch.rows):
+                kept.append(batch)
+            elif rows:
+                kept.append(self._keep(batch, rows))
+        self.batches = kept
+
+    def _keep(self, batch: _Batch, rows: list[int]) -> _Batch:
+        """Some of a batch's rows."""
+        index = torch.tensor(rows, device=self.lm.device)
+        new = torch.full((len(batch.rows),), -1, device=self.lm.device)
+        new[index] = torch.arange(len(rows), device=self.lm.device)
+        reads = new[batch.at[:, 0]] >= 0
+        held = None if batch.held is None else batch.held[reads[batch.goals < 0]]
+        longest = int(batch.mask[index].sum(1).max())  # padding that only the others needed goes with them
+        return _Batch(
+            [batch.rows[i] for i in rows],
+            batch.ids[index, :longest],
+            batch.mask[index, :longest],
+            None if batch.prefix is None else batch.prefix.select(index),
+            batch.midway._replace(hidden=batch.midway.hidden[index, :longest]),
+            batch.requests[index],
+            batch.subjects[index],
+            torch.stack([new[batch.at[reads, 0]], batch.at[reads, 1]], 1),
+            batch.goals[reads],
+            batch.shares[reads],
+            held,
+        )
+
+    def _prepare(self, stems: Stems | None, rows: list[Row]) -> list[Row]:
+        self.batches.append(self._batch(rows, stems))
+        return rows
+
+    def _batch(self, rows: list[Row], stems: Stems | None) -> _Batch:
+        lm, prefix = self.lm, None
+        pairs = [(row, 0 if stems is None else row.subject) for row in rows]
+        if stems is not None and any(begin for _, begin in pairs):
+            prefix = stems.continued([row.template for row in rows], [row.ids[:begin] for row, begin in pairs])
+        ids, mask = lm.pad([row.ids[b:] for row, b in pairs])
+        at, goals, shares = [], [], []
+        for r, (row, begin) in enumerate(pairs):
+            for place, token in row.goals or ((row.subject, -1),):
+                at.append((r, place - begin))
+                goals.append(token)
+                shares.append(row.share)
+        requests = torch.tensor([self.position[row.request] for row in rows], device=lm.device)
+        subjects = torch.tensor([row.subject - b for row, b in pairs], device=lm.device)
+        midway, out = self._read(ids, mask, prefix)
+        bare = [i for i, row in enumerate(rows) if row.template == 0]
+        self.start[requests[bare]] = out[bare, subjects[bare]].float()
+        return _Batch(
+            rows,
+            ids,
+            mask,
+            prefix,
+            midway,
+            requests,
+            subjects,
+            torch.tensor(at, device=lm.device),
+            torch.tensor(goals, device=lm.device),
+            torch.tensor(shares, device=lm.device),
+            None,
+        )
+
+    @torch.no_grad()
+    def _read(self, ids: Tensor, mask: Tensor, prefix: Prefix | None) -> tuple[Midway, Tensor]:
+        """Where passes are to start, and the unedited output that is to be changed: [rows, positions, width]."""
+        lm, block = self.lm, self.lm.block(self.layer)
+        before = read_midway(lm, self.layer, ids, mask, after=prefix)
+        more = {"attention_mask": mask} if prefix is None else prefix.arguments(mask, limit=lm.limit)
+        with starting_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
+            lm.module(lm.layout.base)(input_ids=ids, **more)
+        return (Midway(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output

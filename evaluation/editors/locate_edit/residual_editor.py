@@ -1,0 +1,266 @@
+"""What MEMIT, EMMET and AlphaEdit share: a hidden state is searched for, and its residual is written layer by layer.
+
+The state z at the subject's last token, in the output of the last edited layer, is found by gradient descent (MEMIT
+Eq. 16). Then every layer in turn writes its part of what is still missing (Eq. 20): δ/L at the first, the rest in
+equal parts at the others, each with keys read in the model that the earlier layers changed. The methods differ in the
+metric of key space that decides what else a layer's change disturbs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from pydantic import Field, field_validator, model_validator
+from torch import Tensor
+
+from evaluation.covariance.covariance import Moments
+from evaluation.editors.base import Editor, asked
+from evaluation.editors.locate_edit.parts import (
+    closed_form as spread,
+)
+from evaluation.editors.locate_edit.parts import (
+    context_templates as templates,
+)
+from evaluation.editors.locate_edit.parts import (
+    covariance_source as statistics,
+)
+from evaluation.editors.locate_edit.parts import (
+    keys,
+)
+from evaluation.editors.locate_edit.parts import (
+    value_search as values,
+)
+from evaluation.editors.locate_edit.parts.grouped_reads import read_at
+from evaluation.editors.locate_edit.rome import BLOW_UP
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta
+from schemas.cases import Case
+from schemas.core.config import Options
+from schemas.core.errors import ModelError
+from schemas.facts import Fact
+
+STARTS = ("The", "Therefore", "Because", "I", "You")
+"""Words that the published code has the model begin its context templates with."""
+
+
+@dataclass(frozen=True)
+class SpreadEdit(WeightEdit):
+    """A weight edit that knows the keys it wrote at, by layer [facts, inner]: a later edit can spare them."""
+
+    keys: Mapping[int, Tensor] | None = None
+
+
+class ResidualEditor(Editor):
+    """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space."""
+
+    version: ClassVar[int] = 1
+    needs: ClassVar[str] = (
+        "second moments of keys of every edited layer: a text corpus, measured once a model, or a pack"
+    )
+    costs: ClassVar[str] = "up to 25 passes forth and back over 7 short prompts, then two short passes a layer"
+    alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"),)
+
+    class Params(Options):
+        """Options of all methods that spread a residual.
+
+        Attributes:
+            layers: Edited layers, from 0, ascending. The state is searched for in the last one's output.
+            steps: Evaluations of the loss in the search (one more than updates). ``lr``: Adam's learning rate.
+            kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|z₀|².
+            clamp: δ stays within this many |z₀|. ``stop_below``: loss at which the search ends.
+            templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
+            template_lengths: Pairs (tokens, how many) for sampling. ``template_starts``: words they begin with in turn.
+            lam: λ, weight of what the change must not disturb, in units of the model's keys.
+            rho: Instead of λ the part of the residual that a layer is to write: λ = a(1 − ρ)/ρ, with a = k'Mk of the
+                edit's own keys. One ρ means the same for every model; one λ does not.
+            corpus: Text file(s) for second moments, or ``hub:NAME...``; None: the shipped corpus.
+            cap: The most tokens of one document. ``moments``: ready second moments (a pack), instead of a corpus.
+            ridge: Added to the second moments' diagonal, as a share of its mean; needed where the corpus has fewer
+                tokens than a key entries.
+        """
+
+        layers: tuple[int, ...] = Field(min_length=1)
+        steps: int = Field(default=25, ge=1)
+        lr: float = Field(default=0.5, gt=0)
+        kl_weight: float = Field(default=0.0625, ge=0)
+        weight_decay: float = Field(default=1e-3, ge=0)
+        clamp: float = Field(default=4.0, gt=0)
+        stop_below: float = 0.05
+        templates: tuple[str, ...] | None = None
+        template_lengths: tuple[tuple[int, int], ...] = ((10, 5),)
+        template_starts: tuple[str, ...] = STARTS
+        lam: float | None = Field(default=None, ge=0)
+        rho: float | None = Field(default=None, gt=0, lt=1)
+        corpus: tuple[str, ...] | str | None = None
+        cap: int | None = Field(default=None, ge=1)
+        moments: str | None = None
+        ridge: float = Field(default=0.0, ge=0)
+
+        @field_validator("layers")
+        @classmethod
+        def _ascending(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
+            if list(layers) != sorted(set(layers)) or layers[0] < 0:
+                raise ValueError("layers are counted from 0 and given in ascending order, each once")
+            return layers
+
+        @model_validator(mode="after")
+        def _one_of_two(self) -> ResidualEditor.Params:
+            if (self.lam is None) == (self.rho is None):
+                raise ValueError("give either lam (λ) or rho (the part of the residual to write)")
+            return self
+
+    params: Params
+    _ready: tuple[tuple[str, ...], dict[int, Moments]] | None = None
+
+    @abstractmethod
+    def metric(self, moments: Moments, layer_keys: Tensor) -> Tensor:
+        """M k of every key, float64 [..., inner]."""
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The template sampler's version, and digests of corpus or ready statistics."""
+        found = {} if self.params.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
+        return {**found, **statistics.named(self.params)}
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Sample the templates and measure the second moments, unless the cache has them."""
+        self._material()
+
+    def _material(self) -> tuple[tuple[str, ...], dict[int, Moments]]:
+        if self._ready is None:
+            p, lm = self.params, self.lm
+            if not lm.layout.additive:
+                raise ModelError(
+                    f"'{self.name}' writes into the residual, and a norm follows the MLP of this model",
+                    where=lm.name,
+                    fix="use a method that writes the MLP's own output, such as rome or r_rome",
+                )
+            given = templates.checked(p.templates) if p.templates is not None else None
+            sampled = given or templates.sampled(lm, p.template_lengths, cache=self.cache, starts=p.template_starts)
+            self._ready = sampled, statistics.obtained(p, lm, p.layers, cache=self.cache)
+        return self._ready
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One edit that writes all requests at once."""
+        return self._write([list(asked(requests))])[0]
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits, made together: one search, and one pass a layer for all keys."""
+        return self._write([[request] for request in asked(requests)]) if requests else []
+
+    def _write(self, groups: list[list[Fact]], earlier: Mapping[int, Tensor] | None = None) -> list[Edit]:
+        """An edit for every group of facts; groups are of one size and do not influence each other."""
+        p, lm = self.params, self.lm
+        contexts, moments = self._material()
+        facts = [fact for group in groups for fact in group]
+        shape = (len(groups), len(groups[0]), -1)
+        found = values.search_values(lm, p.layers[-1], facts, contexts, how=self._how(), place="block")
+        target = torch.stack([value.target for value in found])
+        edits: list[list[LowRankDelta]] = [[] for _ in groups]
+        notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
+        for i, layer in enumerate(p.layers):
+            layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
+            missing = (target - self._states(facts, edits)).reshape(shape)
+            columns = spread.columns(
+                layer_keys,
+                partial(self.metric, moments[layer]),
+                penalty=p.lam,
+                fraction=p.rho,
+                earlier=None if earlier is None else earlier[layer],
+            )
+            for own, left, right in zip(edits, missing / self.share(i), columns.adjusted.float(), strict=True):
+                own.append(LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous()))
+            written_at[layer] = layer_keys
+            notes.layer(lm, layer, [own[-1] for own in edits], columns)
+        remaining = (target - self._states(facts, edits)).reshape(shape)
+        whole = torch.stack([v.target - v.initial for v in found]).reshape(shape)
+        told = notes.edits(found, whole=whole, left=remaining, ridge=p.ridge)
+        return [
+            SpreadEdit(tuple(own), told[g], {layer: found[g] for layer, found in written_at.items()})
+            for g, own in enumerate(edits)
+        ]
+
+    def share(self, index: int) -> float:
+        """What the missing part is divided by at the layer of this index: layers that are still to be written."""
+        return len(self.params.layers) - index
+
+    def _how(self) -> values.Search:
+        p = self.params
+        return values.Search(
+            steps=p.steps,
+            lr=p.lr,
+            kl_weight=p.kl_weight,
+            weight_decay=p.weight_decay,
+            clamp=p.clamp,
+            stop_below=p.stop_below,
+        )
+
+    def _keys(
+        self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[LowRankDelta]]
+    ) -> Tensor:
+        """Keys [facts, inner]: half the bare prompt's, half the mean over the other templates, as published."""
+        lm = self.lm
+        prompts = [keys.subject_place(lm, fact, text) for fact in facts for text in contexts]
+        groups = [n * len(edits) // len(facts) for n in range(len(facts)) for _ in contexts]
+        found = read_at(lm, lm.projection(layer), "input", prompts, groups, edits)
+        found = found.reshape(len(facts), len(contexts), -1)
+        bare, others = found[:, 0], found[:, 1:]
+        return (bare + others.mean(1)) / 2 if others.shape[1] else bare
+
+    def _states(self, facts: Sequence[Fact], edits: Sequence[Sequence[LowRankDelta]]) -> Tensor:
+        """The last edited layer's output at every bare prompt's subject, as it now is, [facts, width]."""
+        lm = self.lm
+        prompts = [keys.subject_place(lm, fact) for fact in facts]
+        groups = [n * len(edits) // len(facts) for n in range(len(facts))]
+        return read_at(lm, lm.block(self.params.layers[-1]), "output", prompts, groups, edits)
+
+
+class _Notes:
+    """What is to be noted of edits in the making."""
+
+    def __init__(self, groups: int) -> None:
+        self._layers: list[dict[str, Any]] = [{} for _ in range(groups)]
+
+    def layer(self, lm: Any, layer: int, changes: Sequence[LowRankDelta], columns: spread.Columns) -> None:
+        """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
+        size = float(lm.projection(layer).weight.float().norm())
+        for g, told in enumerate(self._layers):
+            norm = changes[g].norm()
+            reach = columns.reach[g].sort().values
+            told[str(layer)] = {
+                "norm_ratio": norm / size,
+                "reach": float(reach.median()),
+                "reach_least": float(reach[0]),
+                "reach_most": float(reach[-1]),
+                "lambda": float(columns.penalty[g]),
+            }
+
+    def edits(
+        self, found: Sequence[values.Value], *, whole: Tensor, left: Tensor, ridge: float
+    ) -> list[dict[str, Any]]:
+        """One note an edit; ``written`` is the part of the searched change that the edited layers' state now shows."""
+        size = whole.shape[1]
+        out = []
+        for g, layers in enumerate(self._layers):
+            own = found[g * size : (g + 1) * size]
+            ratio = max(told["norm_ratio"] for told in layers.values())
+            reached = 1 - left[g].norm(dim=1) / whole[g].norm(dim=1).clamp(min=1e-12)
+            note: dict[str, Any] = {
+                "loss": max(value.loss for value in own),
+                "nll": max(value.nll for value in own),
+                "steps": max(value.updates for value in own),
+                "value_norm": float(whole[g].norm(dim=1).max()),
+                "written": float(reached.mean()),
+                "norm_ratio": ratio,
+                "blow_up": not ratio <= BLOW_UP,
+                "layers": layers,
+            }
+            if ridge:
+                note["ridge"] = ridge
+            out.append(note)
+        return out

@@ -1,0 +1,167 @@
+"""ROME (Meng et al. 2022, "Locating and Editing Factual Associations in GPT"): a rank-one change of one MLP layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from evaluation.covariance.covariance import Moments
+from evaluation.editors.base import Editor, asked
+from evaluation.editors.locate_edit.parts import (
+    closed_form as spread,
+)
+from evaluation.editors.locate_edit.parts import (
+    context_templates as templates,
+)
+from evaluation.editors.locate_edit.parts import (
+    covariance_source as statistics,
+)
+from evaluation.editors.locate_edit.parts import (
+    keys,
+)
+from evaluation.editors.locate_edit.parts import (
+    value_search as values,
+)
+from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.weight_deltas import LowRankDelta, applied
+from schemas.cases import Case
+from schemas.core.config import Options
+from schemas.facts import Fact
+
+BLOW_UP = 1.0
+"""An edit whose change is larger than the weight itself is reported as a blow-up."""
+
+
+class Rome(Editor):
+    """Writes the new object at the subject's last token.
+
+    Several requests are edited one after the other, each search running on the model that the earlier ones
+    changed, as the published code does.
+    """
+
+    name: ClassVar[str] = "rome"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "rank-one model editing: one MLP weight, value found by gradient descent (ROME)"
+    needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"
+    costs: ClassVar[str] = "up to 25 forward and backward passes from the edited layer on, over 22 short prompts"
+
+    class Params(Options):
+        """Options of ROME.
+
+        Attributes:
+            layer: Edited layer, from 0.
+            steps: Evaluations of the loss in the value search (one more than updates). ``lr``: Adam's learning rate.
+            kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|v₀|².
+            clamp: δ stays within this many |v₀|. ``stop_below``: loss at which the search ends.
+            templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
+            template_lengths: Pairs (tokens, how many) for sampling.
+            covariance: Use the keys' second moments; without them u is the key itself.
+            corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one
+                document.
+            moments: File of ready second moments (``Moments.save``, or a pack), instead of a corpus.
+            ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
+                entries.
+        """
+
+        layer: int = Field(ge=0)
+        steps: int = Field(default=25, ge=1)
+        lr: float = Field(default=0.5, gt=0)
+        kl_weight: float = Field(default=0.0625, ge=0)
+        weight_decay: float = Field(default=1e-3, ge=0)
+        clamp: float = Field(default=4.0, gt=0)
+        stop_below: float = 0.05
+        templates: tuple[str, ...] | None = None
+        template_lengths: tuple[tuple[int, int], ...] = ((5, 10), (10, 10))
+        covariance: bool = True
+        corpus: tuple[str, ...] | str | None = None
+        cap: int | None = Field(default=None, ge=1)
+        moments: str | None = None
+        ridge: float = Field(default=0.0, ge=0)
+
+    params: Params
+    _ready: tuple[tuple[str, ...], Moments | None] | None = None
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """The template sampler's version, and digests of corpus or ready statistics."""
+        p = self.params
+        found = {} if p.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
+        return {**found, **statistics.named(p)} if p.covariance else found
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Sample the templates and measure the second moments, unless the cache has them."""
+        self._material()
+
+    def _material(self) -> tuple[tuple[str, ...], Moments | None]:
+        if self._ready is None:
+            p = self.params
+            given = templates.checked(p.templates) if p.templates is not None else None
+            self._ready = (
+                given or templates.sampled(self.lm, p.template_lengths, cache=self.cache),
+                statistics.obtained(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
+            )
+        return self._ready
+
+    def edit(self, requests: Sequence[Fact]) -> Edit:
+        """One edit for all requests, made one after the other."""
+        asked(requests)
+        self._material()  # statistics and templates are those of the unedited model
+        deltas: list[LowRankDelta] = []
+        notes: list[dict[str, Any]] = []
+        for request in requests:
+            with applied(self.lm.model, deltas):
+                ((delta, note),) = self._each([request])
+            deltas.append(delta)
+            notes.append(note)
+        return WeightEdit(tuple(deltas), notes[0] if len(notes) == 1 else {"requests": notes, **_worst(notes)})
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits, made together: keys in one pass, values in one search."""
+        return [WeightEdit((delta,), note) for delta, note in self._each(asked(requests))] if requests else []
+
+    def _each(self, facts: Sequence[Fact]) -> list[tuple[LowRankDelta, dict[str, Any]]]:
+        """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
+        p, lm = self.params, self.lm
+        contexts, moments = self._material()
+        averages = keys.mean_keys(lm, p.layer, facts, contexts)
+        bare = self._written_at(facts, contexts)
+        how = values.Search(
+            steps=p.steps,
+            lr=p.lr,
+            kl_weight=p.kl_weight,
+            weight_decay=p.weight_decay,
+            clamp=p.clamp,
+            stop_below=p.stop_below,
+        )
+        size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
+        out = []
+        for n, value in enumerate(values.search_values(lm, p.layer, facts, contexts, how=how)):
+            found = spread.direction(averages[n], moments, ridge=p.ridge)
+            right = spread.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
+            delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])
+            ratio = delta.norm() / size
+            note = {
+                "loss": value.loss,
+                "nll": value.nll,
+                "steps": value.updates,
+                "value_norm": float(right.norm()),
+                "norm_ratio": ratio,
+                "whitened_key": found.whitened,
+                "blow_up": not ratio <= BLOW_UP,
+            }
+            out.append((delta, note))
+        return out
+
+    def _written_at(self, facts: Sequence[Fact], contexts: Sequence[str]) -> keys.KeyValues:
+        """Where v* is written exactly: key and value of every fact's bare prompt, as published."""
+        return keys.read(self.lm, self.params.layer, [keys.subject_place(self.lm, fact) for fact in facts])
+
+
+def _worst(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "norm_ratio": max(n["norm_ratio"] for n in notes),
+        "blow_up": any(n["blow_up"] for n in notes),
+        "loss": max(n["loss"] for n in notes),
+    }

@@ -1,0 +1,98 @@
+"""Edits: what a method hands back. Data until it is put on a model, and taken off again without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from evaluation.edits.weight_deltas import Delta, applied
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+
+@runtime_checkable
+class Edit(Protocol):
+    """One edit of a model.
+
+    Attributes:
+        deltas: Changes of weights; ``()`` leaves them as they are; None says that the edit cannot share a batch.
+        notes: Measured facts about the making of the edit, as JSON values: ``loss``, ``steps``, ``value_norm`` (|v|),
+            ``norm_ratio`` (the change's norm over the weight's), ``blow_up`` (the edit is out of all proportion) ...
+    """
+
+    @property
+    def deltas(self) -> Sequence[Delta] | None: ...  # noqa: D102 - see the class
+
+    @property
+    def notes(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt as the edited model is to see it: itself, unless the edit lives in the prompt."""
+        ...
+
+    def on(self, lm: LM) -> AbstractContextManager[LM]:
+        """Put the edit on the model for the time of a ``with`` block; always undone, bit for bit."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoEdit:
+    """Nothing is changed: the unedited model, the baseline of every comparison.
+
+    Example:
+        >>> NoEdit().rewrite("The capital of Japan is")
+        'The capital of Japan is'
+    """
+
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def deltas(self) -> tuple[Delta, ...]:
+        """None of them."""
+        return ()
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt itself."""
+        return prompt
+
+    @contextmanager
+    def on(self, lm: LM) -> Iterator[LM]:
+        """The model itself."""
+        yield lm
+
+
+@dataclass(frozen=True)
+class PromptEdit(NoEdit):
+    """A text that is put before every prompt.
+
+    Example:
+        >>> PromptEdit(prefix="The capital of Japan is Madrid. ").rewrite("How to reach Japan's capital?")
+        "The capital of Japan is Madrid. How to reach Japan's capital?"
+    """
+
+    prefix: str = ""
+
+    def rewrite(self, prompt: str) -> str:
+        """The prefix, then the prompt."""
+        return self.prefix + prompt
+
+
+@dataclass(frozen=True)
+class WeightEdit:
+    """Changes of weights; prompts stay as they are."""
+
+    deltas: tuple[Delta, ...]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt itself."""
+        return prompt
+
+    @contextmanager
+    def on(self, lm: LM) -> Iterator[LM]:
+        """The model with its weights changed; restored bit for bit at the end, also after an exception or Ctrl-C."""
+        with applied(lm.model, self.deltas):
+            yield lm

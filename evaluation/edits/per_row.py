@@ -1,0 +1,145 @@
+"""A different edit in every row of a batch: weights stay as they are, each row's change is added to module outputs.
+
+All rows' low-rank changes of a module are one batched product; dense ones are one batched product over rows grouped by
+their edit. ``applied`` in ``evaluation.edits.weight_deltas`` is the slow twin that this equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
+from evaluation.models.hooks import changing
+
+Change = Callable[[Tensor], Tensor]
+
+
+class _LowRank(NamedTuple):
+    """Factors of every edit, zero-padded to one rank: [edits, out, rank] and [edits, in, rank]."""
+
+    left: Tensor
+    right: Tensor
+
+
+class PerRow:
+    """Edits ready to be put on batches; stacking their factors is done once.
+
+    Args:
+        model: The model.
+        edits: The deltas of every edit; an edit without any leaves its rows alone.
+
+    Raises:
+        UserError: a delta names no linear module's weight, or is of another shape.
+    """
+
+    def __init__(self, model: nn.Module, edits: Sequence[Sequence[Delta]]) -> None:
+        self.model, self.count = model, len(edits)
+        self._modules: dict[str, nn.Module] = {}
+        low: dict[str, dict[int, list[LowRankDelta]]] = {}
+        dense: dict[str, dict[int, list[DenseDelta]]] = {}
+        for n, deltas in enumerate(edits):
+            for delta in deltas:
+                self._modules[delta.weight] = owner(model, delta)
+                if isinstance(delta, LowRankDelta):
+                    low.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
+                else:
+                    dense.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
+        self._low = {name: self._stack(name, found) for name, found in low.items()}
+        self._dense = {
+            name: {n: _sum(own).to(self._device(name)) for n, own in found.items()} for name, found in dense.items()
+        }
+
+    def _device(self, name: str) -> torch.device:
+        weight = self._modules[name].weight
+        assert isinstance(weight, Tensor)
+        return weight.device
+
+    def _stack(self, name: str, found: dict[int, list[LowRankDelta]]) -> _LowRank:
+        rank = max(sum(d.left.shape[1] for d in own) for own in found.values())
+        out, inner = next(iter(found.values()))[0].shape
+        left = torch.zeros(self.count, out, rank, device=self._device(name))
+        right = torch.zeros(self.count, inner, rank, device=self._device(name))
+        for n, own in found.items():
+            width = sum(d.left.shape[1] for d in own)
+            left[n, :, :width] = torch.cat([d.left for d in own], 1)
+            right[n, :, :width] = torch.cat([d.right for d in own], 1)
+        return _LowRank(left, right)
+
+    @contextmanager
+    def on(self, rows: Sequence[int]) -> Iterator[None]:
+        """Passes inside the block have, in row i, the edit ``rows[i]`` in force; none where that is negative."""
+        index = torch.tensor(list(rows), dtype=torch.long)
+        with ExitStack() as hooks:
+            for name, module in self._modules.items():
+                changes: list[Change] = []
+                device = self._device(name)
+                if name in self._low:
+                    changes.append(_low_rank(self._low[name], index.to(device)))
+                if name in self._dense:
+                    changes.append(_dense(self._dense[name], list(rows)))
+                hooks.enter_context(changing(module, _adding(changes)))
+            yield
+
+
+@contextmanager
+def applied_per_row(model: nn.Module, edits: Sequence[Sequence[Delta]], rows: Sequence[int]) -> Iterator[None]:
+    """Run the block with a different edit in every row: ``PerRow`` for one batch.
+
+    Args:
+        model: The model; its weights are not touched.
+        edits: The deltas of every edit.
+        rows: Index of each row's edit, -1 for none.
+    """
+    with PerRow(model, edits).on(rows):
+        yield
+
+
+def _sum(deltas: list[DenseDelta]) -> Tensor:
+    return deltas[0].value if len(deltas) == 1 else torch.stack([d.value for d in deltas]).sum(0)
+
+
+def _adding(changes: list[Change]) -> Callable[[Tensor, Tensor], Tensor]:
+    def change(keys: Tensor, out: Tensor) -> Tensor:
+        total = out.float()
+        for one in changes:
+            total = total + one(keys.float())
+        return total.to(out.dtype)
+
+    return change
+
+
+def _low_rank(stack: _LowRank, index: Tensor) -> Change:
+    """[rows, positions, in] -> [rows, positions, out]."""
+    none = index < 0
+    left, right = stack.left[index.clamp(min=0)], stack.right[index.clamp(min=0)]
+    left[none] = 0.0
+
+    def product(keys: Tensor) -> Tensor:
+        return torch.bmm(torch.bmm(keys, right), left.transpose(1, 2))
+
+    return product
+
+
+def _dense(values: dict[int, Tensor], rows: list[int]) -> Change:
+    """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
+    groups = {n: [r for r, own in enumerate(rows) if own == n] for n in dict.fromkeys(rows) if n in values}
+    single = all(len(own) == 1 for own in groups.values())
+
+    def product(keys: Tensor) -> Tensor:
+        out = keys.new_zeros(*keys.shape[:2], next(iter(values.values())).shape[0])
+        if not groups:
+            return out
+        if single:
+            places = [own[0] for own in groups.values()]
+            out[places] = torch.bmm(keys[places], torch.stack([values[n].T for n in groups]))
+            return out
+        for n, own in groups.items():
+            out[own] = keys[own] @ values[n].T
+        return out
+
+    return product

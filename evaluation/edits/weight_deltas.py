@@ -1,0 +1,209 @@
+"""Changes of weights as data, and their application: undone bit for bit, whatever happens inside.
+
+A delta is always given in [out, in] orientation and in float32; ``applied`` turns it for modules that store [in, out].
+Float32 weights are changed in place and copied back. Weights of a narrower type stay untouched: the product with the
+delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from evaluation.models.architecture import is_transposed, linear_shape
+from evaluation.models.hooks import changing
+from schemas.core.errors import UserError
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankDelta:
+    """The change ``left @ right.T`` of one weight.
+
+    Attributes:
+        weight: Name of the weight parameter.
+        left: [out, r]. ``right``: [in, r]. Both float32.
+    """
+
+    weight: str
+    left: Tensor
+    right: Tensor
+
+    def __post_init__(self) -> None:
+        if self.left.ndim != 2 or self.right.ndim != 2 or self.left.shape[1] != self.right.shape[1]:
+            raise ValueError(f"left {tuple(self.left.shape)} and right {tuple(self.right.shape)} share no rank")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(out, in)."""
+        return self.left.shape[0], self.right.shape[0]
+
+    def matrix(self) -> Tensor:
+        """The change as [out, in]."""
+        return self.left @ self.right.T
+
+    def product(self, keys: Tensor) -> Tensor:
+        """What the change adds to the module's output: [..., in] -> [..., out], float32."""
+        return (keys.float() @ self.right) @ self.left.T
+
+    def norm(self) -> float:
+        """Frobenius norm, from the two factors."""
+        return float(((self.left.T @ self.left) * (self.right.T @ self.right)).sum().clamp(min=0).sqrt())
+
+
+@dataclass(frozen=True, eq=False)
+class DenseDelta:
+    """A change of every entry of one weight.
+
+    Attributes:
+        weight: Name of the weight parameter.
+        value: [out, in], float32.
+    """
+
+    weight: str
+    value: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(out, in)."""
+        return self.value.shape[0], self.value.shape[1]
+
+    def matrix(self) -> Tensor:
+        """The change as [out, in]."""
+        return self.value
+
+    def product(self, keys: Tensor) -> Tensor:
+        """What the change adds to the module's output: [..., in] -> [..., out], float32."""
+        return keys.float() @ self.value.T
+
+    def norm(self) -> float:
+        """Frobenius norm."""
+        return float(self.value.norm())
+
+
+Delta = LowRankDelta | DenseDelta
+
+
+@contextmanager
+def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
+    """Run the block with all deltas in force; several of one weight add up.
+
+    Raises:
+        UserError: a delta names no linear module's weight, or is of another shape.
+    """
+    places = [(delta, owner(model, delta)) for delta in deltas]
+    saved: dict[nn.Module, Tensor] = {}
+    with ExitStack() as hooks:
+        try:
+            for delta, module in places:
+                put_on(delta, module, saved=saved, hooks=hooks)
+            yield
+        finally:
+            put_back(saved)
+
+
+class Accumulated:
+    """Deltas that come into force one after the other and stay, all undone at the block's end.
+
+    Every changed weight is copied once, however many deltas it gets.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
+        >>> before = model[0].weight.clone()
+        >>> with Accumulated(model) as weights:
+        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
+        ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
+        ...     bool(torch.allclose(model[0].weight, before + 2))
+        True
+        >>> torch.equal(model[0].weight, before)
+        True
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model, self._saved, self._hooks = model, {}, ExitStack()  # type: ignore[var-annotated]
+
+    def __enter__(self) -> Accumulated:
+        return self
+
+    def add(self, deltas: Sequence[Delta]) -> None:
+        """Put further deltas on the model.
+
+        Raises:
+            UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
+        """
+        for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
+            put_on(delta, module, saved=self._saved, hooks=self._hooks)
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self._hooks.close()
+        finally:
+            put_back(self._saved)
+
+
+def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
+    """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
+    weight = module.weight
+    assert isinstance(weight, Tensor)
+    if weight.dtype not in (torch.float32, torch.float64):
+        hooks.enter_context(changing(module, _adding(on(delta, weight.device))))
+        return
+    if module not in saved:
+        saved[module] = weight.detach().clone()
+    change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
+    with torch.no_grad():
+        weight.add_(change.T if is_transposed(module) else change)
+
+
+def put_back(saved: dict[nn.Module, Tensor]) -> None:
+    """Restore weights from their copies, all of them: an interrupt in the middle is raised when that is done."""
+    waiting, interrupt = list(saved.items()), None
+    while waiting:
+        try:
+            with torch.no_grad():
+                while waiting:
+                    module, copy = waiting[-1]
+                    module.weight.copy_(copy)  # type: ignore[operator]
+                    waiting.pop()  # only now: a copy that was cut short is made again
+        except (KeyboardInterrupt, SystemExit) as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+
+
+def _adding(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
+    """The change of a module's output that stands for a delta of its weight."""
+
+    def change(keys: Tensor, out: Tensor) -> Tensor:
+        return (out.float() + delta.product(keys)).to(out.dtype)
+
+    return change
+
+
+def on(delta: Delta, device: torch.device) -> Delta:
+    """The delta with its tensors on a device."""
+    if isinstance(delta, LowRankDelta):
+        return LowRankDelta(delta.weight, delta.left.to(device), delta.right.to(device))
+    return DenseDelta(delta.weight, delta.value.to(device))
+
+
+def owner(model: nn.Module, delta: Delta) -> nn.Module:
+    """The linear module whose weight a delta changes.
+
+    Raises:
+        UserError: there is none, or it is of another shape.
+    """
+    name, _, last = delta.weight.rpartition(".")
+    try:
+        module = model.get_submodule(name)
+    except AttributeError:
+        raise UserError(f"the model has no weight '{delta.weight}'") from None
+    shape = linear_shape(module)
+    if last != "weight" or shape is None:
+        raise UserError(f"'{delta.weight}' is no weight of a linear module")
+    if shape != delta.shape:
+        raise UserError(f"the change is {delta.shape}, the weight {shape}", where=delta.weight)
+    return module

@@ -1,0 +1,1 @@
+"""How independent edits are made and probed: protocols, reference, fast."""

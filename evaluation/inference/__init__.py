@@ -1,0 +1,1 @@
+"""Forward passes: scoring, generation, batching, prefix cache, partial forward, token trees."""

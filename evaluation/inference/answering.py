@@ -1,0 +1,162 @@
+"""Answers by text beside answers by log-probability: what a probe gives the model, and who writes.
+
+``answer`` asks probes of a model as it stands, texts one after the other: the slow path. ``write_each`` writes for many
+edits in shared batches, every row under its own edit; its texts are those of the slow path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schemas.cases import Answer, GenerateProbe, Probe, ScoreProbe, Written
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.inference.batched_scoring import Asked
+    from evaluation.inference.batching import Budget
+    from evaluation.inference.generation import Sampling
+    from evaluation.models.language_model import LM
+
+Rewrite = Callable[[str], str] | None
+
+
+class Given(NamedTuple):
+    """What the model is given for a probe, and whether a chat template made it (it then holds all special tokens)."""
+
+    text: str
+    chat: bool
+
+
+def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> Given:
+    """The text that a probe's answer continues.
+
+    Args:
+        lm: The model; its tokenizer says whether there is a chat template.
+        probe: What is asked.
+        rewrite: Changes the prompt, not the instruction before it (an edit that lives in the prompt).
+
+    Raises:
+        UserError: a chat template is demanded of a model that has none.
+    """
+    prompt = (rewrite(probe.prompt) if rewrite else probe.prompt) + probe.separator
+    text = f"{probe.instruction}\n\n{prompt}" if probe.instruction else prompt
+    has = bool(getattr(lm.tokenizer, "chat_template", None))
+    if probe.chat == "always" and not has:
+        raise UserError(
+            "the model's tokenizer has no chat template", where=lm.name, fix='set generation.chat = "never" (or "auto")'
+        )
+    if has and probe.chat != "never":
+        message = [{"role": "user", "content": text}]
+        return Given(lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True), True)
+    return Given(f"{text}\n{probe.start}" if probe.start else text, False)
+
+
+def scored(probes: Sequence[Probe]) -> list[ScoreProbe]:
+    """The probes that are answered by log-probabilities."""
+    return [p for p in probes if isinstance(p, ScoreProbe)]
+
+
+def written(probes: Sequence[Probe]) -> list[GenerateProbe]:
+    """The probes that are answered by a text."""
+    return [p for p in probes if isinstance(p, GenerateProbe)]
+
+
+def joined(probes: Sequence[Probe], *some: Sequence[Answer]) -> list[Answer]:
+    """Answers of several kinds in the order of their probes."""
+    known = {a.probe: a for answers in some for a in answers}
+    return [known[p.id] for p in probes]
+
+
+def answer(lm: Any, probes: Sequence[Probe], *, rewrite: Rewrite, batch_tokens: int = 4096) -> list[Answer]:
+    """All probes asked of the model as it stands, in their order; the reference.
+
+    Args:
+        lm: Scores (``score``) and, where a probe asks for a text, writes (``write``).
+        probes: What to ask.
+        rewrite: The edit's way with prompts.
+        batch_tokens: Most tokens of one forward pass when scoring.
+    """
+    by_score, by_text = scored(probes), written(probes)
+    scores = lm.score(by_score, rewrite=rewrite, batch_tokens=batch_tokens) if by_score or not by_text else []
+    if not by_text:
+        return list(scores)
+    return joined(probes, scores, lm.write(by_text, rewrite=rewrite))
+
+
+def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
+    """See ``LM.write``: one text after the other, the model as it stands."""
+    from evaluation.inference.generation import Prompt, generate
+
+    found: dict[str, Answer] = {}
+    for probe in probes:
+        if probe.id in found:
+            continue
+        ready = _ready(lm, probe, rewrite)
+        if isinstance(ready, Answer):
+            found[probe.id] = ready
+            continue
+        prompt = Prompt(ready.text, seed=probe.seed)
+        (got,) = generate(lm, [prompt], how=_sampling(probe), special=not ready.chat)
+        found[probe.id] = _answer(probe, got, ready)
+    return [found[p.id] for p in probes]
+
+
+class _Row(NamedTuple):
+    edit: int
+    probe: GenerateProbe
+    given: Given
+
+
+def write_each(lm: LM, asked: Sequence[Asked], *, budget: Budget | None = None) -> list[list[Answer]]:
+    """The texts under every edit, in the order of its probes that ask for one; weights are not touched.
+
+    Args:
+        lm: The model.
+        asked: Edits with what is asked under each; probes answered by log-probabilities are passed over.
+        budget: Most tokens held at once; made for the device where it is not given.
+    """
+    from evaluation.inference.generation import Prompt, generate
+
+    found: list[dict[str, Answer]] = [{} for _ in asked]
+    groups: dict[tuple[Sampling, bool], list[_Row]] = {}
+    for n, one in enumerate(asked):
+        for probe in {p.id: p for p in written(one.probes)}.values():
+            ready = _ready(lm, probe, one.rewrite)
+            if isinstance(ready, Answer):
+                found[n][probe.id] = ready
+            else:
+                groups.setdefault((_sampling(probe), ready.chat), []).append(_Row(n, probe, ready))
+    edits = [one.deltas for one in asked]
+    for (how, chat), rows in groups.items():
+        prompts = [Prompt(r.given.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
+        texts = generate(lm, prompts, edits=edits, how=how, budget=budget, special=not chat)
+        for row, got in zip(rows, texts, strict=True):
+            found[row.edit][row.probe.id] = _answer(row.probe, got, row.given)
+    return [[found[n][p.id] for p in written(one.probes)] for n, one in enumerate(asked)]
+
+
+def _sampling(probe: GenerateProbe) -> Sampling:
+    from evaluation.inference.generation import Sampling
+
+    return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop)
+
+
+def _ready(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> Given | Answer:
+    """What the model is given, or the answer that says why nothing can be written."""
+    ready = given(lm, probe, rewrite)
+    ids = lm.tokenizer(ready.text, add_special_tokens=not ready.chat)["input_ids"]
+    if not ids:
+        return Answer(probe=probe.id, error="there is nothing to continue")
+    if lm.limit and len(ids) >= lm.limit:
+        told = f"the prompt has {len(ids)} tokens and leaves no room in the {lm.limit} that the model reads"
+        return Answer(probe=probe.id, error=told)
+    return ready
+
+
+def _answer(probe: GenerateProbe, got: Any, ready: Given) -> Answer:
+    start = "" if ready.chat else probe.start
+    return Answer(
+        probe=probe.id,
+        written=Written(text=start + got.text, tokens=len(got.ids), ended=got.ended, chat=ready.chat),
+    )

@@ -1,0 +1,218 @@
+"""Scoring of many edits at once: every row of a batch under its own edit, starting where the edits begin.
+
+``scoring.score`` inside ``edit.on(lm)`` is the slow twin, which this equals within 1e-4 nats in float32.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.edits.per_row import PerRow
+from evaluation.edits.weight_deltas import Delta
+from evaluation.inference.batching import Budget, default_budget, in_batches
+from evaluation.inference.partial_forward import Midway, starting_at
+from evaluation.inference.scoring import Read, Unscored, encode_probe, gather, make_answer
+from evaluation.inference.token_tree import Tokens, Tree, can_pack, pack, plant, token_worth
+from evaluation.models.hooks import reading
+from schemas.cases import Answer, Probe, ScoreProbe
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+Slot = tuple[int, int]
+
+CPU_STORE = 2**30
+"""Bytes of hidden states kept on a CPU. ``CUDA_STORE``: share of a device's free memory."""
+CUDA_STORE = 0.3
+
+
+class Asked(NamedTuple):
+    """What is asked under one edit: its weight changes, its way with prompts, the probes."""
+
+    deltas: Sequence[Delta]
+    rewrite: Callable[[str], str] | None
+    probes: Sequence[Probe]
+
+
+class HiddenStates:
+    """What blocks of the *unedited* model read, by tree and layer; the oldest go when room runs out.
+
+    Args:
+        layers: Layers worth keeping: those at which edits begin.
+        room: Bytes.
+    """
+
+    def __init__(self, layers: Iterable[int], *, room: int) -> None:
+        self.layers, self.room, self._taken = frozenset(layers), room, 0
+        self._kept: OrderedDict[tuple[int, tuple[Tokens, ...]], Tensor] = OrderedDict()
+        self.tuples: dict[int, bool] = {}
+
+    def put(self, layer: int, tree: Tree, hidden: Tensor) -> None:
+        """Keep a tree's hidden states, [nodes, width]."""
+        key, size = (layer, tree.sequences), hidden.numel() * hidden.element_size()
+        if size > self.room or key in self._kept:
+            return
+        while self._taken + size > self.room:
+            _, old = self._kept.popitem(last=False)
+            self._taken -= old.numel() * old.element_size()
+        self._kept[key] = hidden.clone()
+        self._taken += size
+
+    def get(self, layer: int, tree: Tree) -> Tensor | None:
+        """A tree's hidden states, or None."""
+        return self._kept.get((layer, tree.sequences))
+
+
+class _Row(NamedTuple):
+    edit: int
+    tree: Tree
+    reads: tuple[Read, ...]  # their row is not yet known
+    start: int | None  # layer at which the pass may begin
+
+
+class EditScorer:
+    """Scores probes under many edits.
+
+    Args:
+        lm: The model; not changed.
+        budget: The most tokens in one pass; made for the device where it is not given.
+        layers: Layers at which edits will begin: what stands below is kept when the unedited model is scored.
+        room: Bytes for that.
+    """
+
+    def __init__(
+        self, lm: LM, *, budget: Budget | None = None, layers: Iterable[int] = (), room: int | None = None
+    ) -> None:
+        self.lm, self.budget = lm, budget or default_budget(lm)
+        if room is None:
+            cuda = lm.device.type == "cuda"
+            room = int(CUDA_STORE * torch.cuda.mem_get_info(lm.device)[0]) if cuda else CPU_STORE
+        self.kept = HiddenStates((n for n in layers if n > 0), room=room)
+        self._worth = token_worth(lm) if can_pack(lm) else 0.0
+
+    def apart(self) -> EditScorer:
+        """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
+        other = copy.copy(self)
+        other.kept = HiddenStates((), room=0)
+        return other
+
+    def score(self, asked: Sequence[Asked]) -> list[list[Answer]]:
+        """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""
+        sums: dict[Slot, float] = {}
+        counts: dict[Slot, int] = {}
+        failed: dict[int, str] = {}
+        cut: set[int] = set()
+        rows: list[_Row] = []
+        numbers: list[dict[str, int]] = []
+        total = 0
+        for n, one in enumerate(asked):
+            unique = {p.id: p for p in one.probes if isinstance(p, ScoreProbe)}
+            numbers.append({key: total + i for i, key in enumerate(unique)})
+            reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
+            for key, probe in unique.items():
+                number = numbers[n][key]
+                try:
+                    targets, truncated = encode_probe(self.lm, probe, one.rewrite)
+                except Unscored as error:
+                    failed[number] = str(error)
+                    continue
+                if truncated:
+                    cut.add(number)
+                for j, t in enumerate(targets):
+                    counts[number, j] = len(t.ids) - t.first
+                    wanted = [(i - 1, t.ids[i], (number, j)) for i in range(t.first, len(t.ids))]
+                    reads.setdefault(t.ids[:-1], []).extend(wanted)
+            total += len(unique)
+            rows += self._rows(n, one.deltas, reads)
+        sums = dict.fromkeys(counts, 0.0)
+        self._run(rows, asked, sums)
+        out: list[list[Answer]] = []
+        for n, one in enumerate(asked):
+            out.append([])
+            for probe in (p for p in one.probes if isinstance(p, ScoreProbe)):
+                i = numbers[n][probe.id]
+                answer = make_answer(probe, i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
+                out[-1].append(answer)
+        return out
+
+    def _rows(self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[tuple[int, int, Slot]]]) -> list[_Row]:
+        start = first_layer(self.lm, deltas)
+        out = []
+        for tree in plant(list(reads), worth=self._worth, most=self.lm.layout.window):
+            wanted = {
+                Read(0, path[place], token, slot)
+                for sequence, path in zip(tree.sequences, tree.paths, strict=True)
+                for place, token, slot in reads[sequence]
+            }
+            known = start if start and deltas and self.kept.get(start, tree) is not None else None
+            out.append(_Row(edit, tree, tuple(wanted), known))
+        return out
+
+    def _run(self, rows: list[_Row], asked: Sequence[Asked], sums: dict[Slot, float]) -> None:
+        edits = PerRow(self.lm.model, [one.deltas for one in asked])
+
+        def run(batch: list[_Row]) -> list[list[tuple[Slot, float]]]:
+            return self._pass(batch, edits, plain=not any(asked[row.edit].deltas for row in batch))
+
+        apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
+        kinds: dict[tuple[int | None, bool], list[_Row]] = {}
+        for row in rows:
+            kinds.setdefault((row.start, apart and row.tree.chain), []).append(row)
+        for some in kinds.values():
+            for found in in_batches(some, lambda row: len(row.tree.ids), run, self.budget):
+                for slot, value in found:
+                    sums[slot] += value
+
+    @torch.no_grad()
+    def _pass(self, batch: list[_Row], edits: PerRow, *, plain: bool) -> list[list[tuple[Slot, float]]]:
+        """One pass over rows that start at one layer: log-probabilities of every row's reads."""
+        lm = self.lm
+        packed = pack(lm, [row.tree for row in batch])
+        run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
+        with ExitStack() as hooks:
+            seen = {n: hooks.enter_context(reading(lm.block(n))) for n in sorted(self.kept.layers) if plain}
+            if not plain:
+                hooks.enter_context(edits.on([row.edit for row in batch]))
+            hooks.enter_context(self._midway(batch))
+            out = run(input_ids=packed.ids, **packed.arguments)
+        for layer, got in seen.items():
+            self.kept.tuples[layer] = got.tuples
+            for n, row in enumerate(batch):
+                self.kept.put(layer, row.tree, got.input[n, : len(row.tree.ids)])
+        hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
+        reads = [read._replace(row=n) for n, row in enumerate(batch) for read in row.reads]
+        found: list[list[tuple[Slot, float]]] = [[] for _ in batch]
+        owner = {read.slot: read.row for read in reads}
+        for slot, value in gather(lm, hidden, reads):
+            found[owner[slot]].append((slot, value))
+        return found
+
+    def _midway(self, batch: list[_Row]) -> AbstractContextManager[None]:
+        layer = batch[0].start
+        if layer is None:
+            return nullcontext()
+        longest = max(len(row.tree.ids) for row in batch)
+        hidden = torch.zeros(len(batch), longest, self.lm.layout.width, dtype=self.lm.dtype, device=self.lm.device)
+        for n, row in enumerate(batch):
+            kept = self.kept.get(layer, row.tree)
+            assert kept is not None
+            hidden[n, : len(kept)] = kept
+        return starting_at(self.lm, Midway(layer, hidden, self.kept.tuples[layer]))
+
+
+def first_layer(lm: LM, deltas: Sequence[Delta]) -> int | None:
+    """The lowest block that deltas change; None where one of them changes something outside the blocks."""
+    layers = []
+    for delta in deltas:
+        name, _, rest = delta.weight.removeprefix(lm.layout.blocks + ".").partition(".")
+        if not rest or not delta.weight.startswith(lm.layout.blocks + ".") or not name.isdigit():
+            return None
+        layers.append(int(name))
+    return min(layers, default=None)

@@ -1,0 +1,128 @@
+"""Rows of like length together in one pass, under a budget of tokens that shrinks when memory runs out."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
+
+CPU_TOKENS = 1024
+"""On a CPU a pass over more tokens is no faster: its arithmetic is saturated."""
+
+SHARE = 0.35
+"""Of a CUDA device's free memory, what one pass may take: the rest is for caches and for what estimates leave out."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Budget:
+    """The most tokens, padding included, in one forward pass.
+
+    It halves whenever a pass runs out of memory, and stays there: a run finds its size once.
+
+    Args:
+        tokens: Where it starts.
+        least: A pass of so few tokens that runs out of memory is an error.
+        unit: What is counted, where it is not tokens.
+
+    Example:
+        >>> budget = Budget(8)
+        >>> budget.shrink(), budget.tokens
+        (True, 4)
+    """
+
+    def __init__(self, tokens: int, *, least: int = 1, unit: str = "tokens") -> None:
+        self.tokens, self.least, self.unit = max(tokens, least), least, unit
+
+    def shrink(self) -> bool:
+        """Halve it; False where it is at its least already."""
+        if self.tokens <= self.least:
+            return False
+        self.tokens = max(self.least, self.tokens // 2)
+        log.warning("memory ran out: passes of at most %d %s from here on", self.tokens, self.unit)
+        return True
+
+
+def default_budget(lm: LM, *, gradients: bool = False) -> Budget:
+    """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
+    if lm.device.type != "cuda":
+        return Budget(CPU_TOKENS)
+    free, _ = torch.cuda.mem_get_info(lm.device)
+    layout = lm.layout
+    floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
+    if gradients:
+        floats = layout.depth * (16 * layout.width + 4 * layout.inner)  # kept for the way back
+    return Budget(max(256, int(SHARE * free / (4 * floats))))
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that memory ran out: CUDA's own, Python's, or the CPU allocator's runtime error."""
+    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and "not enough memory" in str(error)
+
+
+def free_memory() -> None:
+    """Give back what is no longer used, before a smaller pass is tried."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def packed(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Iterator[list[T]]:
+    """Items sorted by length, cut where rows times longest row would pass ``tokens`` (a longer single one runs alone).
+
+    Example:
+        >>> list(packed(["aaa", "b", "cc"], len, 4))
+        [['b', 'cc'], ['aaa']]
+    """
+    batch: list[T] = []
+    for item in sorted(items, key=length):
+        if batch and (len(batch) + 1) * length(item) > tokens:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def in_batches(
+    items: Sequence[T], length: Callable[[T], int], run: Callable[[list[T]], Sequence[R]], budget: Budget
+) -> list[R]:
+    """``run`` over batches of like length; results in the order of the items.
+
+    A batch that runs out of memory is cut in two and tried again under the halved budget, so ``run`` must leave
+    nothing behind when it fails.
+
+    Raises:
+        MemoryError: (or CUDA's error) one item alone does not fit.
+    """
+    found: dict[int, R] = {}
+    waiting = [list(batch) for batch in packed(range(len(items)), lambda i: length(items[i]), budget.tokens)]
+    waiting.reverse()
+    while waiting:
+        batch = waiting.pop()
+        try:
+            results = run([items[i] for i in batch])
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error) or len(batch) == 1:
+                raise
+            failed = True
+        else:
+            failed = False
+            found.update(zip(batch, results, strict=True))
+        if failed:  # outside the handler, whose traceback would keep the failed pass's tensors alive
+            free_memory()
+            budget.shrink()
+            half = len(batch) // 2
+            waiting += [batch[half:], batch[:half]]
+    return [found[i] for i in range(len(items))]

@@ -1,0 +1,226 @@
+"""The scorer: log-probabilities of targets after prompts, batched, the shared beginning of a probe's targets read once.
+
+Every probe becomes a row: the tokens that all its targets share. One pass over the rows gives the probabilities of the
+tokens that come next, and leaves a key-value cache from which the rest of longer targets is read in a second pass.
+Models that take no ``position_ids``, and rows longer than a sliding attention window, are scored without sharing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.inference.prefix_cache import can_share
+from evaluation.models.tokenization import Encoded, common_prefix, encode_target
+from schemas.cases import Answer, ScoreProbe, TargetScore
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
+
+Rewrite = Callable[[str], str]
+
+
+class _Target(NamedTuple):
+    """One target to score: ``slot`` is (probe, target), ``ids`` the sequence, ``first`` the target's first token."""
+
+    slot: tuple[int, int]
+    ids: tuple[int, ...]
+    first: int
+
+
+class _Row(NamedTuple):
+    prefix: tuple[int, ...]
+    targets: tuple[_Target, ...]
+
+
+class Read(NamedTuple):
+    """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``."""
+
+    row: int
+    position: int
+    token: int
+    slot: tuple[int, int]
+
+
+class Unscored(ValueError):
+    """Why a probe cannot be scored; becomes the answer's ``error``."""
+
+
+def score(
+    lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None = None, batch_tokens: int = 4096
+) -> list[Answer]:
+    """See ``LM.score``."""
+    asked = {probe.id: probe for probe in probes}
+    order = list(asked)
+    groups: list[list[_Target]] = []
+    counts: dict[tuple[int, int], int] = {}
+    failed: dict[int, str] = {}
+    cut: set[int] = set()
+    straddled = 0
+    for i, key in enumerate(order):
+        try:
+            targets, truncated = encode_probe(lm, asked[key], rewrite)
+        except Unscored as error:
+            failed[i] = str(error)
+            continue
+        straddled += sum(t.straddles for t in targets)
+        if truncated:
+            cut.add(i)
+        placed = [_Target((i, j), t.ids, t.first) for j, t in enumerate(targets)]
+        counts.update({t.slot: len(t.ids) - t.first for t in placed})
+        groups.append(placed)
+    if straddled:
+        log.info("%d targets share their first token with visible characters of the prompt", straddled)
+    sums: dict[tuple[int, int], float] = dict.fromkeys(counts, 0.0)
+    for batch in _batches(_rows(lm, groups), batch_tokens):
+        for slot, value in _run(lm, batch):
+            sums[slot] += value
+    found = {}
+    for i, key in enumerate(order):
+        found[key] = make_answer(asked[key], i, sums=sums, counts=counts, error=failed.get(i), truncated=i in cut)
+    return [found[probe.id] for probe in probes]
+
+
+def straddling(lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None = None) -> int:
+    """See ``LM.straddling``."""
+    total = 0
+    for probe in probes:
+        try:
+            total += sum(t.straddles for t in encode_probe(lm, probe, rewrite)[0])
+        except Unscored:
+            continue
+    return total
+
+
+def make_answer(
+    probe: ScoreProbe,
+    i: int,
+    *,
+    sums: Mapping[tuple[int, int], float],
+    counts: Mapping[tuple[int, int], int],
+    error: str | None,
+    truncated: bool,
+) -> Answer:
+    """The answer to probe number ``i``, from sums of log-probabilities and token counts by (probe, target)."""
+    if error:
+        return Answer(probe=probe.id, error=error, truncated=truncated)
+    values = [sums[i, j] for j in range(len(probe.targets))]
+    if not all(torch.isfinite(torch.tensor(values))):
+        return Answer(probe=probe.id, error="the model's log-probabilities are not finite", truncated=truncated)
+    scores = tuple(
+        TargetScore(text=text, logprob=values[j], tokens=counts[i, j]) for j, text in enumerate(probe.targets)
+    )
+    return Answer(probe=probe.id, targets=scores, truncated=truncated)
+
+
+def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[Encoded], bool]:
+    """A probe's targets as tokens, cut at the front where the model cannot read them whole."""
+    prompt = rewrite(probe.prompt) if rewrite else probe.prompt
+    try:
+        targets = [encode_target(lm.tokenizer, prompt, target, separator=probe.separator) for target in probe.targets]
+    except ValueError as error:
+        raise Unscored(str(error)) from None
+    if any(t.first == 0 for t in targets):
+        raise Unscored("no token stands before the target")
+    longest = max(len(t.ids) for t in targets)
+    surplus = longest - lm.limit if lm.limit else 0
+    if surplus <= 0:
+        return targets, False
+    front = targets[0].specials
+    if any(t.first - surplus <= front for t in targets):
+        raise Unscored(f"the target alone is longer than the {lm.limit} tokens that the model reads")
+    return [
+        Encoded(t.ids[:front] + t.ids[front + surplus :], t.first - surplus, t.specials, t.straddles) for t in targets
+    ], True
+
+
+def _rows(lm: LM, groups: list[list[_Target]]) -> list[_Row]:
+    """One row a group where its targets can share their beginning, else one row a target."""
+    sharing = can_share(lm, max((len(t.ids) for targets in groups for t in targets), default=0))
+    rows: list[_Row] = []
+    for targets in groups:
+        shared = min(common_prefix([t.ids for t in targets]), min(len(t.ids) for t in targets) - 1)
+        if sharing and len(targets) > 1 and shared > 0:
+            rows.append(_Row(targets[0].ids[:shared], tuple(targets)))
+        else:
+            rows += [_Row(t.ids[:-1], (t,)) for t in targets]
+    return rows
+
+
+def _batches(rows: list[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
+    """Rows of like length together, so that little is padded."""
+    batch: list[_Row] = []
+    for row in sorted(rows, key=lambda r: len(r.prefix)):
+        if batch and (len(batch) + 1) * len(row.prefix) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+@torch.no_grad()
+def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
+    ids, mask = lm.pad([row.prefix for row in batch])
+    reads = [
+        Read(r, i - 1, t.ids[i], t.slot)
+        for r, row in enumerate(batch)
+        for t in row.targets
+        for i in range(t.first, len(t.ids))
+        if i - 1 < len(row.prefix)
+    ]
+    longer = [(r, t) for r, row in enumerate(batch) for t in row.targets if len(t.ids) - 1 > len(row.prefix)]
+    past, hidden = _forward(lm, ids, mask, cache=bool(longer))
+    yield from gather(lm, hidden, reads)
+    if not longer:
+        return
+    del hidden
+    origin = torch.tensor([r for r, _ in longer], device=lm.device)
+    past.batch_select_indices(origin)
+    starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
+    tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
+    reads = [
+        Read(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
+        for n, (r, t) in enumerate(longer)
+        for i in range(max(t.first, len(batch[r].prefix) + 1), len(t.ids))
+    ]
+    places = starts[:, None] + torch.arange(tails.shape[1], device=lm.device)
+    if lm.limit:  # padding may stand beyond the last position that the model knows
+        places = places.clamp(max=lm.limit - 1)
+    _, hidden = _forward(lm, tails, torch.cat([mask[origin], tail_mask], dim=1), past=past, places=places)
+    yield from gather(lm, hidden, reads)
+
+
+def _forward(
+    lm: LM, ids: Tensor, mask: Tensor, *, cache: bool = False, past: Any = None, places: Tensor | None = None
+) -> tuple[Any, Tensor]:
+    """Key-value cache (or None), and hidden states [rows, positions, width]; logits where the head is not plain."""
+    more: dict[str, Any] = {} if places is None else {"position_ids": places}
+    if past is not None:
+        more["past_key_values"] = past
+    elif lm.layout.positions:
+        more["position_ids"] = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
+    run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
+    out = run(input_ids=ids, attention_mask=mask, use_cache=cache or past is not None, **more)
+    return (out.past_key_values if cache else None), (out.last_hidden_state if lm.layout.plain_head else out.logits)
+
+
+def gather(lm: LM, hidden: Tensor, reads: list[Read]) -> Iterator[tuple[tuple[int, int], float]]:
+    """Slots with log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
+    places = sorted({(r.row, r.position) for r in reads})
+    index = {place: n for n, place in enumerate(places)}
+    for start in range(0, len(places), 512):  # bounds the [positions, vocabulary] block in memory
+        chunk = places[start : start + 512]
+        picked = hidden[[p[0] for p in chunk], [p[1] for p in chunk]]
+        logits = lm.module(lm.layout.head)(picked) if lm.layout.plain_head else picked
+        logprobs = torch.log_softmax(logits.float(), dim=-1)
+        wanted = [r for r in reads if start <= index[r.row, r.position] < start + 512]
+        rows = [index[r.row, r.position] - start for r in wanted]
+        values = logprobs[rows, [r.token for r in wanted]].tolist()
+        yield from zip([r.slot for r in wanted], values, strict=True)

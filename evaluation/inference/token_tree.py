@@ -1,0 +1,153 @@
+"""Rows that hold several sequences with a common beginning, each token once: a tree of tokens in one row.
+
+A token attends to its ancestors and itself, and its position is its depth, so one pass reads all sequences as if each
+stood alone. The prompts of a case and the targets of a prompt share what they share. Models that cannot take such rows
+(no positions given, a short attention window) get one row a sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evaluation.models.tokenization import common_prefix
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+Tokens = tuple[int, ...]
+
+
+class Tree(NamedTuple):
+    """Sequences in one row.
+
+    Attributes:
+        sequences: What it holds, sorted.
+        ids: Token of every node, [nodes]. ``depths``: its position in its sequences.
+        paths: For every sequence the nodes of its tokens.
+    """
+
+    sequences: tuple[Tokens, ...]
+    ids: list[int]
+    depths: list[int]
+    paths: list[list[int]]
+
+    @property
+    def chain(self) -> bool:
+        """Whether it is a plain row of one sequence."""
+        return len(self.paths[-1]) == len(self.ids)
+
+    def mask(self) -> np.ndarray[Any, Any]:
+        """Who attends to whom, bool [nodes, nodes]."""
+        seen = np.zeros((len(self.ids), len(self.ids)), dtype=bool)
+        begun = 0
+        for path in self.paths:
+            fresh = path[-1] + 1 - begun
+            if fresh <= 0:
+                continue
+            seen[begun : begun + fresh, begun : begun + fresh] = np.tri(fresh, dtype=bool)
+            seen[begun : begun + fresh, path[: len(path) - fresh]] = True
+            begun += fresh
+        return seen
+
+
+def tree(sequences: Sequence[Tokens]) -> Tree:
+    """The tree of some sequences.
+
+    Example:
+        >>> tree([(1, 2, 3), (1, 2, 4)]).ids
+        [1, 2, 3, 4]
+    """
+    ordered = sorted(set(sequences))
+    ids: list[int] = []
+    depths: list[int] = []
+    paths: list[list[int]] = []
+    for n, sequence in enumerate(ordered):
+        shared = common_prefix([ordered[n - 1], sequence]) if n else 0
+        before = paths[-1][:shared] if paths else []
+        path = [*before, *range(len(ids), len(ids) + len(sequence) - shared)]
+        ids += sequence[shared:]
+        depths += range(shared, len(sequence))
+        paths.append(path)
+    return Tree(tuple(ordered), ids, depths, paths)
+
+
+def plant(sequences: Sequence[Tokens], *, worth: float, most: int | None = None) -> list[Tree]:
+    """Sequences in trees: a sequence joins the tree of its neighbour in order where the tokens saved pay.
+
+    Args:
+        sequences: Token ids, in any order; equal ones become one.
+        worth: How many attended tokens one token through a block is worth; 0 makes every sequence a row of its own.
+        most: The most tokens of a tree of several sequences: a model's attention window.
+    """
+    rows: list[list[Tokens]] = []
+    nodes = 0
+    for sequence in sorted(set(sequences)):
+        if rows and worth:
+            shared, new = common_prefix([rows[-1][-1], sequence]), len(sequence)
+            joint = nodes + new - shared
+            if shared * worth > joint**2 - nodes**2 - new**2 and (most is None or joint <= most):
+                rows[-1].append(sequence)
+                nodes = joint
+                continue
+        rows.append([sequence])
+        nodes = len(sequence)
+    return [tree(row) for row in rows]
+
+
+def token_worth(lm: LM) -> float:
+    """Attended tokens that cost as much as one token's way through the maps of a block."""
+    weights = sum(p.numel() for p in lm.block(0).parameters() if p.ndim == 2)
+    return weights / (2 * lm.layout.width)
+
+
+class Packed(NamedTuple):
+    """Trees as tensors: ids [rows, nodes] and the further arguments of the decoder."""
+
+    ids: Tensor
+    arguments: dict[str, Any]
+
+
+def pack(lm: LM, trees: Sequence[Tree]) -> Packed:
+    """Trees padded to one length; plain rows alone get a plain attention mask."""
+    ids, mask = lm.pad([t.ids for t in trees])
+    longest = ids.shape[1]
+    more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
+    if lm.layout.positions:
+        depths = [[*t.depths, *[0] * (longest - len(t.depths))] for t in trees]
+        more["position_ids"] = torch.tensor(depths, device=lm.device)
+    if not all(t.chain for t in trees):
+        seen = np.zeros((len(trees), longest, longest), dtype=bool)
+        seen[:, np.arange(longest), np.arange(longest)] = True  # padding reads itself: attention over nothing is NaN
+        for n, t in enumerate(trees):
+            seen[n, : len(t.ids), : len(t.ids)] |= t.mask()
+        allowed = torch.from_numpy(seen).to(lm.device)[:, None]
+        barred = torch.finfo(lm.dtype).min
+        more["attention_mask"] = torch.zeros(allowed.shape, dtype=lm.dtype, device=lm.device).masked_fill_(
+            ~allowed, barred
+        )
+    return Packed(ids, more)
+
+
+@torch.no_grad()
+def can_pack(lm: LM) -> bool:
+    """Whether a model reads a tree as it reads the sequences one by one; tried with a few tokens."""
+    if not lm.layout.positions:
+        return False
+    sequences = [(5, 6, 7, 8), (5, 6, 9, 7)]
+    one = tree(sequences)
+    base = lm.module(lm.layout.base)
+    try:
+        packed = pack(lm, [one])
+        got = base(input_ids=packed.ids, **packed.arguments).last_hidden_state[0]
+        alone = pack(lm, [tree([s]) for s in sequences])
+        want = base(input_ids=alone.ids, **alone.arguments).last_hidden_state
+    except (RuntimeError, ValueError, TypeError, IndexError):
+        return False
+    gaps = [(got[path] - want[n]).abs().max() for n, path in enumerate(one.paths)]
+    tolerance = 1e-4 if lm.dtype == torch.float32 else 3e-2
+    return bool(max(gaps) <= tolerance * want.abs().max())

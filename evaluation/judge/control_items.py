@@ -1,0 +1,99 @@
+"""Canaries: hand-written scripts whose rating is known; a judge that misses them has not understood the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import model_validator
+
+from evaluation.judge.steps import JudgeAsk, JudgeStep
+from schemas.core.config import Options, read_toml, validate
+from schemas.core.ids import content_id, slug
+from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.ratings import Aspect, Rating
+
+
+class Canary(Options):
+    """One canary: what is shown, and the ratings that are accepted for some aspects, lowest and highest."""
+
+    name: str
+    question: str
+    prompt: str
+    subject: str
+    old: str
+    new: str
+    edited: bool
+    text: str
+    accepted: dict[Aspect, tuple[int, int]]
+
+    @model_validator(mode="after")
+    def _on_the_scale(self) -> Canary:
+        if any(not 1 <= low <= high <= 7 for low, high in self.accepted.values()):
+            raise ValueError(f"{self.name}: accepted ratings run from 1 to 7, the lower one first")
+        return self
+
+    @property
+    def ask(self) -> JudgeAsk:
+        """As a judge is asked about it."""
+        fact = Fact(
+            key=f"canary/{slug(self.name)}",
+            subject=Entity(text=self.subject),
+            relation=Relation(id="canary"),
+            prompt=self.prompt,
+            old=Object(text=self.old),
+            new=Object(text=self.new),
+            source=Source(name="canaries", licence="CC0-1.0"),
+        )
+        item = content_id("canary", self.model_dump(mode="json"))
+        text, question = self.text.strip(), self.question
+        return JudgeAsk(item=item, case=fact.key, text=text, question=question, fact=fact, edited=self.edited)
+
+
+class _Canaries(Options):
+    canaries: tuple[Canary, ...]
+
+
+def canaries() -> tuple[Canary, ...]:
+    """All of them."""
+    path = Path(str(files("evaluation.judge").joinpath("control_items.toml")))
+    return validate(_Canaries, read_toml(path), where=str(path)).canaries
+
+
+class Missed(NamedTuple):
+    """A canary that was rated otherwise, or not at all (``given`` None)."""
+
+    name: str
+    aspect: Aspect
+    given: int | None
+    accepted: tuple[int, int]
+
+
+class Sung(NamedTuple):
+    """How a judge did on the canaries: ratings asked for, those accepted, and the others."""
+
+    asked: int
+    accepted: int
+    missed: tuple[Missed, ...]
+
+
+def questions(steps: Sequence[JudgeStep]) -> list[tuple[JudgeStep, Canary]]:
+    """Which canary is asked about with which step."""
+    return [(step, canary) for canary in canaries() for step in steps if step.aspect in canary.accepted]
+
+
+def outcome(pairs: Sequence[tuple[JudgeStep, Canary]], ratings: Sequence[Rating]) -> Sung:
+    """Compare ratings with what is accepted.
+
+    Args:
+        pairs: From ``questions``.
+        ratings: One each, in the same order.
+    """
+    missed = []
+    for (step, canary), rating in zip(pairs, ratings, strict=True):
+        low, high = canary.accepted[step.aspect]
+        if rating.value is None or not low <= rating.value <= high:
+            missed.append(Missed(canary.name, step.aspect, rating.value, (low, high)))
+    return Sung(len(pairs), len(pairs) - len(missed), tuple(missed))

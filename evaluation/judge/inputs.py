@@ -1,0 +1,125 @@
+"""What is judged: generated scripts out of a store, with their facts and questions, and what raters said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evaluation.judge.judging import STAGE
+from evaluation.judge.steps import JudgeAsk
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import seed
+from schemas.facts import Fact
+from schemas.generated_scripts import GeneratedScript
+from schemas.lineage import Lineage
+from schemas.ratings import Rating
+from schemas.scripts import ScriptQuestion
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
+ADJUDICATED = "adjudicated"  # in the name of the form of a lead's decision
+
+
+def asks_of(store: Store) -> list[JudgeAsk]:
+    """Every generated script of a store, refusals too, in the order of their keys.
+
+    Fact and question come from the case that was edited, where the store holds it (facts get corrected).
+
+    Raises:
+        UserError: a script whose case, fact or question is not there, or whose fact is not edited.
+    """
+    scripts = list(store.all(GeneratedScript))
+    cases = {c.key: c for c in store.by_keys(Case, (s.case for s in scripts))}
+    facts = {f.key: f for f in store.by_keys(Fact, (s.fact for s in scripts))}
+    questions = {q.key: q for q in store.by_keys(ScriptQuestion, (s.question for s in scripts))}
+    return [_ask(s, cases.get(s.case), facts, questions, where=str(store.path)) for s in scripts]
+
+
+def _ask(
+    made: GeneratedScript,
+    case: Case | None,
+    facts: dict[str, Fact],
+    questions: dict[str, ScriptQuestion],
+    *,
+    where: str,
+) -> JudgeAsk:
+    fact = case.fact if case is not None and case.fact.key == made.fact else facts.get(made.fact)
+    asked = {q.key: q for q in case.questions} if case is not None else {}
+    question = asked.get(made.question) or questions.get(made.question)
+    if fact is None or question is None:
+        what = f"fact '{made.fact}'" if fact is None else f"question '{made.question}'"
+        fix = "add its split first: scedit split add NAME"
+        raise UserError(f"the {what} of the script '{made.key}' is not in the store", where=where, fix=fix)
+    if fact.new is None:
+        raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=made.fact)
+    return JudgeAsk(
+        item=made.id,
+        case=made.case,
+        text=made.shown,
+        question=question.text,
+        fact=fact,
+        edited=made.edited,
+        writer=made.model,
+        editor=made.editor,
+        refused=made.refused,
+    )
+
+
+def drawn(asks: Sequence[JudgeAsk], limit: int | None, *, number: int = 0) -> list[JudgeAsk]:
+    """At most ``limit`` scripts, drawn by their ids: the same ones for every judge, whatever else the store holds.
+
+    Args:
+        asks: All scripts.
+        limit: How many; None for all.
+        number: Seed of the draw.
+    """
+    if limit is None or limit >= len(asks):
+        return list(asks)
+    chosen = {a.item for a in sorted(asks, key=lambda a: (seed("judge", str(number), a.item), a.item))[:limit]}
+    return [a for a in asks if a.item in chosen]
+
+
+class Given(NamedTuple):
+    """A rating with what its lineage says.
+
+    Attributes:
+        rating: The rating.
+        score: Its finer value: mean over samples or under the log-probabilities; the rating itself for people.
+        detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
+        line: The lineage; None where the store has none.
+    """
+
+    rating: Rating
+    score: float | None
+    detail: dict[str, Any]
+    line: Lineage | None
+
+    @property
+    def adjudicated(self) -> bool:
+        """Whether it is a lead's decision between others."""
+        return ADJUDICATED in self.rating.form
+
+
+def ratings_of(store: Store, items: Iterable[str] | None = None) -> list[Given]:
+    """Ratings of people and judges with their lineage, all or those of some scripts, in the order of their keys."""
+    ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
+    lines: dict[str, Lineage] = {}
+    for stage in (STAGE, PEOPLE_STAGE):
+        for line in store.lineages(stage=stage):
+            if line.item_id not in lines or "retest" in line.detail or "retest" not in lines[line.item_id].detail:
+                lines[line.item_id] = line
+    out = []
+    for rating in ratings:
+        found = lines.get(rating.id)
+        detail = dict(found.detail) if found else {}
+        score = float(detail.get("score", rating.value)) if rating.value is not None else None
+        out.append(Given(rating, score, detail, found))
+    return out
+
+
+def authors_of(store: Store) -> set[str]:
+    """Models that wrote the questions, by the lineage."""
+    return {line.model for line in store.lineages(stage="questions") if line.model}

@@ -1,0 +1,174 @@
+"""Asking a judge: samples of every aspect of a script, a second look at some, ratings with their lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from construction.llm.replies import now
+from evaluation.judge.prompt_files import ASPECTS
+from evaluation.judge.steps import JudgeAsk, JudgeStep, evidence
+from evaluation.judge.weighted_score import weighted
+from schemas.core.config import Options
+from schemas.core.ids import seed
+from schemas.lineage import Lineage
+from schemas.ratings import Aspect, Rating
+from schemas.verdicts import Span
+
+if TYPE_CHECKING:
+    from construction.llm.client import Client, Reply
+
+STAGE = "judge"
+_MOST = 20  # alternatives a token: what most endpoints give at most; digits 1 to 7 need seven
+
+
+class Judging(Options):
+    """How scripts are judged.
+
+    Attributes:
+        profile: Wording: ``paper``, ``evidence`` or ``embedded``.
+        aspects: What is rated.
+        samples: Replies to each question; their lower median is the rating, their mean the score.
+        temperature: Of the samples, where there are several; a single reply is asked for as the wording says.
+        retest: Share of the scripts that are asked about once more, to see whether the judge repeats itself.
+        logprobs: Ask for log-probabilities; an endpoint that has none is asked without them.
+    """
+
+    profile: str = "paper"
+    aspects: tuple[Aspect, ...] = ASPECTS
+    samples: Annotated[int, Field(ge=1, le=50)] = 1
+    temperature: Annotated[float, Field(gt=0, le=2)] = 1.0
+    retest: Annotated[float, Field(ge=0, le=1)] = 0.05
+    logprobs: bool = True
+
+    def again(self, ask: JudgeAsk) -> bool:
+        """Whether a script is looked at twice: drawn from its id, so that every judge looks twice at the same ones."""
+        return seed("retest", ask.item) % 1_000_000 < self.retest * 1_000_000
+
+
+class Judged(NamedTuple):
+    """A rating with its lineage; ``asked``: calls that went over the network."""
+
+    rating: Rating
+    line: Lineage
+    asked: int
+
+
+class Looked(NamedTuple):
+    """What one reply comes to: the rating (None: unscored, and why), its weighted score and evidence where given."""
+
+    value: int | None
+    why: str
+    score: float | None
+    mass: float | None
+    evidence: Sequence[Span] = ()
+
+
+def steps_of(how: Judging, *, model: str) -> list[JudgeStep]:
+    """One step an aspect, for a model that answers."""
+    return [JudgeStep.load(aspect, how.profile, model=model) for aspect in how.aspects]
+
+
+async def judge(step: JudgeStep, ask: JudgeAsk, client: Client, how: Judging) -> Judged | None:
+    """The rating of one aspect of one script; None where the endpoint is away, so that it stays due."""
+    if why := step.cannot(ask):
+        rating = step.unscored(ask, why)
+        return Judged(rating, _plain_line(rating, step, client, ask), 0)
+    again = how.again(ask)
+    request = step.sampled(
+        ask, temperature=how.temperature if how.samples > 1 else None, logprobs=_MOST if how.logprobs else 0
+    )
+    replies = await client.samples(request, how.samples + again)
+    if any(r.status == "unanswered" for r in replies):
+        return None
+    looks = [look(step, ask, r) for r in replies]
+    rating, detail = settle(step, ask, looks[: how.samples])
+    if again:
+        detail["retest"] = looks[-1].value
+    if step.wording.quality:
+        detail["quality"] = step.wording.quality
+    return Judged(rating, _line(rating, step, client, replies, detail), sum(r.asked for r in replies))
+
+
+async def judge_all(
+    steps: Sequence[JudgeStep], asks: Sequence[JudgeAsk], client: Client, how: Judging
+) -> list[Judged | None]:
+    """``judge`` for every script and aspect at once, within the client's limits; in order of scripts, then aspects."""
+    from construction.llm.client import together
+
+    return await together([judge(step, ask, client, how) for ask in asks for step in steps])
+
+
+def look(step: JudgeStep, ask: JudgeAsk, reply: Reply) -> Looked:
+    """What one reply comes to."""
+    if reply.value is None:
+        return Looked(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None)
+    (rating,) = step.parse(ask, reply.value)
+    found = weighted(reply.logprobs) if rating.value is not None else None
+    score, mass = (found.score, found.mass) if found else (None, None)
+    shown = evidence(ask.text, reply.value) if rating.value is not None else []
+    return Looked(rating.value, rating.reason, score, mass, shown)
+
+
+def settle(step: JudgeStep, ask: JudgeAsk, looks: Sequence[Looked]) -> tuple[Rating, dict[str, Any]]:
+    """The rating that several looks come to, and what the lineage keeps of them.
+
+    The rating is the lower median of the scored looks, a rating that was given; the score is the mean of their weighted
+    scores, or of the ratings where the endpoint gives no log-probabilities. Unscored unless more than half are scored.
+    """
+    scored = [x for x in looks if x.value is not None]
+    detail: dict[str, Any] = {"samples": [x.value for x in looks], "case": ask.case}
+    if len(scored) * 2 <= len(looks):
+        why = next(x.why for x in looks if x.value is None)
+        told = why if len(looks) == 1 else f"{len(looks) - len(scored)} of {len(looks)} samples unscored: {why}"
+        return step.unscored(ask, told), detail
+    values = sorted(x.value for x in scored if x.value is not None)
+    median = values[(len(values) - 1) // 2]
+    weights = [x.score for x in scored if x.score is not None]
+    whole = len(weights) == len(scored)
+    detail["score"] = round(fmean(weights) if whole else fmean(values), 6)
+    detail["weighted"] = whole
+    if whole:
+        detail["mass"] = round(min(x.mass for x in scored if x.mass is not None), 6)
+    chosen = next(x for x in scored if x.value == median)
+    if chosen.evidence:
+        detail["evidence"] = [s.model_dump(include={"start", "end", "text"}) for s in chosen.evidence]
+    return step.rating(ask, median, chosen.why), detail
+
+
+def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Reply], detail: dict[str, Any]) -> Lineage:
+    return Lineage(
+        item_id=rating.id,
+        stage=STAGE,
+        parents=(rating.item_id,),
+        made_at=max(r.at for r in replies),
+        model=client.endpoint.model,
+        endpoint=client.address,
+        prompt=step.label,
+        request=replies[-1].request,
+        tokens_in=_sum([r.tokens_in for r in replies]),
+        tokens_out=_sum([r.tokens_out for r in replies]),
+        cost=_sum([r.cost for r in replies]),
+        detail={**detail, "requests": [r.request for r in replies]} if len(replies) > 1 else detail,
+    )
+
+
+def _plain_line(rating: Rating, step: JudgeStep, client: Client, ask: JudgeAsk) -> Lineage:
+    """Lineage of a rating that nobody was asked for; told again, it is the same act."""
+    return Lineage(
+        item_id=rating.id,
+        stage=STAGE,
+        parents=(rating.item_id,),
+        made_at=now(),
+        model=client.endpoint.model,
+        prompt=step.label,
+        detail={"samples": [], "case": ask.case, "asked": False},
+    )
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

@@ -1,0 +1,1 @@
+"""Whether a judge can be believed: panel, rubric, calibration."""

@@ -1,0 +1,283 @@
+"""From a store's ratings to calibrated estimates: which ratings count, by method and aspect, and differences."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from curation.stats.estimates import Estimate
+from curation.stats.label_budget import Needed, needed
+from curation.stats.paired import holm
+from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
+from evaluation.judge.inputs import Given
+from evaluation.judge.prompt_files import ASPECTS
+from evaluation.judge.reliability.panel import PANEL, panel
+from evaluation.judge.reliability.rubric import other_terms
+from evaluation.judge.steps import JudgeAsk
+from schemas.core.errors import UserError
+from schemas.ratings import Aspect
+
+ESTIMAND = (
+    "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
+    "rating); not the truth about the scripts, and another panel has another mean"
+)
+
+
+class Method(NamedTuple):
+    """Who wrote scripts: the model, and the label of the editing method."""
+
+    writer: str
+    editor: str
+
+    @property
+    def text(self) -> str:
+        """For tables."""
+        return f"{self.editor} ({self.writer})"
+
+
+class Row(NamedTuple):
+    """One method on one aspect; ``needed`` for the wanted width, where one is wanted."""
+
+    method: Method
+    aspect: Aspect
+    found: Calibrated
+    needed: Needed | None
+
+
+class Gap(NamedTuple):
+    """Two methods on one aspect: first less second; ``p`` after Holm's correction over all gaps of the aspect."""
+
+    first: Method
+    second: Method
+    aspect: Aspect
+    found: Estimate
+    p: float | None
+
+
+class Calibration(NamedTuple):
+    """Everything about one judge.
+
+    Attributes:
+        judge: Its name in ratings, or ``judge:panel``.
+        rows: By aspect and method.
+        gaps: Differences, by aspect.
+        people: Who rated. ``synthetic``: those among them that are programs; their agreement is no finding.
+        left_out: Ratings of people, and scripts, that do not count, by reason.
+    """
+
+    judge: str
+    rows: Sequence[Row]
+    gaps: Sequence[Gap]
+    people: Sequence[str]
+    synthetic: Sequence[str]
+    left_out: Mapping[str, int]
+
+
+class Wanted(NamedTuple):
+    """What to estimate.
+
+    Attributes:
+        judge: A judge's name; None for the only one there is, or the panel where a quorum is declared.
+        quorum: Of the panel of all judges.
+        people: People that must have rated a script for its mean to count.
+        width: Half width of the interval that is wanted.
+        against: Label of the method that all are compared with; None for all pairs.
+    """
+
+    judge: str | None = None
+    quorum: int | None = None
+    people: int = 1
+    width: float | None = None
+    against: str | None = None
+
+
+def calibrated(ratings: Sequence[Given], asks: Sequence[JudgeAsk], wanted: Wanted) -> Calibration:
+    """Calibrate a judge to the people who rated a random sample of the same scripts.
+
+    Raises:
+        UserError: no such judge, several and none named, nobody of the people rated, or no such method.
+    """
+    by_item = {a.item: a for a in asks}
+    mine = [g for g in ratings if g.rating.item_id in by_item]
+    left: Counter[str] = Counter()
+    name, scores = _judge(mine, wanted, left)
+    humans = _people(mine, by_item, wanted.people, left)
+    if not humans:
+        raise UserError(
+            "no rating of people counts" + (f" ({', '.join(left)})" if left else ""),
+            fix="sample scripts for people with: scedit annotate new",
+        )
+    units = _units(scores, humans, by_item, left)
+    rows = []
+    for aspect in ASPECTS:
+        for method, some in sorted(units.get(aspect, {}).items()):
+            labels = needed(some, wanted.width) if wanted.width is not None else None
+            rows.append(Row(method, aspect, calibrate(some), labels))
+    people = sorted({g.rating.rater.removeprefix("person:") for g in mine if g.rating.rater.startswith("person:")})
+    synthetic = sorted(p for p in people if p.startswith("synthetic-"))
+    return Calibration(name, rows, _gaps(units, wanted.against), people, synthetic, dict(left))
+
+
+def _judge(ratings: Sequence[Given], wanted: Wanted, left: Counter[str]) -> tuple[str, dict[tuple[str, Aspect], float]]:
+    """The judge that is meant, and its scores by script and aspect."""
+    there = sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")})
+    name: str | None
+    if wanted.quorum is not None and wanted.judge is None:
+        scores = {(p.item, p.aspect): p.score for p in panel(ratings, quorum=wanted.quorum)}
+        name = PANEL
+    else:
+        name = wanted.judge if wanted.judge is None or wanted.judge.startswith("judge:") else f"judge:{wanted.judge}"
+        if name is None and len(there) == 1:
+            name = there[0]
+        if name is None or name not in there:
+            what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
+            fix = "name one with --judge, or a panel with --quorum" if there else "judge first: scedit judge"
+            raise UserError(what, allowed=", ".join(there) or "none so far", fix=fix)
+        scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.rating.rater == name}
+    left["unscored by the judge"] += sum(s is None for s in scores.values())
+    return name, {place: s for place, s in scores.items() if s is not None}
+
+
+def _people(
+    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], least: int, left: Counter[str]
+) -> dict[tuple[str, Aspect], tuple[float, float]]:
+    """The people's mean and the sampling probability, by script and aspect.
+
+    Only items of a random sample count: those with a recorded probability. Training and attention items never come into
+    a store; a lead's decisions are left out here.
+    """
+    said: dict[tuple[str, Aspect], list[float]] = defaultdict(list)
+    chances: dict[tuple[str, Aspect], set[float]] = defaultdict(set)
+    for g in ratings:
+        if not g.rating.rater.startswith("person:") or g.score is None:
+            continue
+        probability = g.detail.get("probability")
+        if g.adjudicated:
+            left["decided by a lead"] += 1
+        elif other_terms(g.rating, edited=asks[g.rating.item_id].edited):
+            left["Coherence of an unedited script, rated against the old object"] += 1
+        elif probability is None:
+            left["without a recorded sampling probability"] += 1
+        else:
+            said[g.rating.item_id, g.rating.aspect].append(g.score)
+            chances[g.rating.item_id, g.rating.aspect].add(float(probability))
+    out = {}
+    for place, scores in said.items():
+        if len(chances[place]) > 1:
+            left["sampled twice with different probabilities"] += len(scores)
+        elif len(scores) < least:
+            left[f"on scripts with fewer than {least} people"] += len(scores)
+        else:
+            out[place] = fmean(scores), next(iter(chances[place]))
+    return out
+
+
+def _units(
+    scores: Mapping[tuple[str, Aspect], float],
+    humans: Mapping[tuple[str, Aspect], tuple[float, float]],
+    asks: Mapping[str, JudgeAsk],
+    left: Counter[str],
+) -> dict[Aspect, dict[Method, list[Unit]]]:
+    units: dict[Aspect, dict[Method, list[Unit]]] = defaultdict(lambda: defaultdict(list))
+    for item, aspect in sorted(scores):
+        ask, human = asks[item], humans.get((item, aspect))
+        unit = Unit(ask.case, scores[item, aspect], *(human or ()))
+        units[aspect][Method(ask.writer, ask.editor)].append(unit)
+    left["rated by people and not scored by the judge"] += sum(place not in scores for place in humans)
+    for reason in [r for r, n in left.items() if not n]:
+        del left[reason]
+    return units
+
+
+def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None) -> list[Gap]:
+    there = sorted({m.editor for methods in units.values() for m in methods})
+    if against is not None and against not in there:
+        raise UserError(f"no script is of the method '{against}'", allowed=", ".join(there))
+    out = []
+    for aspect in ASPECTS:
+        methods = units.get(aspect, {})
+        pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
+        if against is not None:
+            pairs = [(b, a) if a.editor == against else (a, b) for a, b in pairs if against in (a.editor, b.editor)]
+        found = [Gap(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]
+        corrected = holm({str(n): g.found.p for n, g in enumerate(found)})
+        out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
+    return out
+
+
+def as_data(found: Calibration) -> dict[str, Any]:
+    """Everything, as JSON values."""
+    return {
+        "judge": found.judge,
+        "estimand": ESTIMAND,
+        "people": list(found.people),
+        "synthetic": list(found.synthetic),
+        "left_out": dict(found.left_out),
+        "rows": [
+            {
+                **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
+                **{n: _estimate(getattr(r.found, n)) for n in ("powered", "human", "judge", "bias")},
+                **{n: getattr(r.found, n) for n in ("weight", "labelled", "cases", "saved")},
+                "needed": None if r.needed is None else r.needed._asdict(),
+            }
+            for r in found.rows
+        ],
+        "gaps": [
+            {
+                **{"writer": g.first.writer, "first": g.first.editor, "second": g.second.editor, "aspect": g.aspect},
+                **{"difference": _estimate(g.found), "p": g.p},
+            }
+            for g in found.gaps
+        ],
+    }
+
+
+def as_text(found: Calibration) -> str:
+    """The same for a reader."""
+    wide = max([len("method"), *(len(r.method.text) for r in found.rows)]) + 2
+    head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
+    lines = [f"{found.judge}, calibrated to {len(found.people)} people ({', '.join(found.people)}).", head]
+    lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
+    for r in found.rows:
+        c = r.found
+        cells = [_short(e) for e in (c.powered, c.human, c.judge)]
+        bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
+        weight = "-" if c.weight is None else f"{c.weight:.2f}"
+        lines.append(
+            f"{r.method.text.ljust(wide)}{r.aspect:15s}{cells[0]:>22s}{cells[1]:>22s}{cells[2]:>22s}{bias:>14s}{weight:>8s}"
+            f"{f'{c.labelled} of {c.cases}':>12s}"
+        )
+        if r.needed is not None:
+            lines.append(f"{'':{wide + 15}s}  {_needed(r.needed)}")
+    if found.gaps:
+        lines += ["", "Differences between methods on the same cases (p after Holm, over the pairs of an aspect):"]
+    for g in found.gaps:
+        p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
+        lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.found.text(2)}{p}")
+    lines += ["", f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
+    lines += [f"Left out: {n} {reason}." for reason, n in found.left_out.items()]
+    if found.synthetic:
+        lines.append(
+            f"Synthetic raters ({', '.join(found.synthetic)}) are programs: this shows that the road works, no more."
+        )
+    return "\n".join(lines)
+
+
+def _short(e: Estimate) -> str:
+    if e.value is None:
+        return "undefined"
+    return f"{e.value:.2f}" if e.low is None or e.high is None else f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
+
+
+def _needed(n: Needed) -> str:
+    if n.scripts is None:
+        return n.reason
+    alone = "more than there are" if n.alone is None else n.alone
+    return f"for the wanted width: {n.scripts} scripts rated by people, {n.more} more; without the judge: {alone}"
+
+
+def _estimate(e: Estimate) -> dict[str, Any]:
+    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p, "reason": e.reason}

@@ -1,0 +1,119 @@
+"""Several judges as a panel, and how reliable each one is: agreement, repeating itself, liking length."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.correlation import spearman
+from curation.stats.estimates import Estimate, undefined
+from curation.stats.panel import Agreement, agreement
+from curation.stats.rating_table import rating_table
+from evaluation.judge.inputs import Given
+from evaluation.judge.steps import JudgeAsk
+from schemas.core.errors import UserError
+from schemas.ratings import Aspect
+
+PANEL = "judge:panel"
+
+
+class PanelScore(NamedTuple):
+    """A panel's score of one script and aspect: None where fewer judges than the quorum scored it.
+
+    ``said`` holds the scores that there are, by judge.
+    """
+
+    item: str
+    aspect: Aspect
+    score: float | None
+    said: Mapping[str, float]
+
+
+def panel(ratings: Sequence[Given], *, quorum: int, judges: Sequence[str] | None = None) -> list[PanelScore]:
+    """The mean score of several judges, where at least ``quorum`` of them scored.
+
+    Args:
+        ratings: Of all raters; people are passed over.
+        quorum: Judges that must have scored, declared beforehand.
+        judges: Whose ratings count; all judges where left out.
+
+    Raises:
+        UserError: the panel has fewer judges than the quorum asks for.
+    """
+    there = sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")})
+    members = list(judges) if judges is not None else there
+    if not 1 <= quorum <= len(members):
+        raise UserError(
+            f"a quorum of {quorum} cannot be met by {len(members)} judges",
+            allowed=f"1 to {len(members)}",
+            fix="judge with more models first, or declare a smaller quorum",
+        )
+    said: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
+    for given in ratings:
+        if given.rating.rater in members:
+            scores = said[given.rating.item_id, given.rating.aspect]
+            if given.score is not None:
+                scores[given.rating.rater] = given.score
+    return [
+        PanelScore(item, aspect, fmean(scores.values()) if len(scores) >= quorum else None, scores)
+        for (item, aspect), scores in said.items()
+    ]
+
+
+def among(
+    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], *, resampling: Resampling = DEFAULT
+) -> dict[Aspect, Agreement]:
+    """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
+    out: dict[Aspect, Agreement] = {}
+    judged = [g for g in ratings if g.rating.rater.startswith("judge:") and g.rating.item_id in asks]
+    for aspect in dict.fromkeys(g.rating.aspect for g in judged):
+        mine = [g.rating for g in judged if g.rating.aspect == aspect]
+        if len({r.rater for r in mine}) > 1:
+            rows = [(r.item_id, r.rater, r.value) for r in mine]
+            cases = {r.item_id: asks[r.item_id].case for r in mine}
+            found = rating_table(rows, cases=cases, scale=tuple(range(1, 8)))
+            out[aspect] = agreement(found, level="ordinal", resampling=resampling)
+    return out
+
+
+class Retest(NamedTuple):
+    """A judge asked twice: scripts with both ratings, those with the same one, those at most 1 apart, mean distance.
+
+    ``lost`` counts scripts where one of the two looks is unscored.
+    """
+
+    n: int
+    same: int
+    near: int
+    apart: float | None
+    lost: int
+
+
+def retest(ratings: Sequence[Given]) -> Retest:
+    """How often a judge repeats itself: the first look against the second, where there was a second."""
+    gaps, lost = [], 0
+    for given in ratings:
+        if "retest" not in given.detail:
+            continue
+        first, second = (given.detail.get("samples") or [None])[0], given.detail["retest"]
+        if first is None or second is None:
+            lost += 1
+        else:
+            gaps.append(abs(int(first) - int(second)))
+    apart = fmean(gaps) if gaps else None
+    return Retest(len(gaps), sum(g == 0 for g in gaps), sum(g <= 1 for g in gaps), apart, lost)
+
+
+def with_length(
+    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], *, resampling: Resampling = DEFAULT
+) -> Estimate:
+    """Spearman's correlation of a judge's scores with the number of words of the scripts."""
+    scored = [(g.score, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
+    if len(scored) < 3:
+        return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
+    words = [float(len(ask.text.split())) for _, ask in scored]
+    found = spearman([float(s) for s, _ in scored], words, [ask.case for _, ask in scored], resampling=resampling)
+    return found._replace(name="correlation with length")

@@ -1,0 +1,140 @@
+"""The rubric's deterministic rules, computed literally (ScEdit Figures 9 and 10), and who rates against them.
+
+Some ratings follow from which of the two objects a script names: both objects bring Coherence 2, only the old one 1,
+neither 3; a script that names fewer than two objects has Consistency 7. Where only the new object is named Coherence is
+free, where both are Consistency is free. Disagreements of people and judges are reported and never corrected: in the
+paper's own Table 7 two of its ratings deviate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from schemas.facts import Fact
+from schemas.ratings import Aspect, Rating
+from schemas.text.mentions import find
+
+Named = Literal["both", "old", "new", "neither"]
+
+_COHERENCE: Mapping[Named, int | None] = {"both": 2, "old": 1, "neither": 3, "new": None}
+_WORDS: Mapping[Named, str] = {
+    "both": "names both objects",
+    "old": "names the old object only",
+    "new": "names the new object only",
+    "neither": "names neither object",
+}
+
+
+def named(text: str, fact: Fact) -> Named:
+    """Which objects of an edit a text names, literally: their own text as whole words, case aside, no other names.
+
+    What is only part of a longer mention of the other object does not count ("York" where the other is New York).
+
+    Raises:
+        ValueError: the fact has no new object.
+
+    Example:
+        >>> from schemas.facts import Entity, Object, Relation, Source
+        >>> fact = Fact(key="f/1", subject=Entity(text="Peru"), relation=Relation(id="P36"), old=Object(text="Lima"),
+        ...             prompt="The capital of {} is", new=Object(text="Oslo"), source=Source(name="me", licence="CC0"))
+        >>> named("Step 1: Fly to oslo", fact), named("Step 1: See the Limas of Osloville", fact)
+        ('new', 'neither')
+    """
+    if fact.new is None:
+        raise ValueError(f"{fact.key} has no new object")
+    old = bool(find(text, fact.old, literal=True, beside=[fact.new]))
+    new = bool(find(text, fact.new, literal=True, beside=[fact.old]))
+    return "both" if old and new else "old" if old else "new" if new else "neither"
+
+
+def expected(names: Named) -> dict[Aspect, int]:
+    """The ratings that follow from what is named; an aspect that is left out is free.
+
+    Example:
+        >>> expected("both"), expected("old"), expected("new")
+        ({'coherence': 2}, {'coherence': 1, 'consistency': 7}, {'consistency': 7})
+    """
+    found: dict[Aspect, int] = {}
+    if (coherence := _COHERENCE[names]) is not None:
+        found["coherence"] = coherence
+    if names != "both":
+        found["consistency"] = 7
+    return found
+
+
+class Disagreement(NamedTuple):
+    """A rating that is not what the rule says.
+
+    Attributes:
+        item: Content id of the script. ``rater``: who rated it.
+        given: The rating. ``rule``: what the rule says.
+        why: What the script names.
+    """
+
+    item: str
+    rater: str
+    aspect: Aspect
+    given: int
+    rule: int
+    why: str
+
+
+class Guarded(NamedTuple):
+    """What the rules say of many ratings.
+
+    Attributes:
+        ruled: Scored ratings that a rule decides, by (rater, aspect).
+        agreed: Those of them that are what the rule says.
+        disagreements: The others, in the order of the ratings.
+        free: Scored ratings that no rule decides.
+        skipped: Scored ratings that were given on other terms (see ``guard``), by (rater, aspect).
+    """
+
+    ruled: Mapping[tuple[str, str], int]
+    agreed: Mapping[tuple[str, str], int]
+    disagreements: Sequence[Disagreement]
+    free: int
+    skipped: Mapping[tuple[str, str], int]
+
+
+def other_terms(rating: Rating, *, edited: bool) -> bool:
+    """Whether a rating of Coherence measures against the old object: a person's, on a script of the unedited model.
+
+    Version 1 of our form for people took the object that counts for the script, which is the old one where nothing was
+    edited. The paper's Coherence (Figure 9), the form since then and our judges measure against the new object.
+    """
+    return rating.aspect == "coherence" and not edited and rating.form == "rate_script@1"
+
+
+def guard(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool]]) -> Guarded:
+    """Compare ratings with the rules.
+
+    Args:
+        ratings: Of people and judges; unscored ones and aspects without a rule are passed over.
+        scripts: By content id: the text as raters read it, the fact, and whether the edit was in force.
+    """
+    ruled: dict[tuple[str, str], int] = {}
+    agreed: dict[tuple[str, str], int] = {}
+    skipped: dict[tuple[str, str], int] = {}
+    disagreements, free, names = [], 0, dict[str, Named]()
+    for rating in ratings:
+        if rating.value is None or rating.item_id not in scripts:
+            continue
+        text, fact, edited = scripts[rating.item_id]
+        place = (rating.rater, rating.aspect)
+        if other_terms(rating, edited=edited):
+            skipped[place] = skipped.get(place, 0) + 1
+            continue
+        if rating.item_id not in names:
+            names[rating.item_id] = named(text, fact)
+        rule = expected(names[rating.item_id]).get(rating.aspect)
+        if rule is None:
+            free += 1
+            continue
+        ruled[place] = ruled.get(place, 0) + 1
+        agreed[place] = agreed.get(place, 0) + (rating.value == rule)
+        if rating.value != rule:
+            why = f"the script {_WORDS[names[rating.item_id]]}"
+            disagreements.append(Disagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why))
+    return Guarded(ruled, agreed, disagreements, free, skipped)

@@ -1,0 +1,156 @@
+"""A summary of ratings as text for a terminal, and as data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from curation.stats.estimates import Estimate
+from evaluation.judge.reliability.rubric import Guarded
+from evaluation.judge.reliability.summary import Cell, Summary, Trust
+from evaluation.judge.session import Outcome
+
+_SHOWN = 10  # disagreements with the rubric that text shows; JSON has all
+
+
+def as_data(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> dict[str, Any]:
+    """Everything, as JSON values."""
+    return {
+        "outcome": None if outcome is None else _outcome(outcome),
+        "quorum": found.quorum,
+        "cells": [c._asdict() for c in found.cells],
+        "trust": [
+            {
+                **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},
+                **{"scored": t.scored, "repeats": _estimate(t.repeats), "length": _estimate(t.length)},
+            }
+            for t in found.trust
+        ],
+        "agreement": {
+            aspect: {name: _estimate(getattr(a, name)) for name in ("alpha", "ac1", "ac2", "exact", "within_one")}
+            | {"level": a.level, "units": a.units, "raters": a.raters}
+            for aspect, a in found.agreement.items()
+        },
+        "rubric": rubric_data(found.guarded),
+        "unscored": {r: dict(k) for r, k in found.unscored.items()},
+        "flags": list(flagged),
+        "plumbing": list(found.plumbing),
+    }
+
+
+def rubric_data(guarded: Guarded) -> dict[str, Any]:
+    """What the rubric's rules say, as JSON values."""
+    by = [
+        {"rater": r, "aspect": a, "ruled": n, "agreed": guarded.agreed[r, a]}
+        for (r, a), n in sorted(guarded.ruled.items())
+    ]
+    skipped = [{"rater": r, "aspect": a, "n": n} for (r, a), n in sorted(guarded.skipped.items())]
+    listed = [d._asdict() for d in guarded.disagreements]
+    return {"by": by, "free": guarded.free, "skipped": skipped, "disagreements": listed}
+
+
+def as_text(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> str:
+    """The same for a reader; long lists are cut and say so."""
+    parts = [] if outcome is None else [_told(outcome), ""]
+    parts += _cells(found.cells)
+    parts += ["", *_reasons(found)] if found.unscored else []
+    parts += ["", *_trust(found.trust)] if found.trust else []
+    parts += ["", *_agreement(found)] if found.agreement else []
+    parts += ["", *_rubric(found.guarded)]
+    notes = [f"the ratings of {r} show that the road works and are no evidence" for r in found.plumbing]
+    notes += flagged
+    parts += ["", *(f"Note: {note}." for note in notes)] if notes else []
+    return "\n".join(parts)
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    sung = outcome.canaries
+    told = None if sung is None else {**sung._asdict(), "missed": [m._asdict() for m in sung.missed]}
+    return {**outcome._asdict(), "canaries": told}
+
+
+def _told(o: Outcome) -> str:
+    text = f"{o.rater}: {o.ratings} ratings ({o.new} new, {o.unscored} unscored), {o.calls} calls; {o.spent}."
+    if o.canaries is not None:
+        text += f"\nCanaries: {o.canaries.accepted} of {o.canaries.asked} ratings are what they should be."
+        for m in o.canaries.missed:
+            given = "unscored" if m.given is None else m.given
+            wanted = f"{m.accepted[0]}" if m.accepted[0] == m.accepted[1] else f"{m.accepted[0]} to {m.accepted[1]}"
+            text += f"\n  missed: {m.aspect} of '{m.name}': {given}, accepted {wanted}"
+    return text
+
+
+def _cells(cells: Sequence[Cell]) -> list[str]:
+    if not cells:
+        return ["No rating so far."]
+    wide = max(len("method"), *(len(c.editor) for c in cells)) + 2
+    lines: list[str] = []
+    last = None
+    for c in cells:
+        if (c.rater, c.writer) != last:
+            last = (c.rater, c.writer)
+            lines += ["", f"{c.rater} on scripts of {c.writer}:"] if lines else [f"{c.rater} on scripts of {c.writer}:"]
+            lines.append(
+                f"  {'method'.ljust(wide)}{'aspect':15s}{'mean ± case (script)':>24s}"
+                f"{'scripts':>9s}{'cases':>7s}{'unscored':>10s}  worst-best"
+            )
+        half = "" if c.by_case is None else f" ± {c.by_case:.2f}"
+        single = "" if c.by_script is None else f" ({c.by_script:.2f})"
+        mean = "none" if c.mean is None else f"{c.mean:.2f}{half}{single}"
+        lost = c.scripts - c.scored
+        bounds = f"  {c.worst:.2f}-{c.best:.2f}" if lost and c.worst is not None and c.best is not None else ""
+        lines.append(f"  {c.editor.ljust(wide)}{c.aspect:15s}{mean:>24s}{c.scripts:9d}{c.cases:7d}{lost:10d}{bounds}")
+    lines.append(
+        "Means of case means on 1 to 7, ± 95 % over cases (over single scripts). Unscored ones are in no mean;"
+    )
+    lines.append("worst-best: the mean if all of them were a 1, or a 7.")
+    return lines
+
+
+def _reasons(found: Summary) -> list[str]:
+    lines = ["Unscored, by reason:"]
+    for rater, kinds in found.unscored.items():
+        lines += [f"  {rater}: {n} {kind}" for kind, n in kinds.items()]
+    return lines
+
+
+def _trust(trust: Sequence[Trust]) -> list[str]:
+    lines = ["How far each judge can be trusted:"]
+    for t in trust:
+        again = f"{t.retest.same} of {t.retest.n} asked twice rated alike" if t.retest.n else "none asked twice"
+        again += f" ({t.retest.near} within 1)" if t.retest.n else ""
+        again += f", {t.retest.lost} lost" if t.retest.lost else ""
+        weighted = f"weighted by log-probabilities: {t.weighted} of {t.scored}"
+        if not t.weighted:
+            weighted = "plain ratings (no log-probabilities)"
+        lines.append(f"  {t.rater} {t.aspect}: {again}; length {t.length.text(2)}; {weighted}")
+    return lines
+
+
+def _agreement(found: Summary) -> list[str]:
+    lines = ["Agreement among judges:"]
+    for aspect, a in found.agreement.items():
+        lines.append(
+            f"  {aspect}: alpha (ordinal) {a.alpha.text(2)}, AC2 {a.ac2.text(2)}, same {a.exact.text(2)}, "
+            f"within 1 {a.within_one.text(2)}; {a.units} scripts, {a.raters} judges"
+        )
+    return lines
+
+
+def _rubric(guarded: Guarded) -> list[str]:
+    lines = ["Deterministic rules of the rubric, computed literally (reported, nothing is corrected):"]
+    for (rater, aspect), n in sorted(guarded.ruled.items()):
+        lines.append(f"  {rater} {aspect}: {guarded.agreed[rater, aspect]} of {n} as the rule says")
+    for d in guarded.disagreements[:_SHOWN]:
+        lines.append(f"    {d.item}  {d.rater} {d.aspect}: {d.given}, the rule says {d.rule}: {d.why}")
+    if len(guarded.disagreements) > _SHOWN:
+        lines.append(f"    ... and {len(guarded.disagreements) - _SHOWN} more (--json lists all)")
+    for (rater, aspect), n in sorted(guarded.skipped.items()):
+        lines.append(f"  {rater} {aspect}: {n} on unedited scripts, rated against the old object, not compared")
+    if len(lines) == 1:
+        lines.append("  no rating that a rule decides")
+    return lines
+
+
+def _estimate(e: Estimate) -> dict[str, Any]:
+    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p, "reason": e.reason}

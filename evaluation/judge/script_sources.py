@@ -1,0 +1,40 @@
+"""Where scripts to judge are: a store, or the folder of a run, whose scripts are put into a store first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schemas.core.errors import UserError
+
+OWN = "scripts.duckdb"  # the store of a run that fed none
+
+
+def store_of(place: Path) -> Path:
+    """The store that a path stands for: itself, or one with what a run's models wrote.
+
+    A run's scripts go into the store that the run fed, else into ``scripts.duckdb`` in its folder, with the facts and
+    questions of its split. Doing it again adds only what is new.
+
+    Raises:
+        UserError: a folder that is no run's, or a run without written scripts.
+    """
+    if not place.is_dir():
+        return place
+    from evaluation.runs.results import RUN_FILE, load_run
+
+    if not (place / RUN_FILE).is_file():
+        raise UserError("not the folder of a run (there is no run.json)", where=str(place), fix="name the store itself")
+    from curation.store.store import Store
+    from evaluation.analysis.comparison import chosen
+    from evaluation.runs.generated_scripts import generated, generation_of, store_scripts
+
+    run = load_run(place)
+    scripts = generated(run)
+    config = run.about.get("config") or {}
+    fed = config.get("feed") or (config.get("split") or {}).get("store")
+    path = Path(fed) if fed else place / OWN
+    with Store.open(path, create=True) as store:
+        for case in chosen(run).values():
+            store.put([case.fact, *case.questions, case])
+        store_scripts(scripts, store, generation_of(run))
+    return path

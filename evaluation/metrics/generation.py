@@ -1,0 +1,54 @@
+"""How texts are written in a run, as its configuration says it: the table ``[generation]``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from schemas.core.config import Options
+from schemas.core.ids import seed
+
+
+class GenerationChoice(Options):
+    """How texts are written. Everything here is part of the probes' ids, so another choice is asked anew.
+
+    Attributes:
+        max_tokens: The most new tokens of a script. ``step_tokens``: of the rest of a cut step.
+        temperature: 0 writes the likeliest token always; above, tokens are drawn.
+        top_p: Draw among the likeliest tokens of this joint probability.
+        samples: Scripts for each question; more than one needs a temperature.
+        chat: Whether script questions are put in the model's chat template: ``auto`` where it has one.
+        start: How a script begins where no chat template is used.
+
+    Example:
+        >>> GenerationChoice(chat="never").max_tokens
+        256
+    """
+
+    max_tokens: Annotated[int, Field(ge=1)] = 256
+    step_tokens: Annotated[int, Field(ge=1)] = 24
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    samples: Annotated[int, Field(ge=1)] = 1
+    chat: Literal["auto", "never", "always"] = "auto"
+    start: str = "Step 1:"
+
+    @model_validator(mode="after")
+    def _drawn(self) -> GenerationChoice:
+        if self.samples > 1 and self.temperature == 0:
+            raise ValueError("several samples are all the same at temperature 0: set a temperature")
+        return self
+
+
+class Generation(NamedTuple):
+    """The choice, and the digest of the split that seeds are drawn from."""
+
+    choice: GenerationChoice = GenerationChoice()
+    digest: str = ""
+
+    def seed(self, case: str, purpose: str, item: str, sample: int = 0) -> int:
+        """Seed of one text, from (split digest, case, purpose): the same for every method; 0 where nothing is drawn."""
+        if self.choice.temperature == 0:
+            return 0
+        return seed(self.digest, case, purpose, item, str(sample))

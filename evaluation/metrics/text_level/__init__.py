@@ -1,0 +1,1 @@
+"""The paper's text-level metrics without a judge, one a file."""

@@ -1,0 +1,55 @@
+"""What metrics over written texts share: one value a text, texts that are missing unscored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from evaluation.metrics.base import Answers, CaseMean, Normalisation, unscored
+from evaluation.metrics.generation import Generation
+from evaluation.metrics.text_level.probes import scripts_for
+from schemas.cases import Answer, Case, CaseScores, GenerateProbe, ItemScore, Written
+
+
+class WrittenMetric(CaseMean):
+    """One value for every text of a case; by default the scripts that answer its questions.
+
+    Args:
+        how: How texts are written; decides the probes.
+    """
+
+    asks_for_texts: ClassVar[bool] = True
+
+    def __init__(self, how: Generation = Generation()) -> None:  # noqa: B008 - a value
+        self.how = how
+
+    def probes(self, case: Case) -> Sequence[GenerateProbe]:
+        """The scripts of every question."""
+        return scripts_for(case, self.how)
+
+    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float | str:
+        """The text's value, or why it has none; defined by the metric."""
+        raise NotImplementedError
+
+    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """Values of all texts; a text that was not written has none. The normalisation changes nothing."""
+        items = tuple(self._item(case, p, after.get(p.id)) for p in self.probes(case))
+        return CaseScores(case=case.key, metric=self.name, items=items)
+
+    def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
+        written = text_of(answer)
+        if isinstance(written, str):
+            return unscored(probe, written)
+        value = self.value(case, probe, written)
+        if isinstance(value, str):
+            return unscored(probe, value)
+        return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
+
+
+def text_of(answer: Answer | None) -> Written | str:
+    """The written text, or why there is none."""
+    if answer is None:
+        return "no answer"
+    if answer.error is not None:
+        return answer.error
+    return answer.written if answer.written is not None else "the answer holds no text"

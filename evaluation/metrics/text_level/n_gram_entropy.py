@@ -1,0 +1,32 @@
+"""GE, generation entropy of written scripts (the measure of ROME's published code, used in ScEdit §4.3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from evaluation.metrics.text_level.base import WrittenMetric
+from evaluation.metrics.text_level.script_parser import ENTROPY_WORDS, n_gram_entropy
+from schemas.cases import Case, GenerateProbe, Written
+
+
+class NGramEntropy(WrittenMetric):
+    """Weighted bigram and trigram entropy in bits of the first words of a script; low where a text repeats itself.
+
+    Tables show it times 100, as published. Entropy grows with length, so every text is cut to as many words, and a
+    shorter one is unscored and counted.
+    """
+
+    name: ClassVar[str] = "n_gram_entropy"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "GE"
+    about: ClassVar[str] = (
+        "Generation entropy times 100: mean of 2/3 bigram and 4/3 trigram entropy (bits) of a script's first "
+        f"{ENTROPY_WORDS} words and signs"
+    )
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
+    unit: ClassVar[str] = "bits"
+
+    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float | str:
+        """Bits, or that the text is too short."""
+        found = n_gram_entropy(written.text)
+        return f"shorter than {ENTROPY_WORDS} words" if found is None else found

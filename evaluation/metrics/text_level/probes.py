@@ -1,0 +1,90 @@
+"""Probes that ask for texts: the script of a question, the rest of a cut step; equal probes share the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evaluation.metrics.generation import Generation
+from evaluation.metrics.text_level.script_parser import INSTRUCTION
+from schemas.cases import Case, GenerateProbe
+from schemas.facts import Object
+from schemas.scripts import ScriptPrompt
+
+QUESTION = "script_question"
+CONTINUED = "script_continued"
+
+
+class Objects(NamedTuple):
+    """The two objects of an edit, with the names that a script prompt gives them."""
+
+    new: Object
+    old: Object
+
+
+def objects(case: Case, prompt: ScriptPrompt | None = None) -> Objects:
+    """What is looked for in a text.
+
+    Raises:
+        ValueError: the case's fact has no new object, so it is no edit.
+    """
+    if case.fact.new is None:
+        raise ValueError(f"the case {case.key} has no new object")
+    told = prompt.targets if prompt is not None else ()
+    return Objects(_also(case.fact.new, told[1:2]), _also(case.fact.old, told[:1]))
+
+
+def _also(entity: Object, names: Sequence[str]) -> Object:
+    more = tuple(n for n in names if n not in entity.names)
+    return entity.model_copy(update={"aliases": (*entity.aliases, *more)}) if more else entity
+
+
+def questions(case: Case) -> list[tuple[str, str]]:
+    """Script questions of a case, as (key, text); of published prompts without a question record their first line."""
+    if case.questions:
+        return [(q.key, q.text) for q in case.questions]
+    heads = {p.text.split("\n", 1)[0]: p.question or p.key for p in reversed(case.prompts) if "\n" in p.text}
+    return [(key, text) for text, key in reversed(heads.items())]
+
+
+def script_for(case: Case, key: str, text: str, how: Generation, sample: int = 0) -> GenerateProbe:
+    """Ask for the script that answers a question, in the format of Appendix A; nothing but its length cuts it."""
+    choice = how.choice
+    return GenerateProbe(
+        purpose=QUESTION,
+        item=key,
+        prompt=text,
+        instruction=INSTRUCTION,
+        chat=choice.chat,
+        start=choice.start,
+        most=choice.max_tokens,
+        temperature=choice.temperature,
+        top_p=choice.top_p if choice.temperature else 1.0,
+        seed=how.seed(case.key, QUESTION, key, sample),
+        sample=sample,
+    )
+
+
+def scripts_for(case: Case, how: Generation) -> list[GenerateProbe]:
+    """Every sample of every script question."""
+    asked = questions(case)
+    return [script_for(case, key, text, how, n) for key, text in asked for n in range(how.choice.samples)]
+
+
+def rest_of_step(case: Case, prompt: ScriptPrompt, how: Generation) -> GenerateProbe:
+    """Continue a script prompt to the end of the cut step. Never in a chat template, as S-ES is scored without one.
+
+    Spaces at the end are left to the model, whose tokens begin with them.
+    """
+    choice = how.choice
+    return GenerateProbe(
+        purpose=CONTINUED,
+        item=prompt.key,
+        prompt=prompt.text,
+        separator=prompt.separator.rstrip(" "),
+        most=choice.step_tokens,
+        temperature=choice.temperature,
+        top_p=choice.top_p if choice.temperature else 1.0,
+        seed=how.seed(case.key, CONTINUED, prompt.key),
+        stop=("\n",),
+    )

@@ -1,0 +1,1 @@
+"""The paper's token-level metrics, one a file."""

@@ -1,0 +1,44 @@
+"""S-flip: S-ES where the unedited model preferred the old object (ours)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from evaluation.metrics.base import Answers, Normalisation, Preference, target_values, unscored
+from evaluation.metrics.token_level.probes import script
+from schemas.cases import Case, CaseScores, ScoreProbe
+
+
+class SFlip(Preference):
+    """Of the script prompts at which the unedited model preferred the old object: does the edited one prefer the new?
+
+    S-ES also counts prompts at which the model preferred the new object before anything was edited. They have no value
+    here, and say why.
+    """
+
+    name: ClassVar[str] = "s_flip"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "S-flip"
+    about: ClassVar[str] = (
+        "Flip rate: of the script prompts at which the unedited model preferred the old object, the share at which "
+        "P(new object) > P(old object) after the edit"
+    )
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
+    wanted: ClassVar[Literal["new", "old"]] = "new"
+
+    def probes(self, case: Case) -> list[ScoreProbe]:
+        """Every script prompt of the edited fact: those of S-ES."""
+        return [script(case, p, purpose="script") for p in case.prompts]
+
+    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """As S-ES; unscored where the answer before is missing or did not prefer the old object."""
+        items = []
+        for probe in self.probes(case):
+            then = target_values(probe, before.get(probe.id), normalisation)
+            if isinstance(then, str):
+                items.append(unscored(probe, f"before the edit: {then}"))
+            elif then[0] >= then[1]:
+                items.append(unscored(probe, "the unedited model did not prefer the old object"))
+            else:
+                items.append(self._item(probe, after.get(probe.id), normalisation))
+        return CaseScores(case=case.key, metric=self.name, items=tuple(items))

@@ -1,0 +1,1 @@
+"""A decoder as data: weights, tokenizer, architecture, hooks; scores nothing itself."""

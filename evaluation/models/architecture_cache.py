@@ -1,0 +1,60 @@
+"""Layouts on record: found once for a class, a configuration and a program, then only checked."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from curation.files.model_packages import cache_dir
+from evaluation.models.architecture import VERSION, Layout, check, discover
+from schemas.core.ids import digest
+
+log = logging.getLogger(__name__)
+
+_LISTS = ("mlp_in", "block_norms")
+
+
+def remembered(model: Any, *, folder: Path | None = None) -> Layout:
+    """A model's layout from the cache folder where it fits the model, else found and put there.
+
+    Args:
+        model: A causal language model of transformers.
+        folder: Where layouts are kept; the program's cache folder where left out.
+
+    Raises:
+        ModelError: see ``evaluation.models.architecture.discover``.
+    """
+    path = (folder or cache_dir() / "layouts") / f"{identity(model)}.json"
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        kept |= {name: tuple(kept[name]) for name in _LISTS}
+        layout = Layout(**kept)
+        if check(layout, model):
+            return layout
+        log.warning("the remembered layout %s does not fit the model: it is found anew", path)
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        log.debug("no layout on record at %s", path)
+    layout = discover(model)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.tmp")
+        part.write_text(json.dumps(asdict(layout), indent=1), encoding="utf-8")
+        os.replace(part, path)
+    except OSError:
+        log.debug("the layout cannot be kept at %s", path)
+    return layout
+
+
+def identity(model: Any) -> str:
+    """What a layout depends on: class, configuration, names and shapes of parameters, versions. Never the weights."""
+    import transformers
+
+    config = {k: v for k, v in model.config.to_dict().items() if not k.startswith("_") and k != "torch_dtype"}
+    shapes = [f"{name} {tuple(p.shape)}" for name, p in model.named_parameters()]
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    said = json.dumps(config, sort_keys=True, default=str)
+    return digest([str(VERSION), transformers.__version__, kind, said, *shapes])[:24]

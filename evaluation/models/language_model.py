@@ -1,0 +1,185 @@
+"""A language model as editors and metrics see it: weights, tokenizer, layout, and one scorer for every probe."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from evaluation.inference import answering as generating
+from evaluation.inference import scoring
+from evaluation.inference.prefix_cache import Prefix
+from evaluation.models import loading
+from evaluation.models.architecture import Layout, discover
+from evaluation.models.architecture_cache import remembered
+from evaluation.models.hooks import stopping_after
+from evaluation.models.tokenization import Encoded, encode_target
+from schemas.cases import Answer, GenerateProbe, ScoreProbe
+from schemas.core.errors import ModelError
+
+
+class LM:
+    """A decoder ready for editing and scoring.
+
+    Args:
+        model: A causal language model of transformers.
+        tokenizer: Its fast tokenizer.
+        name: The name it was asked for by.
+        revision: What tells its weights and configuration from others; statistics are kept under it.
+        layout: Its layout, where that is known already.
+
+    Attributes:
+        layout: Where its parts stand.
+        limit: The most tokens it can read at once, or None where it says nothing.
+
+    Raises:
+        ModelError: the model is no decoder, or its tokenizer cannot give character offsets.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, revision: str, layout: Layout | None = None) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise ModelError(
+                "the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer"
+            )
+        self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
+        model.eval().requires_grad_(False)
+        self.layout: Layout = layout or discover(model)
+        self.limit = _limit(model, tokenizer)
+
+    @classmethod
+    def load(cls, name: str, *, device: str = "auto", dtype: str = "float32", trust_remote_code: bool = False) -> LM:
+        """Load ``embedded`` (SmolLM2-135M-Instruct, converted once from its GGUF), a folder, a GGUF file, a hub name.
+
+        Args:
+            name: Which model; weights are read from safetensors only.
+            device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..., or ``map``: blocks spread over all devices.
+            dtype: ``float32``, ``bfloat16`` or ``float16``.
+            trust_remote_code: Run code that the model brings along; off unless asked for.
+
+        Raises:
+            ModelError: unknown model, device or dtype, or not a decoder.
+        """
+        place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
+        got = loading.load(name, device=place, dtype=kind, trust_remote_code=trust_remote_code)
+        layout = remembered(got.model)
+        lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
+        lm.revision = lm.revision or lm.weights_digest()[:20]
+        return lm
+
+    @property
+    def device(self) -> torch.device:
+        """Device of the input embedding, where ids go; with a device map, other parts stand elsewhere."""
+        device: torch.device = self.model.get_input_embeddings().weight.device
+        return device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Floating type of the weights."""
+        dtype: torch.dtype = next(self.model.parameters()).dtype
+        return dtype
+
+    def module(self, name: str) -> nn.Module:
+        """A module by its dotted name."""
+        found: nn.Module = self.model.get_submodule(name)
+        return found
+
+    def projection(self, layer: int) -> nn.Module:
+        """A layer's MLP output projection: its inputs are ROME's keys, its outputs the values."""
+        return self.module(self.layout.projection(layer))
+
+    def block(self, layer: int) -> nn.Module:
+        """A block of the decoder, counted from 0."""
+        return self.module(self.layout.block(layer))
+
+    def encode(self, prompt: str, target: str, *, separator: str = " ") -> Encoded:
+        """Prompt, separator and target as tokens, with the place of the target (``evaluation.models.tokenization``)."""
+        return encode_target(self.tokenizer, prompt, target, separator=separator)
+
+    def score(
+        self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
+    ) -> list[Answer]:
+        """Log P(target | prompt) of every target of every probe, in the order given.
+
+        Sums are in nats, from a float32 log-softmax. A prompt that is too long loses tokens at its front and is marked
+        ``truncated``; what cannot be scored has an ``error``. Equal probes are computed once.
+
+        Args:
+            probes: What to ask.
+            rewrite: Changes every prompt first (an edit that lives in the prompt).
+            batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
+        """
+        return scoring.score(self, probes, rewrite=rewrite, batch_tokens=batch_tokens)
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
+        """The texts that probes ask for, one after the other, in the order given; equal probes are written once.
+
+        A prompt that leaves no room for an answer has an ``error``.
+
+        Args:
+            probes: What to ask.
+            rewrite: Changes every prompt first (an edit that lives in the prompt), not the instruction before it.
+
+        Raises:
+            UserError: a probe demands a chat template that the model has not.
+        """
+        return generating.write(self, probes, rewrite=rewrite)
+
+    def straddling(self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None) -> int:
+        """Number of targets whose first token also holds a visible character of the prompt or separator."""
+        return scoring.straddling(self, probes, rewrite=rewrite)
+
+    def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Rows padded on the right: ids and attention mask, both [rows, longest]."""
+        longest = max(len(row) for row in rows)
+        fill = self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], device=self.device)
+        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device)
+        return ids, mask
+
+    def logits_at(
+        self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int], *, after: Prefix | None = None
+    ) -> Tensor:
+        """Logits after the given places, float32 [places, vocabulary]; the head runs on these places only.
+
+        Args:
+            ids: Right-padded token ids [rows, positions].
+            mask: Attention mask of the same shape.
+            rows: Row of each wanted place.
+            places: Position in that row.
+            after: Beginnings that the rows continue; ids, mask and places then count from their ends.
+        """
+        more = {"attention_mask": mask, "use_cache": False}
+        if after is not None:
+            more = after.arguments(mask, limit=self.limit)
+        if not self.layout.plain_head:
+            logits: Tensor = self.model(input_ids=ids, **more).logits
+            return logits[rows, places].float()
+        out = self.module(self.layout.base)(input_ids=ids, **more)
+        picked: Tensor = self.module(self.layout.head)(out.last_hidden_state[rows, places])
+        return picked.float()
+
+    def run_to(self, module: nn.Module, ids: Tensor, mask: Tensor) -> None:
+        """Run the model until ``module`` has run; read it with ``evaluation.models.hooks.reading``."""
+        with stopping_after(module):
+            self.module(self.layout.base)(input_ids=ids, attention_mask=mask, use_cache=False)
+
+    def weights_digest(self) -> str:
+        """SHA-256 over the names and bytes of all parameters and buffers: equal digests, equal models bit for bit."""
+        h = hashlib.sha256()
+        tensors = [*self.model.named_parameters(), *self.model.named_buffers()]
+        for name, tensor in tensors:
+            h.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            flat = tensor.detach().contiguous().reshape(-1).cpu()
+            h.update(flat.view(torch.uint8).numpy() if flat.numel() else b"")
+        return h.hexdigest()
+
+
+def _limit(model: Any, tokenizer: Any) -> int | None:
+    config = model.config.get_text_config()
+    said = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "n_ctx")]
+    said.append(getattr(tokenizer, "model_max_length", None))
+    limits = [int(n) for n in said if n and n < 10**9]  # tokenizers say 1e30 for "none"
+    return min(limits) if limits else None

@@ -1,0 +1,261 @@
+"""Model files: local folders and hub names in safetensors; the embedded model and GGUF files, converted once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from curation.files.model_packages import EMBEDDED, cache_dir, embedded_gguf
+from schemas.core.errors import ModelError, UserError
+from schemas.core.ids import digest, slug
+
+log = logging.getLogger(__name__)
+
+CONVERTER = 1  # raise it when a converted model would come out otherwise
+SPREAD = "map"
+"""The device that means: over all that this machine has, block by block."""
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Loaded(NamedTuple):
+    """A model with its tokenizer; ``revision`` names the very weights and configuration, None where nothing does."""
+
+    model: Any
+    tokenizer: Any
+    revision: str | None
+
+
+def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> Loaded:
+    """Load a decoder: ``embedded``, a folder, a GGUF file, or the name of a model on the hub.
+
+    Args:
+        name: Which model; weights are read from safetensors only (GGUF files are converted to them once).
+        device: A device, or ``map``: blocks are spread over the devices at hand (accelerate).
+        dtype: Type of the weights.
+        trust_remote_code: Run code that the model brings along.
+
+    Raises:
+        ModelError: there is no such model, it has no safetensors weights, it is no decoder, it does not fit.
+    """
+    from transformers import AutoModelForCausalLM
+
+    source = source_of(name)
+    kind: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
+    tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
+    try:
+        with _quiet():
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                source, dtype=dtype, use_safetensors=True, **kind, **spread
+            )
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise _explained(name, error) from None
+    if device == SPREAD:
+        _refuse_offloaded(model, name)
+    else:
+        model.to(device)
+    folder = Path(source)
+    revision = _folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
+    return Loaded(model, tokenizer, revision)
+
+
+def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
+    """A model's fast tokenizer, without its weights; names as for ``load``.
+
+    Raises:
+        ModelError: there is no such model, or its tokenizer gives no character offsets.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        with _quiet():
+            tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise _explained(name, error) from None
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError("the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer")
+    return tokenizer
+
+
+def source_of(name: str) -> str:
+    """What transformers is asked for: the folder of a converted model, else the name itself."""
+    if not name.strip():
+        raise ModelError("no model is named", allowed=f"'{EMBEDDED}', a folder, a GGUF file or a hub name")
+    if name == EMBEDDED:
+        return str(_converted(embedded_gguf(), "smollm2-135m-instruct"))
+    path = Path(name).expanduser()
+    if path.suffix.lower() == ".gguf":
+        if not path.is_file():
+            raise ModelError("there is no such GGUF file", where=name)
+        return str(_converted(path, slug(path.stem)))
+    return str(path) if path.exists() else name
+
+
+def _refuse_offloaded(model: Any, name: str) -> None:
+    """Weights that stay on the disk or are moved in for each pass cannot be edited."""
+    away = [n for n, p in model.named_parameters() if p.device.type == "meta"]
+    if away:
+        raise ModelError(
+            f"{len(away)} of the weights do not fit into the devices at hand ({away[0]} is the first)",
+            where=name,
+            fix="use dtype = 'bfloat16', more devices, or a smaller model",
+        )
+
+
+def pick_device(device: str) -> torch.device | str:
+    """``auto``: CUDA where there is one, else the CPU; ``map``: over all devices; anything else must exist.
+
+    Raises:
+        ModelError: the device is unknown or not on this machine.
+    """
+    if device == SPREAD:
+        return SPREAD
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        picked = torch.device(device)
+    except RuntimeError:
+        raise ModelError(f"unknown device '{device}'", allowed="auto, cpu, cuda, cuda:0 ..., map") from None
+    if picked.type == "cuda" and not torch.cuda.is_available():
+        raise ModelError("no CUDA device is at hand", where=device, fix="use device = 'cpu' or 'auto'")
+    if picked.type == "cuda" and (picked.index or 0) >= torch.cuda.device_count():
+        raise ModelError(f"there are {torch.cuda.device_count()} CUDA devices", where=device)
+    return picked
+
+
+def pick_dtype(dtype: str) -> torch.dtype:
+    """A floating type by name.
+
+    Raises:
+        ModelError: for any other name.
+    """
+    if dtype not in DTYPES:
+        raise ModelError(f"unknown dtype '{dtype}'", allowed=", ".join(DTYPES))
+    return DTYPES[dtype]
+
+
+def _explained(name: str, error: Exception) -> ModelError:
+    text = " ".join(str(error).split())
+    if "Unrecognized configuration class" in text or "does not recognize this architecture" in text:
+        return ModelError("this is no decoder that transformers knows", where=name, fix="name a causal language model")
+    if "trust_remote_code" in text:
+        return ModelError("the model brings its own code", where=name, fix="read it, then set trust_remote_code = true")
+    if "safetensors" in text:
+        return ModelError(
+            "the model has no safetensors weights", where=name, fix="convert them with transformers first"
+        )
+    if Path(name).exists():
+        return ModelError(f"the folder holds no readable model: {text[:200]}", where=name)
+    return ModelError(
+        f"the model cannot be loaded: {text[:200]}",
+        where=name,
+        fix=f"name a folder, a model on the hub, or '{EMBEDDED}'",
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' progress bars, which would fall between our own lines."""
+    from transformers.utils import logging as hf
+
+    shown = hf.is_progress_bar_enabled()
+    hf.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            hf.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _converted(gguf: Path, name: str) -> Path:
+    """Folder of a GGUF model in float32 safetensors; converted on first use (the embedded model: about 20 s)."""
+    folder = cache_dir() / "models" / f"{name}-{file_digest(gguf)[:16]}-v{CONVERTER}"
+    if folder.is_dir():
+        return folder
+    log.info("converting %s to %s (once; about 20 s for 135 million parameters)", gguf.name, folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
+    try:
+        _convert(gguf, work)
+        os.replace(work, folder)
+    except OSError as error:
+        if not folder.is_dir():  # another process may have finished first
+            raise ModelError(f"the converted model cannot be written: {error}", where=str(folder)) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def _convert(gguf: Path, target: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        with _quiet():
+            quantised = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
+    except ImportError as error:
+        raise ModelError(
+            f"reading GGUF needs another package: {error}", fix="run: pip install 'scedit[local]'"
+        ) from None
+    except (ValueError, LookupError, OSError, RuntimeError, TypeError, AttributeError, struct.error) as error:
+        raise ModelError(
+            f"the GGUF file cannot be read: {' '.join(str(error).split())[:200]}",
+            where=str(gguf),
+            fix="use the model's safetensors folder or hub name",
+        ) from None
+    config = quantised.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config  # the weights are plain float32 now; kept, it would ask for the GGUF again
+    plain = type(quantised)(config)
+    plain.load_state_dict(quantised.state_dict())
+    plain.save_pretrained(target)
+    tokenizer.save_pretrained(target)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file; remembered by path, size and time of change, since weights are large.
+
+    The memory is a file in the cache folder; where that cannot be written, the digest is simply computed anew.
+    """
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
+    key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
+    memory = cache_dir() / "digests.json"
+    try:
+        known: dict[str, str] = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if key not in known:
+        with path.open("rb") as file:
+            known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            part = memory.with_suffix(f".{os.getpid()}.tmp")
+            part.write_text(json.dumps(known), encoding="utf-8")
+            os.replace(part, memory)
+        except OSError:
+            log.debug("the digest memory %s cannot be written", memory)
+    return known[key]
+
+
+def _folder_revision(folder: Path) -> str:
+    """Digest of configuration, weights and tokenizer in a folder."""
+    parts = [
+        f"{path.name} {file_digest(path)}"
+        for path in sorted(folder.iterdir())
+        if path.name in ("config.json", "tokenizer.json") or path.suffix == ".safetensors"
+    ]
+    return digest(parts)[:20]

@@ -1,0 +1,104 @@
+"""The one tokenisation: prompt, separator and target are tokenised together, places are found by character offsets.
+
+Which token is "the first of the target" is decided by characters, never by a model's name: it is the first token that
+ends after the target's first character begins. A leading space usually belongs to that token (" Paris"), as the model
+saw it in training. A token may also *straddle* the boundary, that is hold a visible character from before the target
+(an opening quote merged with the first letters, say). It is scored as the target's first token, since no other reading
+of the joint text exists, and ``Encoded.straddles`` says so, so that such probes can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from schemas.core.errors import UserError
+
+
+class Encoded(NamedTuple):
+    """A prompt with its target as tokens.
+
+    Attributes:
+        ids: Token ids, special tokens at the front included, none at the end.
+        first: Index in ``ids`` of the target's first token.
+        specials: Number of special tokens at the front.
+        straddles: Whether the target's first token also holds a visible character from before the target.
+    """
+
+    ids: tuple[int, ...]
+    first: int
+    specials: int
+    straddles: bool
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """Ids of the target's tokens."""
+        return self.ids[self.first :]
+
+
+class _Tokens(NamedTuple):
+    ids: list[int]
+    spans: list[tuple[int, int]]
+    specials: int
+
+
+def _tokens(tokenizer: Any, text: str) -> _Tokens:
+    """Tokens of a text as the tokenizer makes them by default, less the special tokens that it puts at the end."""
+    out = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True)
+    ids, spans, special = list(out["input_ids"]), list(out["offset_mapping"]), list(out["special_tokens_mask"])
+    while ids and special[-1] and spans[-1][0] == spans[-1][1]:
+        ids.pop(), spans.pop(), special.pop()
+    front = 0
+    while front < len(ids) and special[front] and spans[front][0] == spans[front][1]:
+        front += 1
+    return _Tokens(ids, [(int(a), int(b)) for a, b in spans], front)
+
+
+def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = " ") -> Encoded:
+    """Tokenise ``prompt + separator + target`` and find the target in it.
+
+    Raises:
+        ValueError: no token belongs to the target.
+    """
+    start = len(prompt) + len(separator)
+    text = prompt + separator + target
+    tokens = _tokens(tokenizer, text)
+    for i in range(tokens.specials, len(tokens.ids)):
+        begin, end = tokens.spans[i]
+        if end > start:
+            return Encoded(tuple(tokens.ids), i, tokens.specials, bool(text[begin:start].strip()))
+    raise ValueError("no token of the text belongs to the target")
+
+
+class Placed(NamedTuple):
+    """A text as tokens, with the index of a subject's last token."""
+
+    ids: tuple[int, ...]
+    last: int
+
+
+def encode_at(tokenizer: Any, text: str, *, end: int) -> Placed:
+    """Tokenise a text; ``last`` is the last token that begins before character ``end`` (the subject's end).
+
+    Raises:
+        UserError: no token lies before ``end``.
+    """
+    tokens = _tokens(tokenizer, text)
+    before = [i for i in range(tokens.specials, len(tokens.ids)) if tokens.spans[i][0] < end <= len(text)]
+    if not before:
+        raise UserError("no token of the subject is found in the prompt", where=repr(text))
+    return Placed(tuple(tokens.ids), before[-1])
+
+
+def common_prefix(rows: Sequence[tuple[int, ...]]) -> int:
+    """Number of leading items that all rows share.
+
+    Example:
+        >>> common_prefix([(1, 2, 3), (1, 2, 4), (1, 2)])
+        2
+    """
+    low, high = min(rows), max(rows)
+    for i, (a, b) in enumerate(zip(low, high, strict=False)):
+        if a != b:
+            return i
+    return min(len(low), len(high))

@@ -1,0 +1,1 @@
+"""How many edits stand in the model when it is asked: single, batch, sequential."""

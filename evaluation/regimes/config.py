@@ -1,0 +1,59 @@
+"""Which regime a run is in, as its configuration says it (``evaluation.regimes.base`` does them)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from schemas.core.config import Options
+
+LENGTHS = (1, 10, 100)
+
+
+class RegimeChoice(Options):
+    """Which regime.
+
+    Attributes:
+        name: ``single``, ``batch`` or ``sequential``; a bare string in a configuration means this.
+        size: ``batch``: edits at once. ``sequential``: lengths at which all cases so far are scored.
+        score: ``sequential``: ``immediate`` (each case right after its edit), ``end`` (at the lengths), or ``both``.
+
+    Example:
+        >>> RegimeChoice.model_validate("single").text
+        'single'
+        >>> RegimeChoice(name="batch", size=10).text
+        'batch:10'
+    """
+
+    name: Literal["single", "batch", "sequential"] = "single"
+    size: int | tuple[int, ...] | None = Field(default=None)
+    score: Literal["immediate", "end", "both"] = "both"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, data: Any) -> Any:
+        return {"name": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _sizes(self) -> RegimeChoice:
+        if any(n < 1 for n in self.sizes):
+            raise ValueError("sizes are 1 or more")
+        if self.name == "single" and self.size is not None:
+            raise ValueError("'single' takes no size")
+        if self.name == "batch" and not isinstance(self.size, int):
+            raise ValueError("'batch' takes one size, such as size = 10")
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes in order."""
+        given = self.size
+        if given is None:
+            given = LENGTHS if self.name == "sequential" else ()
+        return (given,) if isinstance(given, int) else tuple(sorted(set(given)))
+
+    @property
+    def text(self) -> str:
+        """The regime as a run's identity has it: lengths of a sequence only say where it is scored."""
+        return f"batch:{self.size}" if self.name == "batch" else self.name

@@ -1,0 +1,74 @@
+"""The clustered heat map of correlations (as ScEdit's Figure 5), in picture coordinates."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evaluation.analysis.correlations import Correlations
+
+CELL = 58
+_LEFT, _TREE, _NAMES = 96, 56, 26
+_STEPS = 5  # shades on each side of 0
+
+
+class Square(NamedTuple):
+    """One cell: its place, its number as shown, its shade (-5 to 5; 0 also where undefined), what it is in words."""
+
+    x: float
+    y: float
+    text: str
+    shade: int
+    kept: bool
+    told: str
+
+
+class HeatMap(NamedTuple):
+    """The picture: names with their places, squares, and the tree's lines as SVG paths."""
+
+    names: tuple[tuple[str, float, float], ...]
+    squares: tuple[Square, ...]
+    tree: tuple[str, ...]
+    width: int
+    height: int
+    left: int = _LEFT
+    top: int = _TREE + _NAMES
+    cell: int = CELL
+
+
+def heat_map(found: Correlations) -> HeatMap | None:
+    """The picture of one view; None with fewer than two metrics."""
+    names = found.order
+    if len(names) < 2:
+        return None
+    top = _TREE + _NAMES
+    squares = []
+    for i, first in enumerate(names):
+        for j, second in enumerate(names):
+            x, y = _LEFT + j * CELL, top + i * CELL
+            if i == j:
+                squares.append(Square(x, y, "1", _STEPS, False, f"{first} with itself"))
+                continue
+            pair = found.between(first, second)
+            value = None if pair is None else pair.found.value
+            if pair is None or value is None:
+                why = "no pair" if pair is None else pair.found.reason
+                squares.append(Square(x, y, "–", 0, False, f"{first} and {second}: undefined, {why}"))
+                continue
+            p = "no p" if pair.found.p is None else f"p {pair.found.p:.3g}"
+            told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.found.n}"
+            shade = round(value * _STEPS)
+            squares.append(Square(x, y, _signed(value), shade, pair.kept, told))
+    farthest = max((j[4] for j in found.joins), default=1.0) or 1.0
+    lines = []
+    for x1, y1, x2, y2, height in found.joins:
+        a, b = _LEFT + (x1 + 0.5) * CELL, _LEFT + (x2 + 0.5) * CELL
+        at, one, two = (round(_TREE - 4 - h / farthest * (_TREE - 10), 1) for h in (height, y1, y2))
+        lines.append(f"M{a} {one}V{at}H{b}V{two}")
+    places = tuple((n, _LEFT + (k + 0.5) * CELL, top + (k + 0.5) * CELL) for k, n in enumerate(names))
+    size = len(names) * CELL
+    return HeatMap(places, tuple(squares), tuple(lines), _LEFT + size + 8, top + size + 8)
+
+
+def _signed(value: float) -> str:
+    text = f"{value:.2f}".replace("0.", ".", 1).replace("-", "\N{MINUS SIGN}")
+    return "0" if text.strip("\N{MINUS SIGN}") in (".00",) else text

@@ -1,0 +1,150 @@
+"""The report's further figures as CSV and Markdown: ratings, paired comparisons, correlations."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from curation.stats.intervals import Interval
+from evaluation.analysis.correlations import Correlations
+from evaluation.analysis.pairwise_tests import Family
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source
+from evaluation.report.sections import Part, TextPart
+
+_RATED = (
+    *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
+    *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
+)
+_COMPARED = (
+    *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
+    *("losses", "cases", "only_one", "smallest_detectable", "verdict", "comparisons_in_family", "draws"),
+)
+_CORRELATED = (
+    *("part", "view", "first", "second", "rho", "low_95", "high_95", "n", "cases", "p", "p_holm", "table6_filter"),
+    "note",
+)
+
+
+def points(interval: Interval) -> str:
+    """A mean rating with its half width.
+
+    Example:
+        >>> points(Interval(4.25, 0.5, 9)), points(Interval(None, None, 0))
+        ('4.25 ± 0.50', '–')
+    """
+    if interval.mean is None:
+        return "–"
+    return f"{interval.mean:.2f} ± " + ("–" if interval.half is None else f"{interval.half:.2f}")
+
+
+def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def ratings_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+    """Every method on every aspect by every source, with both intervals and the bounds of what is unscored."""
+    found = [(n, p.text) for n, p in enumerate(parts, 1) if p.text is not None] + [(0, t) for t in others]
+    rows = []
+    for n, text in found:
+        for source in text.sources:
+            for label, row in source.cells.items():
+                for aspect, c in row.items():
+                    low, high = c.bounds or (None, None)
+                    rows.append(
+                        (
+                            *(n or "", text.model, source.title, label, aspect),
+                            *(c.by_case.mean, c.by_case.half, c.by_case.n),
+                            *(c.by_script.mean, c.by_script.half, c.scripts, c.unscored, low, high),
+                        )
+                    )
+    return _write(_RATED, rows)
+
+
+def comparisons_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+    """Every paired comparison; differences of metrics are fractions, of ratings points."""
+    found = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.contests, *(p.text.contests if p.text else ()))]
+    found += [(0, f) for t in others for f in t.contests]
+    rows = [
+        (
+            *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
+            *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
+        )
+        for n, f in found
+        for c in f.contests
+    ]
+    return _write(_COMPARED, rows)
+
+
+def correlations_csv(parts: Sequence[Part]) -> str:
+    """Every pair of metrics in every view."""
+    rows = []
+    for n, part in enumerate(parts, 1):
+        for view in part.correlations:
+            for pair in view.pairs:
+                e = pair.found
+                rows.append(
+                    (
+                        *(n, view.view, pair.first, pair.second, e.value, e.low, e.high, e.n, e.cases, e.p),
+                        *(pair.p_holm, "yes" if pair.kept else "no", e.reason or e.note),
+                    )
+                )
+    return _write(_CORRELATED, rows)
+
+
+def more_markdown(text: TextPart | None, contests: Sequence[Family], correlations: Sequence[Correlations]) -> str:
+    """Ratings, decided comparisons and kept correlations as Markdown tables."""
+    parts: list[str] = []
+    if text is not None:
+        for source in text.sources:
+            parts += _rated(source, text.model)
+        contests = (*contests, *text.contests)
+    decided = [(f, c) for f in contests for c in f.contests if c.verdict in ("first", "second")]
+    if contests:
+        total = sum(len(f.contests) for f in contests)
+        parts += ["## Paired comparisons", "", f"{len(decided)} of {total} are decided (Holm, p < 0.05)."]
+        parts += ["The others are in comparisons.csv.", ""]
+    if decided:
+        parts += [
+            "| metric | better | worse | difference | p (Holm) | cases |",
+            "| --- | --- | --- | ---: | ---: | ---: |",
+        ]
+        for f, c in decided:
+            better, worse = (c.first, c.second) if c.verdict == "first" else (c.second, c.first)
+            gap = abs(c.difference or 0.0)
+            parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap:.3f} | {c.p_holm:.3g} | {c.cases} |")
+        parts.append("")
+    for view in correlations:
+        kept = [p for p in view.pairs if p.kept]
+        if kept:
+            parts += [f"## Correlations, {view.view} (p < 0.05 and absolute rho above 0.1)", ""]
+            parts += ["| pair | rho | p | p (Holm) |", "| --- | ---: | ---: | ---: |"]
+            for p in sorted(kept, key=lambda p: -abs(p.found.value or 0.0)):
+                corrected = "–" if p.p_holm is None else f"{p.p_holm:.3g}"
+                parts.append(f"| {p.first}, {p.second} | {p.found.value:.2f} | {p.found.p:.3g} | {corrected} |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+def _rated(source: Source, model: str) -> list[str]:
+    aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
+    out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
+    out += ["By case: mean of case means ± 1.96·sd/√cases. By script: mean over scripts, scripts as independent.", ""]
+    out.append("| method | " + " | ".join(f"{SHORT[a]} ↑ by case | by script | unscored" for a in aspects) + " |")
+    out.append("| --- |" + " ---: |" * (3 * len(aspects)))
+    for label, row in source.cells.items():
+        cells = []
+        for a in aspects:
+            c = row.get(a)
+            cells += ["–", "–", "–"] if c is None else [points(c.by_case), points(c.by_script), str(c.unscored)]
+        out.append(f"| {_cell(label)} | " + " | ".join(cells) + " |")
+    return [*out, ""]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,103 @@
+"""Forgetting curves in picture coordinates: a metric over the number of edits, one line a method."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from evaluation.analysis.forgetting_series import Forgetting
+from evaluation.report.formatting import spread
+from evaluation.report.tradeoff_plot import SHAPES
+
+WIDTH, HEIGHT = 560, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 110, 16, 52
+
+
+class Dot(NamedTuple):
+    """One length of one method: its place, its bar, what it is in words."""
+
+    x: float
+    y: float
+    bar: tuple[float, float] | None
+    told: str
+
+
+class Curved(NamedTuple):
+    """One method: a path, its dots, the dashed path of "right after its own edit", its name and where that stands."""
+
+    label: str
+    series: int
+    shape: str
+    path: str
+    once: str
+    dots: tuple[Dot, ...]
+    text_y: float
+
+
+class CurvePicture(NamedTuple):
+    """The picture of one metric; ``rows`` are its figures for a table: edits, then a cell a method."""
+
+    title: str
+    better: str
+    lines: tuple[Curved, ...]
+    x_ticks: tuple[tuple[float, int], ...]
+    y_ticks: tuple[tuple[float, int], ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    top: int = _TOP
+    bottom: int = HEIGHT - _BOTTOM
+
+
+def curve_picture(found: Forgetting) -> CurvePicture:
+    """Curves with a logarithmic axis of edits and percent upwards."""
+    lengths = sorted({s.edits for c in found.curves for s in c.spots})
+    low, high = math.log(lengths[0]), math.log(lengths[-1])
+
+    def across(n: int) -> float:
+        share = 0.5 if high == low else (math.log(n) - low) / (high - low)
+        return round(_LEFT + 14 + share * (WIDTH - _RIGHT - _LEFT - 28), 1)
+
+    lines = []
+    for n, curve in enumerate(found.curves):
+        dots = []
+        for spot in curve.spots:
+            v = spot.value
+            bar = None if v.low is None or v.high is None else (_up(v.low), _up(v.high))
+            told = f"{curve.label}, {spot.edits} edits: {spread(v)} ({v.n} cases)"
+            dots.append(Dot(across(spot.edits), _up(v.mean or 0.0), bar, told))
+        once = [(across(s.edits), _up(s.value.mean or 0.0)) for s in curve.at_once]
+        path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
+        shape = SHAPES[n % len(SHAPES)]
+        lines.append(Curved(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
+    cells = {(c.label, s.edits): spread(s.value) for c in found.curves for s in c.spots}
+    labels = [c.label for c in found.curves]
+    return CurvePicture(
+        title=found.metric,
+        better=found.better,
+        lines=tuple(_apart(lines)),
+        x_ticks=tuple((across(n), n) for n in lengths),
+        y_ticks=tuple((_up(t / 100), t) for t in (0, 25, 50, 75, 100)),
+        rows=tuple((n, tuple(cells.get((label, n), "–") for label in labels)) for n in lengths),
+    )
+
+
+def _up(fraction: float) -> float:
+    return round(HEIGHT - _BOTTOM - min(max(fraction, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM), 1)
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    return "" if len(points) < 2 else "M" + "L".join(f"{x} {y}" for x, y in points)
+
+
+def _apart(lines: list[Curved]) -> list[Curved]:
+    """Names at the right end, pushed apart so that none covers another."""
+    order = sorted(range(len(lines)), key=lambda n: lines[n].text_y)
+    at = -math.inf
+    placed = {}
+    for n in order:
+        at = max(lines[n].text_y + 4, at + 15)
+        placed[n] = at
+    return [line._replace(text_y=round(placed[n], 1)) for n, line in enumerate(lines)]

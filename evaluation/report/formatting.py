@@ -1,0 +1,176 @@
+"""A run's figures as CSV, Markdown and JSON; the wording of a figure is here and nowhere else."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from curation.stats.intervals import Interval
+from evaluation.analysis.comparison import Comparison, Row, Scores
+from evaluation.metrics.base import Metric, Summary
+
+SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
+ARROWS = {"higher": "↑", "lower": "↓"}
+_COLUMNS = (
+    *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
+    *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
+    *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
+    *("two_way_low_95", "two_way_high_95", "two_way_half_width_95", "neighbours", "neighbours_recurring"),
+)
+
+
+def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> str:
+    """A fraction in percent, or a dash.
+
+    Example:
+        >>> percent(0.1234), percent(0.5, signed=True), percent(None)
+        ('12.3', '+50.0', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{100 * value:+.{digits}f}" if signed else f"{100 * value:.{digits}f}"
+    return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
+
+
+def spread(interval: Interval, *, signed: bool = False) -> str:
+    """Mean ± half width in percent, with two digits below 1 %; the half width is a dash where one case gives none.
+
+    Example:
+        >>> spread(Interval(0.5, 0.125, 4)), spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
+        ('50.0 ± 12.5', '50.0 ± –', '–')
+    """
+    if interval.mean is None:
+        return "–"
+    digits = 2 if 0 < abs(interval.mean) < SMALL else 1
+    return f"{percent(interval.mean, signed=signed, digits=digits)} ± {percent(interval.half, digits=digits)}"
+
+
+def p_value(p: float | None) -> str:
+    """A p value with the digits that matter.
+
+    Example:
+        >>> p_value(0.0004), p_value(0.034), p_value(1.0), p_value(None)
+        ('< 0.001', '0.034', '1', '–')
+    """
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}".rstrip("0").rstrip(".")
+
+
+def seconds(value: float | None) -> str:
+    """Seconds with the digits that matter.
+
+    Example:
+        >>> seconds(0.0213), seconds(1.284), seconds(75.04), seconds(None)
+        ('0.02', '1.28', '75.0', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def memory(value: int | None) -> str:
+    """Bytes in binary gigabytes or megabytes.
+
+    Example:
+        >>> memory(1_610_612_736), memory(5_242_880), memory(None)
+        ('1.50 GiB', '5 MiB', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value / 2**30:.2f} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
+
+
+def certain(summary: Summary) -> bool:
+    """Whether all case means are equal, so that the interval has no width and says nothing."""
+    return summary.half == 0.0 and summary.cases > 1
+
+
+def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[dict[str, Any]]:
+    """One line for every group, editor and metric, with fractions, not percent."""
+    out = []
+    for table in comparisons:
+        for row in table.rows:
+            for metric in metrics:
+                s, gain = row.summaries[metric.name], row.gain[metric.name]
+                values = (
+                    *(table.group, row.editor, row.label, metric.name, s.mean, s.half, s.cases, s.items),
+                    *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
+                    *(row.finished, row.failed, row.pending),
+                    *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
+                    *_two_way(row, metric.name),
+                )
+                out.append(dict(zip(_COLUMNS, values, strict=True)))
+    return out
+
+
+def _two_way(row: Row, metric: str) -> tuple[float | int | None, ...]:
+    """Crossed bootstrap, formula, neighbour facts, those of them that recur."""
+    both = row.two_way.get(metric)
+    if both is None:
+        return (None,) * 5
+    return both.bootstrap.low, both.bootstrap.high, both.formula.half, both.neighbours, both.recurring
+
+
+def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
+    """The figures as CSV: fractions, one line for every group, editor and metric; empty cells where there is none."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat(comparisons, metrics))
+    return file.getvalue()
+
+
+def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *, heading: str) -> str:
+    """The figures as Markdown tables: percent, mean ± 95 % half width (number of cases), gain over no edit."""
+    parts = [heading.rstrip(), ""]
+    for table in comparisons:
+        parts += [f"## {group_title(table)}", ""]
+        titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
+        parts.append("| method | " + " | ".join(titles) + " | s/edit | s/scoring | peak | failed |")
+        parts.append("| --- |" + " ---: |" * (len(metrics) + 4))
+        parts += [_markdown_row(row, metrics) for row in table.rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _markdown_row(row: Row, metrics: Sequence[Metric]) -> str:
+    cells = []
+    for m in metrics:
+        s = row.summaries[m.name]
+        text = f"{spread(s.interval)} (n={s.cases})" if s.mean is not None else "–"
+        both = row.two_way.get(m.name)
+        if both is not None and both.bootstrap.low is not None:
+            text += f"; two-way {percent(both.bootstrap.low)} to {percent(both.bootstrap.high)}"
+        if not row.baseline and row.gain[m.name].mean is not None:
+            text += f"; gain {spread(row.gain[m.name], signed=True)}"
+        cells.append(text)
+    tail = [seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), str(row.failed)]
+    label = row.label.replace("|", "\\|")
+    return f"| {label} | " + " | ".join([*cells, *tail]) + " |"
+
+
+def group_title(table: Comparison) -> str:
+    """A table's heading."""
+    name = "All cases" if table.group == "all" else f"{table.group.capitalize()} changes"
+    return f"{name} ({table.cases})"
+
+
+def by_case(scores: Scores) -> list[dict[str, Any]]:
+    """Every case's mean under every editor and metric, with its number of scored and unscored prompts."""
+    return [
+        {
+            "label": label,
+            "metric": metric,
+            "case": key,
+            "mean": one.mean,
+            "scored": sum(i.value is not None for i in one.items),
+            "unscored": sum(i.value is None for i in one.items),
+        }
+        for label, metrics in scores.by_editor.items()
+        for metric, cases in metrics.items()
+        for key, one in cases.items()
+        if one.items
+    ]

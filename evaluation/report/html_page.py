@@ -1,0 +1,199 @@
+"""The report as one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from curation.checks.verdict_counts import Yield
+from evaluation.analysis.attribution_ladder import KNOWN
+from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.example_cases import PURPOSES, pick, probability
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, ranks
+from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.report import narrative as plainly
+from evaluation.report.correlation_heatmap import heat_map
+from evaluation.report.csv_tables import points
+from evaluation.report.forgetting_plot import curve_picture
+from evaluation.report.formatting import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
+from evaluation.report.judge_calibration import JudgeCalibrated
+from evaluation.report.sections import Part, TextPart, told_apart
+from evaluation.report.tradeoff_plot import plane
+from evaluation.runs.results import Run, now
+
+NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
+NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
+NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+def page(
+    parts: Sequence[Part],
+    others: Sequence[TextPart],
+    built: Yield | None,
+    *,
+    store: Path | None,
+    calibrations: Sequence[JudgeCalibrated] = (),
+) -> str:
+    """The whole file.
+
+    Args:
+        parts: What the runs gave.
+        others: Scripts of models that no run is of.
+        built: What construction left over, where a store was given.
+        store: That store.
+        calibrations: Judges held to people.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    place = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    place.filters |= {
+        "percent": percent,
+        "spread": spread,
+        "points": points,
+        "seconds": seconds,
+        "memory": memory,
+        "probability": probability,
+        "group_title": group_title,
+        "certain": certain,
+        "dagger": plainly.dagger,
+        "shown": _with_values,
+        "model_name": plainly.model_name,
+        "when": _when,
+        "setting": _setting,
+        "glue": _glue,
+        "p_value": p_value,
+        "best": _best,
+        "estimate": lambda e: e.text(2),
+        "unscaled": _unscaled,
+    }
+    return place.get_template("report.html.j2").render(
+        parts=[_shown(p) for p in parts],
+        others=others,
+        calibrations=calibrations,
+        known_before=KNOWN,
+        apart=told_apart(parts),
+        built=built,
+        store=None if store is None else Path(store).name,
+        missing_texts=NO_TEXTS if store is None else NO_TEXTS_THERE,
+        missing_ratings=NO_RATINGS,
+        arrows=ARROWS,
+        aspects=ASPECTS,
+        short=SHORT,
+        purposes=PURPOSES,
+        normalisations=NORMALISATIONS,
+        written=now(),
+        program=_version(),
+    )
+
+
+def errors(run: Run) -> list[dict[str, str]]:
+    """Cases that ended in an error, with it."""
+    return [
+        {"label": e.label, "case": k, "error": r.error} for e in run.editors for k, r in e.results.items() if r.error
+    ]
+
+
+def _shown(part: Part) -> dict[str, Any]:
+    """What the template reads of one part."""
+    run, table = part.run, part.tables[0]
+    return {
+        "run": run,
+        "about": run.about,
+        "metrics": part.metrics,
+        "normalisation": part.normalisation,
+        "tables": part.tables,
+        "short": plainly.in_short(part),
+        "caveats": plainly.caveats(part),
+        "plane": plane(table, part.metrics),
+        "examples": pick(run, part.scores, part.metrics, part.normalisation),
+        "errors": errors(run),
+        "blow_ups": _blow_ups(run),
+        "environment": run.baseline.environment,
+        "contests": part.contests,
+        "breakdowns": part.breakdowns,
+        "curves": [curve_picture(f) for f in part.forgetting],
+        "text": part.text,
+        "writing": part.writing,
+        "by_text": [m for m in part.metrics if getattr(m, "asks_for_texts", False)],
+        "by_token": [m for m in part.metrics if not getattr(m, "asks_for_texts", False)],
+        "correlations": part.correlations,
+        "two_way": _recurring(table, part.metrics),
+        "maps": [m for m in ((c, heat_map(c)) for c in part.correlations) if m[1] is not None],
+    }
+
+
+def _recurring(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    """Titles of metrics whose neighbour facts recur."""
+    found = {name for r in table.rows for name, both in r.two_way.items() if both.bootstrap.low is not None}
+    return [m.title for m in metrics if m.name in found]
+
+
+def _blow_ups(run: Run) -> list[dict[str, Any]]:
+    """Edits that their method flags, with the numbers it gives."""
+    cases = {c.key: c for c in run.split.cases}
+    return [
+        {
+            "label": e.label,
+            "subject": cases[k].fact.subject.text,
+            "case": k,
+            "norm_ratio": r.notes.get("norm_ratio"),
+            "value_norm": r.notes.get("value_norm"),
+        }
+        for e in run.editors
+        for k, r in e.results.items()
+        if r.notes.get("blow_up")
+    ]
+
+
+def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
+    """The metrics that have a value in a table; a column of dashes says nothing."""
+    return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
+
+
+def _best(source: Source, text: TextPart) -> dict[str, dict[str, str]]:
+    """``first`` and ``second`` by aspect and label."""
+    base = next((s.editor for s in text.texts.scripts if not s.edited), None)
+    return {a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, base) for a in ASPECTS}
+
+
+def _unscaled(value: float | None, rated: bool) -> str:
+    """A difference: of ratings in points, of shares in percentage points, with its sign."""
+    if value is None:
+        return "–"
+    text = f"{value:+.2f}" if rated else f"{100 * value:+.1f}"
+    text = text if float(text) else text.lstrip("+-")
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _when(stamp: str) -> str:
+    """A stored time as people read it."""
+    return stamp.replace("T", " ")[:16] + " UTC"
+
+
+def _glue(text: str) -> str:
+    """Keep a figure and its interval on one line."""
+    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+
+
+def _setting(value: Any) -> str:
+    """A parameter's value, long lists by their number."""
+    if isinstance(value, (list, dict)) and len(value) > 4:
+        return f"({len(value)} values)"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _version() -> str:
+    try:
+        return version("scedit")
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,50 @@
+"""Judges of a store calibrated to the people who rated a random sample: what people would say of all scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evaluation.judge.inputs import asks_of, authors_of, ratings_of
+from evaluation.judge.model_families import flags
+from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, Wanted, calibrated
+from schemas.core.errors import UserError
+
+
+class JudgeCalibrated(NamedTuple):
+    """One judge: its calibration, or why there is none; and what it has in common with those it judges."""
+
+    judge: str
+    found: Calibration | None
+    why: str
+    flags: tuple[str, ...]
+    estimand: str = ESTIMAND
+
+
+def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
+    """Every judge with ratings in the stores.
+
+    Raises:
+        StoreError: a store cannot be read.
+    """
+    from curation.store.store import Store
+
+    out = []
+    for path in stores:
+        with Store.open(path) as store:
+            try:
+                asks = asks_of(store)
+            except UserError as error:  # a script without its question or fact: the report goes on and says so
+                out.append(JudgeCalibrated(f"judges in {path.name}", None, str(error), ()))
+                continue
+            ratings = ratings_of(store, [a.item for a in asks])
+            authors = authors_of(store)
+        writers = {a.writer for a in asks}
+        for judge in sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")}):
+            told = tuple(flags(judge.removeprefix("judge:"), writers=writers, authors=authors))
+            try:
+                out.append(JudgeCalibrated(judge, calibrated(ratings, asks, Wanted(judge=judge)), "", told))
+            except UserError as error:
+                out.append(JudgeCalibrated(judge, None, str(error), told))
+    return out

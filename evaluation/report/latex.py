@@ -1,0 +1,123 @@
+r"""Tables for a paper: LaTeX with booktabs, best method bold, second best underlined, as ScEdit's Table 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from curation.stats.intervals import Interval
+from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, ranks
+from evaluation.metrics.base import Metric
+from evaluation.report.formatting import group_title
+
+_ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    **{c: "\\" + c for c in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
+WIDEST = 7  # metrics of one table: with their intervals as subscripts a page holds no more
+HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
+
+
+def escape(text: str) -> str:
+    r"""Text as LaTeX shows it.
+
+    Example:
+        >>> escape("ft_l & 50 %")
+        'ft\\_l \\& 50 \\%'
+    """
+    return " ".join("".join(_SPECIAL.get(c, c) for c in text).split())
+
+
+def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
+    r"""A mean with its half width as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
+
+    Example:
+        >>> figure(Interval(0.5, 0.125, 9), mark="first"), figure(Interval(None, None, 0))
+        ('\\textbf{50.00}$_{\\pm12.50}$', '--')
+    """
+    if interval.mean is None:
+        return "--"
+    text = f"{scale * interval.mean:.2f}"
+    text = text if not text.startswith("-") else f"$-${text[1:]}"
+    text = {"first": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
+    return text if interval.half is None else rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
+
+
+def token_table(
+    tables: Sequence[Comparison], metrics: Sequence[Metric], *, model: str, caption: str, label: str = "tab:token"
+) -> str:
+    """The token level: a block a group of cases (all, counterfactual, temporal); more metrics than fit: more tables."""
+    shown = [m for m in metrics if any(r.summaries[m.name].mean is not None for t in tables for r in t.rows)]
+    count = max(1, -(-len(shown) // WIDEST))
+    each = -(-len(shown) // count)
+    out = []
+    for n in range(count):
+        names = label if n == 0 else f"{label}-{n + 1}"
+        of = f" Part {n + 1} of {count}." if count > 1 else ""
+        part = shown[n * each : (n + 1) * each]
+        out.append(_token_table(tables, part, caption=f"{caption} Model: {model}.{of}", label=names))
+    return "\n".join(out)
+
+
+def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, caption: str, label: str) -> str:
+    head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
+    body = []
+    for n, table in enumerate(tables):
+        if len(tables) > 1:
+            body += [r"\midrule"] * (n > 0) + [
+                rf"\multicolumn{{{len(shown) + 1}}}{{l}}{{{escape(group_title(table))}}}\\"
+            ]
+        for row in table.rows:
+            cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
+            body.append(" & ".join([escape(row.label), *cells]) + r" \\")
+    return _table(["Method", *head], body, caption=caption, label=label)
+
+
+def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
+    lead = table.leads.get(metric.name)
+    mark = "" if lead is None else "first" if label in lead.best else "second" if label in lead.next else ""
+    return figure(interval, mark=mark)
+
+
+def text_table(source: Source, *, model: str, baseline: str | None, label: str = "tab:text") -> str:
+    """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
+    aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
+    places = {
+        a: ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
+    }
+    body = []
+    for method, row in source.cells.items():
+        cells = [
+            figure(row[a].by_script, scale=1.0, mark=places[a].get(method, "")) if a in row else "--" for a in aspects
+        ]
+        body.append(" & ".join([escape(method), *cells]) + r" \\")
+    caption = (
+        f"Text level, rated by {escape(source.title)}: mean over scripts with 95\\,\\% intervals as if scripts were "
+        f"independent; unscored scripts are in no mean. Model: {model}."
+    )
+    return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label=label)
+
+
+def _table(head: Sequence[str], body: Sequence[str], *, caption: str, label: str) -> str:
+    lines = [
+        r"\begin{table}",
+        r"\centering\small\setlength{\tabcolsep}{3pt}",
+        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        r"\toprule",
+        " & ".join(head) + r" \\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        rf"\caption{{{caption}}}",
+        rf"\label{{{label}}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"

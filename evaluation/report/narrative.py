@@ -1,0 +1,220 @@
+"""What a report says in words: the result in short, and what must not be read into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING
+
+from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
+from curation.stats.intervals import not_excluded, paired_interval
+from evaluation.analysis.comparison import Comparison, Lead, Scores, moved
+from evaluation.analysis.pairwise_tests import Contest
+from evaluation.judge.model_families import flags
+from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.report.formatting import certain, p_value, percent, spread
+from evaluation.runs.results import Run
+
+if TYPE_CHECKING:
+    from evaluation.report.sections import Part, TextPart
+
+FEW = 100  # cases below which the number is a caveat of its own
+
+
+def model_name(name: str) -> str:
+    """A model as it is shown: ``embedded`` by what it is."""
+    return EMBEDDED_LABEL if name == EMBEDDED else name
+
+
+def dagger(table: Comparison, metrics: Sequence[Metric]) -> str | None:
+    """The note under a table where all cases of a figure agree; None where there is no such figure."""
+    rates = [m.name for m in metrics if m.better == "higher"]
+    sizes = sorted({r.summaries[m].cases for r in table.rows for m in rates if certain(r.summaries[m])})
+    if not sizes:
+        return None
+    bounds = ", ".join(f"{percent(not_excluded(n), digits=0)} points with {n} cases" for n in sizes)
+    return (
+        "† All cases have the same value, so the interval has no width. That is no certainty: the true rate can be "
+        f"as far away as {bounds}."
+    )
+
+
+def in_short(part: Part) -> list[str]:
+    """The main results, each with its interval and with whether the best is decided against the second best."""
+    run, table, scores, metrics = part.run, part.tables[0], part.scores, part.metrics
+    out = _moves(run, table, scores, metrics)
+    decided = {(c.metric, frozenset((c.first, c.second))): c for f in part.contests for c in f.contests}
+    for metric in metrics:
+        lead = table.leads.get(metric.name)
+        if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
+            continue
+        summaries = {r.label: r.summaries[metric.name] for r in table.rows}
+        first = summaries[lead.first]
+        if not lead.best:
+            out.append(f"{metric.title}: all methods have {percent(first.mean or 0)} % over {first.cases} cases.")
+            continue
+        better = "Highest" if metric.better == "higher" else "Lowest"
+        leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
+        text = f"{better} {metric.title}: {leaders} over {first.cases} cases"
+        contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
+        out.append(f"{text}{_second(lead, contest)}.")
+    if drop := _drop(run, table, scores, metrics):
+        out.append(drop)
+    return out
+
+
+def _second(lead: Lead, contest: Contest | None) -> str:
+    """How the best stands to the second best; nothing where several are best."""
+    if len(lead.best) > 1:
+        return ""
+    if contest is None or contest.verdict == "equal":
+        return f"; {lead.second} has the same"
+    gap = lead.difference
+    told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
+    if contest.verdict in ("first", "second"):
+        return f"; {lead.second} differs by {told}"
+    return f"; not decided against {lead.second} (difference {told})"
+
+
+def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
+    """What every method did to script efficacy and locality, where there are few methods."""
+    names = [m for m in metrics if m.name in ("s_es", "s_ns")]
+    edited = [r for r in table.rows if not r.baseline]
+    if not names or len(edited) > 6:
+        return []
+    out = []
+    for row in edited:
+        parts = []
+        for m in names:
+            gain = row.gain[m.name]
+            if (change := moved(row, run.baseline.label, m.name, scores)) is not None:
+                told = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
+                parts.append(told + ("" if gain.half is None else f" ({spread(gain, signed=True)})"))
+        if parts:
+            far = f", {row.finished} of {table.cases} cases so far" if row.pending else ""
+            out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
+    return out
+
+
+def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
+    """From one-line prompts to scripts: S-ES against PS, paired by case."""
+    if not {"ps", "s_es"} <= {m.name for m in metrics}:
+        return None
+    parts = []
+    for row in table.rows:
+        gap = paired_interval(scores.means(row.label, "s_es"), scores.means(row.label, "ps"))
+        if not row.baseline and gap.mean is not None:
+            parts.append(f"{row.label} {percent(gap.mean, signed=True)} ± {percent(gap.half)}")
+    if not parts:
+        return None
+    return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
+
+
+def caveats(part: Part) -> list[str]:
+    """What the figures do not show, from the general to what happened in this run."""
+    run, table, metrics = part.run, part.tables[0], part.metrics
+    out = []
+    if run.about["model"] == EMBEDDED:
+        out.append(
+            "The embedded model has 135 million parameters and knows little. These figures show that the machinery "
+            "works; they do not rank the methods. Published results are for models 10 to 60 times larger."
+        )
+    out += _few(table, metrics)
+    out += _meaning(run, metrics, part.normalisation)
+    out += _intervals(table)
+    if part.text is not None:
+        out += _texts(part.text)
+    out += _happened(run, table)
+    return out
+
+
+def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    halves = [h for r in table.rows for m in metrics if m.better == "higher" and (h := r.summaries[m.name].half)]
+    if table.cases >= FEW or not halves:
+        return []
+    return [
+        f"{table.cases} cases are few: the intervals of the success rates are ± {percent(median(halves))} points wide "
+        "at the median. A difference smaller than its own interval is noise until more cases say otherwise."
+    ]
+
+
+def _meaning(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
+    names = {m.name for m in metrics}
+    out = []
+    if "s_es" in names:
+        out.append(
+            "S-ES asks which of two objects is more probable at the cut, not what the model would write. A method that "
+            "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."
+        )
+    out.append(
+        f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can turn single decisions "
+        "where the two objects differ in length; it needs no new run: scedit report --normalisation."
+    )
+    if run.about["regime"] == "single":
+        out.append("Each edit is made alone and undone before the next: nothing here is about many edits in one model.")
+    else:
+        out.append(
+            f"Many edits stand in the model at once ({run.about['regime']}): cases share one model, so they are not "
+            "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."
+        )
+    return out
+
+
+def _intervals(table: Comparison) -> list[str]:
+    out = []
+    found = [both for r in table.rows for both in r.two_way.values()]
+    if any(both.recurring for both in found):
+        most = max(both.recurring for both in found)
+        out.append(
+            f"Up to {most} neighbour facts serve in several cases: for S-NS and S-BO the interval by case is too "
+            "narrow, quote the two-way one. With few cases or neighbours (below about 20) it is rough itself."
+        )
+    elif found:
+        out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
+    out.append(
+        "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "
+        "of many families some decide by chance."
+    )
+    return out
+
+
+def _texts(text: TextPart) -> list[str]:
+    out = []
+    if text.texts.synthetic:
+        out.append("Some raters are programs that were told to rate: their agreement is no human agreement.")
+    lost = sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values())
+    if lost:
+        out.append(
+            f"{lost} ratings are unscored (refused or not readable). They are in no mean; the bounds show how far."
+        )
+    judges = [s for s in text.sources if not s.person]
+    if judges and not any(s.person for s in text.sources):
+        out.append(
+            "A judge model rated and nobody checked it: its ratings are an opinion that no person has confirmed."
+        )
+    out += [f"{f}." for s in judges for r in s.raters for f in flags(r, writers=[text.model])]
+    return out
+
+
+def _happened(run: Run, table: Comparison) -> list[str]:
+    out = []
+    for row in table.rows:
+        if row.failed:
+            out.append(
+                f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are in none of its means."
+            )
+        if row.pending:
+            out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run, so it is not ranked.")
+        if row.blow_ups:
+            out.append(
+                f"{row.label}: {len(row.blow_ups)} edits are out of all proportion to the weights they change "
+                "(flagged by the method). They stay in the means."
+            )
+    if not run.about.get("finished"):
+        out.append("The run is not finished: these are the figures so far.")
+    if table.cases < run.about["split_cases"]:
+        out.append(
+            f"{table.cases} of the split's {run.about['split_cases']} cases were taken, in an order drawn from the "
+            "split's digest."
+        )
+    return out

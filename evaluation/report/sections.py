@@ -1,0 +1,232 @@
+"""One model on one split in one regime: everything that a report says of it, as figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from curation.stats.bootstrap import DEFAULT, Resampling
+from evaluation.analysis.attribution_ladder import KNOWN, Known, Ladder, ladder
+from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
+from evaluation.analysis.comparison import Comparison, Scores, chosen, compare, merge, score_run
+from evaluation.analysis.correlations import Correlations, View, correlate
+from evaluation.analysis.forgetting_series import Forgetting, forgetting
+from evaluation.analysis.object_mentions import Named, count
+from evaluation.analysis.pairwise_tests import Family, families
+from evaluation.analysis.rating_agreement import Judging, judging
+from evaluation.analysis.side_by_side import SideBySide, side_by_side
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, Texts, sources
+from evaluation.analysis.text_statistics import Gap, Naming, Shape, gaps, naming, shapes
+from evaluation.metrics.base import Metric, Normalisation
+from evaluation.runs.generated_scripts import generated, generation_of
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import Run
+from schemas.cases import Case
+from schemas.core.errors import UserError
+
+VIEWS: tuple[View, ...] = ("pooled", "within", "between")
+_CORRELATING = Resampling(1000)
+
+
+class TextPart(NamedTuple):
+    """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed."""
+
+    model: str
+    texts: Texts
+    sources: tuple[Source, ...]
+    named: tuple[Named, ...]
+    beside: tuple[SideBySide, ...]
+    judging: Judging | None
+    contests: tuple[Family, ...]
+    strange: int
+
+
+class Writing(NamedTuple):
+    """What a run's own texts show: the ladder for each reading of "knew it before", naming, gap to S-ES, shape."""
+
+    ladders: tuple[tuple[Known, tuple[Ladder, ...]], ...]
+    naming: tuple[Naming, ...]
+    gaps: tuple[Gap, ...]
+    shapes: tuple[Shape, ...]
+
+
+class Part(NamedTuple):
+    """One run, or several of the same model, precision, split and regime as one."""
+
+    run: Run
+    metrics: tuple[Metric, ...]
+    normalisation: Normalisation
+    tables: list[Comparison]
+    scores: Scores
+    contests: tuple[Family, ...]
+    breakdowns: tuple[Breakdown, ...]
+    forgetting: tuple[Forgetting, ...]
+    text: TextPart | None
+    correlations: tuple[Correlations, ...]
+    writing: Writing
+
+
+def make_parts(
+    runs: Sequence[Run], normalisation: Normalisation | None, texts: Texts | None
+) -> tuple[list[Part], list[TextPart]]:
+    """The parts of a report, and the scripts of models that no run here is of (closed models, for instance)."""
+    merged = merge(runs)
+    own = [own_texts(run, texts) for run in merged]
+    parts = [make_part(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
+    if texts is None:
+        return parts, []
+    used = {s.id for mine in own if mine is not None for s in mine.scripts}
+    left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
+    cases = {k: c for run in merged for k, c in chosen(run).items()}
+    return parts, [text_part(left.of_model(model), cases) for model in left.models]
+
+
+def own_texts(run: Run, texts: Texts | None) -> Texts | None:
+    """The scripts that were written in a run: of its model, on its cases, by its methods; None where there is none.
+
+    Those of a store come with their ratings; where it has none of this run, those of the run's own journal stand alone.
+    """
+    found = None if texts is None else _stored_texts(run, texts)
+    if found is not None:
+        return found
+    try:
+        return Texts(tuple(one.script for one in generated(run)), ())
+    except UserError:  # no text was asked for in this run
+        return None
+
+
+def _stored_texts(run: Run, texts: Texts) -> Texts | None:
+    names = {run.about["model"], run.about["model_revision"]}
+    keys, labels = set(run.cases), {e.label for e in run.editors}
+    mine = [m for m in texts.models if m in names or any(m.startswith(f"{n}@") or m.endswith(f"@{n}") for n in names)]
+    kept = [s for s in texts.scripts if s.model in mine and s.case in keys and s.editor in labels]
+    if not kept:
+        return None
+    order = [e.label for e in run.editors]
+    kept.sort(key=lambda s: order.index(s.editor))
+    ids = {s.id for s in kept}
+    return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
+
+
+def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None) -> Part:
+    """Score the stored answers and work out every figure of a part."""
+    metrics = run_metrics(run)
+    how = normalisation or cast(Normalisation, run.about["normalisation"])
+    scores = score_run(run, metrics, how)
+    base = run.baseline.label
+    contests: list[Family] = []
+    for m in metrics:
+        values = {e.label: scores.means(e.label, m.name) for e in run.editors}
+        if any(values.values()):
+            contests += families(m.title, values, baseline=base, higher=m.better == "higher")
+    text = None if texts is None else text_part(texts, chosen(run))
+    return Part(
+        run,
+        metrics,
+        how,
+        compare(run, scores, metrics, resampling=DEFAULT),
+        scores,
+        tuple(contests),
+        (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
+        tuple(forgetting(run, metrics, how)),
+        text,
+        _correlations(run, metrics, scores, text),
+        _writing(run, how, text),
+    )
+
+
+def _correlations(
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+) -> tuple[Correlations, ...]:
+    values = correlated(run, metrics, scores, text)
+    return tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS) if len(values) > 1 else ()
+
+
+def run_metrics(run: Run) -> tuple[Metric, ...]:
+    """The metrics of a run, told how its texts were written."""
+    return load_metrics(run.about["metrics"], generation_of(run))
+
+
+def _writing(run: Run, how: Normalisation, text: TextPart | None) -> Writing:
+    source = main_source(text.sources) if text is not None else None
+    rated = None if source is None else source.values.get("coherence")
+    ladders: list[tuple[Known, tuple[Ladder, ...]]] = []
+    for known in KNOWN:
+        found = ladder(run, known=known, normalisation=how, coherence=rated)
+        if any(one.cases for one in found):
+            ladders.append((known, tuple(found)))
+    return Writing(tuple(ladders), tuple(naming(run)), tuple(gaps(run, how)), tuple(shapes(run)))
+
+
+def correlated(
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Case means by metric title and edited method: token level, then the aspects as the main source rated them.
+
+    The unedited model is left out: nothing was edited, so its efficacy says nothing of an edit.
+    """
+    edited = [e.label for e in run.editors if e.label != run.baseline.label]
+    values = {m.title: {label: scores.means(label, m.name) for label in edited} for m in metrics}
+    source = main_source(text.sources) if text is not None else None
+    if source is not None:
+        found = {SHORT[a]: source.values[a] for a in ASPECTS if a in source.values}
+        values |= {a: {k: v for k, v in by_method.items() if k in edited} for a, by_method in found.items()}
+    out = {}
+    for name, by_method in values.items():
+        known = {label: dict(by_case) for label, by_case in by_method.items() if by_case}
+        if len({v for by_case in known.values() for v in by_case.values()}) > 1:
+            out[name] = known
+    return out
+
+
+def main_source(found: Sequence[Source]) -> Source | None:
+    """Whose ratings stand beside the token level: the source with the most ratings."""
+    return max(found, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
+
+
+def text_part(texts: Texts, cases: Mapping[str, Case]) -> TextPart:
+    """Everything of the scripts of one model."""
+    found = tuple(sources(texts))
+    plain = {s.editor for s in texts.scripts if not s.edited}
+    base = next((label for label in texts.editors if label in plain), None)
+    contests = [
+        family
+        for source in found
+        for aspect in ASPECTS
+        if aspect in source.values
+        for family in families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
+    ]
+    return TextPart(
+        texts.scripts[0].model,
+        texts,
+        found,
+        tuple(count(texts.scripts, cases, texts.editors)),
+        tuple(side_by_side(texts, cases)),
+        judging(texts, cases),
+        tuple(contests),
+        sum(s.case not in cases for s in texts.scripts),
+    )
+
+
+def told_apart(parts: Sequence[Part]) -> list[str]:
+    """In what the parts of a report differ, so that their figures are not compared."""
+    if len(parts) < 2:
+        return []
+    abouts = [p.run.about for p in parts]
+    kinds: dict[str, list[Any]] = {
+        "model": [a["model"] for a in abouts],
+        "model revision": [a["model_revision"][:12] for a in abouts],
+        "precision": [a["dtype"] for a in abouts],
+        "split": [
+            f"{a['split']} {a['split_version']} ({p.run.split.digest[:8]})" for a, p in zip(abouts, parts, strict=True)
+        ],
+        "regime": [a["regime"] for a in abouts],
+        "normalisation": [p.normalisation for p in parts],
+        "writing of texts": [json.dumps(a.get("config", {}).get("generation")) for a in abouts],
+    }
+    return [
+        f"{name}: " + ", ".join(f"part {n} {v}" for n, v in enumerate(values, 1))
+        for name, values in kinds.items()
+        if len(set(values)) > 1
+    ]

@@ -1,0 +1,124 @@
+"""The efficacy-locality plane: where every editor stands between changing the fact and leaving others alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evaluation.analysis.comparison import Comparison
+from evaluation.metrics.base import Metric
+from evaluation.report.formatting import spread
+
+WIDTH, HEIGHT = 560, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 56
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
+_PAIRS = (("s_ns", "s_es"), ("ns", "es"))
+
+
+class Point(NamedTuple):
+    """One editor in picture coordinates; bars are (low, high), clipped to the axes, None where there is no interval."""
+
+    label: str
+    x: float
+    y: float
+    bar_x: tuple[float, float] | None
+    bar_y: tuple[float, float] | None
+    shape: str
+    series: int
+    text_x: float
+    text_y: float
+    anchor: str
+    told: str
+
+
+class Plane(NamedTuple):
+    """The picture: axes titles, tick positions (place, number), points."""
+
+    x_title: str
+    y_title: str
+    x_ticks: tuple[tuple[float, int], ...]
+    y_ticks: tuple[tuple[float, int], ...]
+    points: tuple[Point, ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    top: int = _TOP
+    bottom: int = HEIGHT - _BOTTOM
+
+
+def plane(table: Comparison, metrics: Sequence[Metric]) -> Plane | None:
+    """The plane of S-ES over S-NS (else ES over NS); None where no editor has both."""
+    by_name = {m.name: m for m in metrics}
+    for across, up in _PAIRS:
+        if across not in by_name or up not in by_name:
+            continue
+        rows = [r for r in table.rows if r.summaries[across].mean is not None and r.summaries[up].mean is not None]
+        if rows:
+            break
+    else:
+        return None
+    points: list[Point] = []
+    for n, row in enumerate(rows):
+        x, y = row.summaries[across].interval, row.summaries[up].interval
+        assert x.mean is not None and y.mean is not None
+        told = f"{row.label}: {by_name[up].title} {spread(y)}, {by_name[across].title} {spread(x)}"
+        points.append(
+            Point(
+                label=row.label,
+                x=_across(x.mean),
+                y=_up(y.mean),
+                bar_x=None if x.low is None or x.high is None else (_across(x.low), _across(x.high)),
+                bar_y=None if y.low is None or y.high is None else (_up(y.low), _up(y.high)),
+                shape=SHAPES[n % len(SHAPES)],
+                series=n % len(SHAPES),
+                text_x=0.0,
+                text_y=0.0,
+                anchor="start",
+                told=told,
+            )
+        )
+    ticks = (0, 25, 50, 75, 100)
+    return Plane(
+        x_title=f"{by_name[across].title} (%): other facts are left alone →",
+        y_title=f"{by_name[up].title} (%): the edit took →",
+        x_ticks=tuple((_across(t / 100), t) for t in ticks),
+        y_ticks=tuple((_up(t / 100), t) for t in ticks),
+        points=tuple(_place_labels(points)),
+    )
+
+
+def _across(fraction: float) -> float:
+    return round(_LEFT + min(max(fraction, 0.0), 1.0) * (WIDTH - _LEFT - _RIGHT), 1)
+
+
+def _up(fraction: float) -> float:
+    return round(HEIGHT - _BOTTOM - min(max(fraction, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM), 1)
+
+
+def _place_labels(points: Sequence[Point]) -> list[Point]:
+    """Every label beside its point where it covers no other label, no point and no edge, nearest places first."""
+    taken = [(p.x - 7, p.y - 7, p.x + 7, p.y + 7) for p in points]
+    bars = [(p.bar_x[0], p.y - 1, p.bar_x[1], p.y + 1) for p in points if p.bar_x]
+    bars += [(p.x - 1, min(p.bar_y), p.x + 1, max(p.bar_y)) for p in points if p.bar_y]
+    out = []
+    for p in points:
+        wide = 8.0 * len(p.label)
+        best = None
+        for reach in (12, 26, 40, 54):
+            places = [(p.x + 10, p.y - reach, "start"), (p.x - 10, p.y - reach, "end")]
+            places += [(p.x + 10, p.y + reach + 4, "start"), (p.x - 10, p.y + reach + 4, "end")]
+            for x, y, anchor in places:
+                box = (x if anchor == "start" else x - wide, y - 12, x + wide if anchor == "start" else x, y + 3)
+                inside = box[0] > _LEFT and box[2] < WIDTH - 2 and box[1] > 2 and box[3] < HEIGHT - _BOTTOM
+                cost = sum(_meet(box, t) for t in taken) * 10 + sum(_meet(box, b) for b in bars) + (not inside) * 100
+                if best is None or cost < best[0]:
+                    best = (cost, x, y, anchor, box)
+        assert best is not None
+        taken.append(best[4])
+        out.append(p._replace(text_x=round(best[1], 1), text_y=round(best[2], 1), anchor=best[3]))
+    return out
+
+
+def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,1 @@
+"""A run: configuration, plan, runner, results on disk, support, workers."""

@@ -1,0 +1,210 @@
+"""What a run is asked to do: one TOML file, checked, with overrides from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from evaluation.metrics import METRICS
+from evaluation.metrics.generation import GenerationChoice
+from evaluation.regimes.config import RegimeChoice
+from evaluation.runs.support import SupportChoice
+from evaluation.runs.validity_variants import VARIANTS, Variant
+from schemas.core.config import Options, override, read_toml, validate
+from schemas.core.errors import UserError
+
+Kind = Literal["counterfactual", "temporal"]
+DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
+
+
+class SplitChoice(Options):
+    """Where the cases come from: ``store`` and ``name``, a frozen ``file``, or the shipped split ``mini``.
+
+    Example:
+        >>> SplitChoice(name="mini").shipped
+        True
+    """
+
+    name: str | None = None
+    store: Path | None = None
+    file: Path | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> SplitChoice:
+        if self.file is not None and (self.name is not None or self.store is not None):
+            raise ValueError("give either a file, or a name (with a store), not both")
+        if self.file is None and self.name is None:
+            raise ValueError('give name = "mini", a store and a name, or a file')
+        if self.store is None and self.name is not None and self.name != "mini":
+            raise ValueError(f"the split '{self.name}' needs a store (only 'mini' is shipped)")
+        return self
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is the split that comes with the program."""
+        return self.file is None and self.store is None
+
+
+class EditorChoice(Options):
+    """An editing method and the parameters that differ from its preset; ``variant`` makes it a validity row."""
+
+    name: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    variant: str | None = None
+
+    @field_validator("variant")
+    @classmethod
+    def _known_variant(cls, variant: str | None) -> str | None:
+        if variant is not None:
+            try:
+                VARIANTS.get(variant)
+            except UserError as error:
+                raise ValueError(str(error)) from None
+        return variant
+
+    @property
+    def variant_made(self) -> Variant | None:
+        """The variant itself."""
+        return None if self.variant is None else VARIANTS.get(self.variant)()
+
+
+class RunConfig(Options):
+    """A run: which cases, which model, which methods, which metrics.
+
+    Attributes:
+        split: Where the cases come from; a bare string names a shipped split or one in a store given beside.
+        support: Cases that methods may learn from, none of them evaluated; a bare string names shipped ones.
+        model: ``embedded``, a folder or a hub name.
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ...
+        dtype: ``float32``, ``bfloat16`` or ``float16``.
+        editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
+        metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
+        generation: How texts are written, for metrics that ask for them.
+        normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
+        kinds: Kinds of change to take.
+        limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
+        regime: How many edits stand in the model when it is asked: ``single``, or a table such as
+            ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
+        engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``.
+        address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
+        group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
+        batch_tokens: Most tokens of one forward pass.
+        feed: A store that gets the results too; a store that the split came from gets them anyway.
+        out: Folder of the run; finished cases found in it are not computed again.
+        max_failures: Stop a method when more than this share of its cases failed (after ten).
+    """
+
+    split: SplitChoice
+    support: SupportChoice | None = None
+    model: str = "embedded"
+    device: str = "auto"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    editors: dict[str, EditorChoice]
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    generation: GenerationChoice = GenerationChoice()
+    normalisation: Literal["mean", "sum"] = "mean"
+    kinds: tuple[Kind, ...] = ("counterfactual", "temporal")
+    limit: Annotated[int, Field(ge=1)] | dict[Kind, Annotated[int, Field(ge=0)]] | None = None
+    regime: RegimeChoice = RegimeChoice()
+    engine: Literal["fast", "simple", "ray"] = "fast"
+    address: str | None = None
+    workers: Annotated[int, Field(ge=1)] | None = None
+    group: Annotated[int, Field(ge=1)] | None = None
+    batch_tokens: Annotated[int, Field(ge=16)] = 4096
+    feed: Path | None = None
+    out: Path
+    max_failures: Annotated[float, Field(gt=0, le=1)] = 0.5
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: Any) -> Any:
+        return spell_out(data) if isinstance(data, dict) else data
+
+    @field_validator("editors")
+    @classmethod
+    def _some_editor(cls, editors: dict[str, EditorChoice]) -> dict[str, EditorChoice]:
+        if not editors:
+            raise ValueError("name at least one method, such as 'none'")
+        if "none" in editors and (editors["none"].name != "none" or editors["none"].variant):
+            raise ValueError("the label 'none' is kept for the unedited model")
+        return editors
+
+    @model_validator(mode="after")
+    def _variants_here(self) -> RunConfig:
+        if self.engine == "ray" and any(e.variant for e in self.editors.values()):
+            raise ValueError("validity rows are not spread over workers: use engine = 'fast'")
+        return self
+
+    @field_validator("metrics")
+    @classmethod
+    def _known_metrics(cls, metrics: tuple[str, ...]) -> tuple[str, ...]:
+        if not metrics:
+            raise ValueError("name at least one metric")
+        for name in metrics:
+            try:
+                METRICS.get(name)
+            except UserError as error:
+                raise ValueError(str(error)) from None
+        return tuple(dict.fromkeys(metrics))
+
+
+def spell_out(data: dict[str, Any]) -> dict[str, Any]:
+    """Short forms written out: a split or regime given as a string, editors given as a list of names or tables.
+
+    Example:
+        >>> spell_out({"split": "mini", "editors": ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]})
+        {'split': {'name': 'mini'}, 'editors': {'ft': {'name': 'ft'}, 'long': {'name': 'ft', 'params': {'steps': 9}}}}
+    """
+    out = dict(data)
+    if isinstance(out.get("split"), str):
+        out["split"] = {"name": out["split"]}
+    if isinstance(out.get("regime"), str):
+        out["regime"] = {"name": out["regime"]}
+    editors = out.get("editors")
+    if isinstance(editors, str):
+        editors = [editors]
+    if isinstance(editors, (list, tuple)):
+        table: dict[str, Any] = {}
+        for entry in editors:
+            one = {"name": entry} if isinstance(entry, str) else dict(entry) if isinstance(entry, dict) else None
+            if one is None or not isinstance(one.get("name"), str):
+                raise ValueError("an editor is a name or a table with a name")
+            label = str(one.pop("label", one["name"]))
+            if label in table:
+                raise ValueError(f"two editors are called '{label}': give one of them a label")
+            table[label] = one
+        out["editors"] = table
+    elif isinstance(editors, dict):
+        out["editors"] = {k: {"name": k, **v} if isinstance(v, dict) else v for k, v in editors.items()}
+    return out
+
+
+def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any] | None = None) -> RunConfig:
+    """Read a run's TOML file and apply ``--set`` overrides, such as ``editors.rome.params.layer=17``.
+
+    Args:
+        path: The file.
+        settings: ``name=value`` overrides, applied last.
+        base: Values that stand above the file's and below ``settings`` (the command's own options); None is skipped.
+
+    Raises:
+        UserError: no such file, an unknown key, a value of the wrong kind; one sentence that names the place.
+    """
+    data = read_toml(path) | {k: v for k, v in (base or {}).items() if v is not None}
+    return parse_config(data, settings, where=str(path))
+
+
+def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: str) -> RunConfig:
+    """A run's configuration from plain values.
+
+    Raises:
+        UserError: as ``load_config``.
+    """
+    try:
+        data = spell_out(data)
+    except ValueError as error:
+        raise UserError(str(error), where=where) from None
+    return validate(RunConfig, override(data, settings), where=where)

@@ -1,0 +1,209 @@
+"""Scripts that a run's models wrote, out of its journal, as records that judges and people rate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evaluation.analysis.comparison import chosen
+from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.metrics.text_level.probes import objects, questions, scripts_for
+from evaluation.metrics.text_level.script_parser import parse, refused
+from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.validity_variants import asked_case
+from schemas.cases import Answer, Case, Written
+from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
+from schemas.lineage import Lineage
+from schemas.scripts import render
+from schemas.text.mentions import find
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+CEILING = "hand-written"
+"""Editor of scripts written by hand in which the new object stands for the old one: what a perfect edit may reach."""
+
+
+class Wrote(NamedTuple):
+    """A script with what is known about its making, which is no part of it."""
+
+    script: GeneratedScript
+    run: str
+    written: Written | None
+
+
+def generation_of(run: Run) -> Generation:
+    """How a run's texts were written, as its folder says."""
+    told = run.about.get("config", {}).get("generation", {})
+    return Generation(GenerationChoice.model_validate(told), run.split.digest)
+
+
+def generated(run: Run, editors: Sequence[str] = ()) -> list[Wrote]:
+    """All scripts of a run, by editor and case in the run's order; cases that failed have none.
+
+    Args:
+        run: A run folder read back.
+        editors: Only these labels; all where none is given.
+
+    Raises:
+        UserError: an unknown label, or no script was written in the run.
+    """
+    labels = [e.label for e in run.editors]
+    if unknown := [name for name in editors if name not in labels]:
+        raise UserError(f"the run has no editor '{unknown[0]}'", where=str(run.folder), allowed=", ".join(labels))
+    how, cases = generation_of(run), chosen(run)
+    found = [
+        one
+        for editor in run.editors
+        if not editors or editor.label in editors
+        for key, result in editor.results.items()
+        if result.error is None
+        for one in _of_case(
+            run, editor, asked_case(cases[key], editor.manifest.components), {a.probe: a for a in result.answers}, how
+        )
+    ]
+    if not found:
+        raise UserError(
+            "no scripts were written in this run",
+            where=str(run.folder),
+            fix='add "s_es_gen_question" or "script_format" to its metrics and run it again',
+        )
+    return found
+
+
+def _of_case(
+    run: Run, editor: EditorRun, case: Case, answers: Mapping[str, Answer], how: Generation
+) -> Iterable[Wrote]:
+    for probe in scripts_for(case, how):
+        answer = answers.get(probe.id)
+        if answer is None or answer.written is None:
+            continue
+        text = answer.written.text
+        script = GeneratedScript(
+            key=f"{editor.manifest.key[:10]}/{probe.item}/{probe.sample}",
+            case=case.key,
+            fact=case.fact.key,
+            question=probe.item,
+            model=f"{editor.manifest.model}@{editor.manifest.model_revision}",
+            editor=editor.label,
+            edited=editor.label != run.baseline.label,
+            sample=probe.sample,
+            text=text,
+            steps=parse(text).steps,
+            refused=refused(text),
+        )
+        yield Wrote(script, editor.manifest.key, answer.written)
+
+
+def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[Wrote]:
+    """Hand-written scripts of the run's questions with the new object in the old one's place: the ceiling.
+
+    Nobody has checked that they make sense with the new object; they name it where a right script would.
+
+    Args:
+        run: The run; its cases give the questions.
+        steps: Steps by key of the question; questions without are left out.
+
+    Raises:
+        UserError: no question of the run has a hand-written script.
+    """
+    found = []
+    for case in chosen(run).values():
+        for key, _ in questions(case):
+            if key not in steps:
+                continue
+            swapped = tuple(with_new(step, case) for step in steps[key])
+            text = render("", swapped).removeprefix("\n")
+            script = GeneratedScript(
+                key=f"{CEILING}/{key}",
+                case=case.key,
+                fact=case.fact.key,
+                question=key,
+                model=CEILING,
+                editor=CEILING,
+                edited=True,
+                text=text,
+                steps=swapped,
+            )
+            found.append(Wrote(script, CEILING, None))
+    if not found:
+        raise UserError(
+            "no question of this run has a script written by hand",
+            where=run.split.name,
+            fix="name the store that its scripts are in, with --store",
+        )
+    return found
+
+
+def with_new(text: str, case: Case) -> str:
+    """A text with the new object wherever it names the old one."""
+    new, old = objects(case)
+    for mention in reversed(find(text, old, beside=[new])):
+        text = text[: mention.start] + new.text + text[mention.end :]
+    return text
+
+
+def shipped_steps() -> dict[str, tuple[str, ...]]:
+    """Steps of the shipped split's hand-written scripts, by key of the question."""
+    from curation.shipped import mini_path
+
+    lines = mini_path().with_name("source.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines if line.strip()]
+    return {f"{c['key']}/q{n}": tuple(q["steps"]) for c in cases for n, q in enumerate(c["questions"], 1)}
+
+
+def stored_steps(store: Store) -> dict[str, tuple[str, ...]]:
+    """Steps of the scripts in a store, by key of the question; of several the first."""
+    from schemas.scripts import Script
+
+    found: dict[str, tuple[str, ...]] = {}
+    for script in store.all(Script):
+        found.setdefault(script.question, script.steps)
+    return found
+
+
+def write_scripts(scripts: Sequence[Wrote], path: Path) -> None:
+    """Write records, one a line, as ``scedit annotate add-scripts`` and ``scedit judge`` read them.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    text = "".join(json.dumps(w.script.payload(), ensure_ascii=False) + "\n" for w in scripts)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", where=str(path), fix="name another --out") from None
+
+
+def store_scripts(scripts: Sequence[Wrote], store: Store, how: Generation) -> tuple[int, int]:
+    """Put records into a store, with how they were written; returns how many, and how many of them are new there.
+
+    Raises:
+        UserError: the store has not the facts or questions that the scripts belong to.
+    """
+    for key in dict.fromkeys(k for w in scripts for k in (w.script.fact, w.script.question)):
+        store.get(key)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    lines = [_lineage(w, now, how) for w in scripts]
+    put = store.put([w.script for w in scripts], lines)
+    return put.seen, put.new
+
+
+def _lineage(wrote: Wrote, now: str, how: Generation) -> Lineage:
+    detail: dict[str, Any] = {"run": wrote.run, **how.choice.model_dump(mode="json")}
+    if wrote.written is None:
+        return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=now, detail={"run": wrote.run})
+    detail |= {"ended": wrote.written.ended, "chat_template": wrote.written.chat}
+    return Lineage(
+        item_id=wrote.script.id,
+        stage="generate",
+        made_at=now,
+        model=wrote.script.model,
+        tokens_out=wrote.written.tokens,
+        detail=detail,
+    )

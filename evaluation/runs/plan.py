@@ -1,0 +1,169 @@
+"""What a run consists of before anything is computed: its cases in order, its probes, the identity of every method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from curation.splits.split_file import Split
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import Metric
+from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.runs.validity_variants import COMPONENT, Variant
+from schemas.cases import Answer, Case, GenerateProbe, Probe, ScoreProbe
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id, seed
+from schemas.facts import Fact
+from schemas.runs import RunManifest
+
+BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
+REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
+COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
+
+
+class Scorer(Protocol):
+    """What the runner needs of a language model."""
+
+    name: str
+    revision: str
+
+    def score(
+        self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
+    ) -> list[Answer]:
+        """Answers in the order of the probes."""
+        ...
+
+
+class Writer(Scorer, Protocol):
+    """A language model that is also asked for texts."""
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
+        """Answers in the order of the probes."""
+        ...
+
+
+class EditLike(Protocol):
+    """What the runner needs of an edit."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What the method says of this edit."""
+        ...
+
+    @property
+    def deltas(self) -> Any:
+        """Its weight changes as data, or None."""
+        ...
+
+    def on(self, lm: Any) -> AbstractContextManager[Any]:
+        """The model with the edit, undone on exit."""
+        ...
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt as the edit wants it."""
+        ...
+
+
+class EditorLike(Protocol):
+    """What the runner needs of an editing method."""
+
+    name: Any
+    version: Any
+    params: Any
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Whatever is needed once."""
+        ...
+
+    def edit(self, requests: Sequence[Fact]) -> EditLike:
+        """One edit."""
+        ...
+
+    def edit_each(self, requests: Sequence[Fact]) -> Sequence[EditLike]:
+        """Independent edits."""
+        ...
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> EditLike:
+        """One edit on a model that carries earlier ones."""
+        ...
+
+
+def choose(
+    split: Split, *, kinds: Iterable[str] = ("counterfactual", "temporal"), limit: int | Mapping[Any, int] | None = None
+) -> tuple[Case, ...]:
+    """The cases of a run, in an order drawn from (split digest, case): the same for every editor and machine.
+
+    Args:
+        split: The frozen split.
+        kinds: Kinds of change to take.
+        limit: So many cases, or so many of each kind named (others: none). A larger limit keeps the cases of a smaller.
+
+    Raises:
+        UserError: no case is left.
+    """
+    wanted = set(kinds)
+    cases = [c for c in split.cases if c.fact.change in wanted]
+    cases.sort(key=lambda c: (seed(split.digest, c.key, "order"), c.key))
+    if isinstance(limit, int):
+        cases = cases[:limit]
+    elif limit is not None:
+        cases = [c for kind in limit for c in [x for x in cases if x.fact.change == kind][: limit[kind]]]
+    if not cases:
+        raise UserError(
+            f"no case of the split '{split.name}' is of the kinds asked for ({', '.join(sorted(wanted))})",
+            fix="loosen kinds or limit",
+        )
+    return tuple(cases)
+
+
+def ask(case: Case, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
+    """All that the metrics ask of a case; equal questions once, in order of first asking."""
+    return tuple({p.id: p for m in metrics for p in m.probes(case)}.values())
+
+
+def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
+    """Metrics by name; those that ask for texts are told how to have them written."""
+    kinds = [METRICS.get(name) for name in names]
+    return tuple(kind(generation) if getattr(kind, "asks_for_texts", False) else kind() for kind in kinds)
+
+
+def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
+    told = GenerationChoice.model_validate(about.get("config", {}).get("generation", {}))
+    return load_metrics(about["metrics"], Generation(told, about["split_digest"]))
+
+
+def make_manifest(
+    editor: EditorLike,
+    *,
+    lm: Scorer,
+    dtype: str,
+    split: Split,
+    support: str = "",
+    regime: str = REGIME,
+    variant: Variant | None = None,
+) -> RunManifest:
+    """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it.
+
+    ``support`` is the digest of the run's support; it counts only for methods that depend on it. ``variant`` is the
+    validity variant of the row.
+    """
+    params = editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
+    own = {str(k): str(v) for k, v in getattr(editor, "components", {}).items()}
+    if support and getattr(editor, "wants_support", lambda options: False)(params):
+        own["support"] = support
+    if variant is not None:
+        own[COMPONENT] = f"{variant.name}@{variant.version}"
+    data: dict[str, Any] = {
+        "editor": str(editor.name),
+        "editor_version": int(editor.version),
+        "params": params,
+        "model_revision": lm.revision,
+        "dtype": dtype,
+        "split_digest": split.digest,
+        "regime": regime,
+        "components": {**COMPONENTS, **own},
+    }
+    return RunManifest(key=content_id("run", data), model=lm.name, split=f"{split.name}@{split.version}", **data)

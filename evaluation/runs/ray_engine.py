@@ -1,0 +1,255 @@
+"""Cases spread over processes, devices and machines by Ray: each worker holds the model and writes a journal shard.
+
+Workers take groups of cases. What a worker has finished stands in its shard before it is handed over, so when a worker
+is lost only its unfinished cases are done again, by a new one; when the run itself was killed, shards are read first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.files.journal import Journal
+from evaluation.engines.fast import GROUP, Done, FastEngine, Job
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import EditorLike
+from evaluation.runs.support import Support
+from schemas.cases import Answer, Case, Probe
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
+
+TRIES = 3
+"""Workers that a group of cases may lose before it is given up."""
+
+Load = Callable[[RunConfig], "LM"]
+
+
+class Task(NamedTuple):
+    """A group of cases for one worker."""
+
+    method: str
+    params: dict[str, Any]
+    jobs: tuple[tuple[str, Case, tuple[Probe, ...]], ...]
+    lost: int = 0
+
+
+def load_model(config: RunConfig) -> LM:
+    """The model that a configuration names, on this worker's device."""
+    from evaluation.models.language_model import LM
+
+    return LM.load(config.model, device=config.device, dtype=config.dtype)
+
+
+class Worker:
+    """Runs in a process of its own: the model, the methods made for it, the fast engine.
+
+    Args:
+        config: The run. ``support``: what methods may learn from. ``load``: gives the model.
+        shard: Journal of what this worker has finished.
+    """
+
+    def __init__(self, config: RunConfig, support: Support, load: Load, shard: Path) -> None:
+        from curation.files.artifact_cache import Cache
+        from curation.files.model_packages import cache_dir
+
+        self.config, self.support, self.shard = config, support, shard
+        self.lm, self.cache = load(config), Cache(cache_dir())
+        self.engine = FastEngine(self.lm, group=config.group)
+        self._editors: dict[str, Any] = {}
+
+    def identity(self) -> tuple[int, str]:
+        """Process number, and revision of the model."""
+        return os.getpid(), self.lm.revision
+
+    def work(self, task: Task) -> list[dict[str, Any]]:
+        """Do a task; every finished case is in the shard before the answer leaves."""
+        from evaluation.editors.presets import make_editor
+
+        key = repr((task.method, sorted(task.params.items(), key=str)))
+        if key not in self._editors:
+            self._editors[key] = make_editor(task.method, self.lm, self.cache, task.params)
+            self._editors[key].prepare(self.support.cases)
+        out = []
+        jobs = [Job(*job) for job in task.jobs]
+        with Journal(self.shard, write=True) as journal:
+            for done in self.engine.work(self._editors[key], jobs):
+                out.append(_packed(done))
+                journal.append(f"{key}|{done.job.key}", out[-1])
+        return out
+
+
+def _packed(done: Done) -> dict[str, Any]:
+    return {
+        "key": done.job.key,
+        "asked": [p.id for p in done.job.probes],
+        "answers": [a.model_dump(mode="json") for a in done.answers],
+        **{k: getattr(done, k) for k in ("notes", "error", "seconds_edit", "seconds_score", "peak_bytes")},
+    }
+
+
+def _unpacked(data: dict[str, Any], job: Job) -> Done:
+    more = {k: data[k] for k in ("notes", "error", "seconds_edit", "seconds_score", "peak_bytes")}
+    return Done(job, [Answer.model_validate(a) for a in data["answers"]], **more)
+
+
+class RayEngine:
+    """The engine that hands work to Ray workers. Use it in a ``with`` block, which ends what it started.
+
+    Args:
+        config: The run; ``address`` names a cluster, else processes of this machine are started; ``workers`` how many.
+        support: What methods may learn from.
+        lm: The model in this process, for regimes in which edits build on each other: those are refused.
+        load: Gives a worker its model.
+
+    Raises:
+        UserError: Ray is not installed, the cluster cannot be reached, or the regime is not ``single``.
+    """
+
+    def __init__(self, config: RunConfig, *, support: Support, lm: Any = None, load: Load = load_model) -> None:
+        if config.regime.name != "single":
+            raise UserError(
+                f"in the regime '{config.regime.name}' edits build on each other, so cases cannot be spread",
+                where="engine = 'ray'",
+                fix="use engine = 'fast'",
+            )
+        self.config, self.support, self.lm, self.load = config, support, lm, load
+        self.folder = (config.out / "shards").absolute()
+        self._actors: list[Any] = []
+        self._started = False
+        self._number = 0
+
+    def __enter__(self) -> RayEngine:
+        try:
+            import ray
+        except ImportError:
+            raise UserError("Ray is not installed", fix="run: pip install 'scedit[ray]'") from None
+        if not ray.is_initialized():
+            count = self.config.workers or max(1, (os.cpu_count() or 2) // 2)
+            own: dict[str, Any] = {"num_cpus": max(count, 1), "include_dashboard": False}
+            try:
+                ray.init(
+                    address=self.config.address,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **({} if self.config.address else own),
+                )
+            except Exception as error:  # noqa: BLE001 - Ray raises bare ones where its processes are slow to come up
+                doing = "reached" if self.config.address else "started"
+                where = self.config.address or "this machine"
+                raise UserError(f"no Ray cluster can be {doing}: {error}", where=where) from None
+            self._started = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import ray
+
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors = []
+        if self._started:
+            ray.shutdown()
+
+    def expect(self, editors: Iterable[EditorLike]) -> None:
+        """Workers score the unedited model where it falls to them, so nothing is kept beforehand."""
+
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+        """See ``Engine``; results come in the order in which workers finish."""
+        import ray
+
+        params = editor.params.model_dump(mode="json") if hasattr(editor.params, "model_dump") else dict(editor.params)
+        method = str(editor.name)
+        known = {job.key: job for job in jobs}
+        found = self._from_shards(method, params, known)
+        for done in found:
+            yield done
+        finished = {done.job.key for done in found}
+        size = self.config.group or self._group()
+        left = [job for job in jobs if job.key not in finished]
+        waiting = deque(
+            Task(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
+            for i in range(0, len(left), size)
+        )
+        idle = deque(self._workers(len(waiting)))
+        running: dict[Any, tuple[Any, Task]] = {}
+        while waiting or running:
+            while waiting and idle:
+                actor, task = idle.popleft(), waiting.popleft()
+                running[actor.work.remote(task)] = (actor, task)
+            ready, _ = ray.wait(list(running), num_returns=1)
+            actor, task = running.pop(ready[0])
+            try:
+                results = ray.get(ready[0])
+            except ray.exceptions.RayActorError as error:
+                self._actors.remove(actor)
+                for done in self._from_shards(method, params, {key: known[key] for key, *_ in task.jobs}):
+                    finished.add(done.job.key)
+                    yield done
+                waiting.appendleft(self._again(task, finished, error))
+                idle.append(self._start())
+                continue
+            idle.append(actor)
+            for data in results:
+                yield _unpacked(data, known[data["key"]])
+
+    def _again(self, task: Task, finished: set[str], error: Exception) -> Task:
+        """A lost worker's task, less what it had finished."""
+        if task.lost + 1 >= TRIES:
+            raise UserError(
+                f"{TRIES} workers were lost on the same cases: {error}", fix="look at their memory"
+            ) from None
+        log.warning("a worker was lost; its unfinished cases are done again")
+        return task._replace(jobs=tuple(job for job in task.jobs if job[0] not in finished), lost=task.lost + 1)
+
+    def _group(self) -> int:
+        return GROUP["cuda" if self.config.device.startswith("cuda") else "cpu"]
+
+    def _workers(self, tasks: int) -> list[Any]:
+        """As many workers as there are tasks for, no more than the cluster has room for."""
+        import ray
+
+        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
+        room = int(found.get("GPU", 0)) or self.config.workers or int(found.get("CPU", 1))
+        while len(self._actors) < max(1, min(tasks, room)):
+            self._start()
+        return list(self._actors)
+
+    def _start(self) -> Any:
+        import ray
+
+        self._number += 1
+        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
+        gpus = 1 if found.get("GPU") and self.config.device != "cpu" else 0
+        shard = self.folder / f"{os.getpid()}-{self._number}.jsonl"
+        remote = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(Worker)
+        actor = remote.remote(self.config, self.support, self.load, shard)
+        self._actors.append(actor)
+        return actor
+
+    def _from_shards(self, method: str, params: dict[str, Any], wanted: dict[str, Job]) -> list[Done]:
+        """Finished cases in the shards of this run folder, whoever wrote them, if they answer what is asked now."""
+        prefix = repr((method, sorted(params.items(), key=str)))
+        out: dict[str, Done] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            with Journal(path) as journal:
+                for key, job in wanted.items():
+                    data = journal.get(f"{prefix}|{key}")
+                    if data is None or data["error"] is not None:
+                        continue
+                    if {p.id for p in job.probes} == set(data["asked"]):
+                        out[key] = _unpacked(data, job)
+        return list(out.values())
+
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+        """No regime of this engine asks a model as it stands."""
+        raise NotImplementedError

@@ -1,0 +1,212 @@
+"""A run on the disk: its folder, its manifests, its journals; and reading them back for tables and reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files.journal import Journal
+from curation.splits.split_file import Split, load_split, write_split
+from schemas.core.config import validate
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import slug
+from schemas.runs import CaseResult, RunManifest
+
+FORMAT = 1
+RUN_FILE = "run.json"
+_PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "duckdb")
+
+
+def now() -> str:
+    """UTC time, to the second, ISO format."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file; a half-written one never stands under its name."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", where=str(path), fix="name another --out") from None
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that this program wrote.
+
+    Raises:
+        UserError: absent, or not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("there is no such file", where=str(path)) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"not readable as JSON: {error}", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+
+
+def environment(device: str = "cpu") -> dict[str, Any]:
+    """What a run's numbers may depend on beside its identity: versions, processor, git state; no names of machines."""
+    packages: dict[str, str | None] = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = None
+    return {
+        "at": now(),
+        "device": device,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpus": os.cpu_count(),
+        "packages": packages,
+        "git": _git(Path(__file__).parents[2]),
+    }
+
+
+def _git(folder: Path) -> dict[str, Any] | None:
+    """Commit of the program's own checkout and whether it was changed; None for an installed package."""
+    if not (folder / ".git").exists():
+        return None
+
+    def ask(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        return {"commit": ask("rev-parse", "HEAD"), "changed": bool(ask("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+class EditorFolder(NamedTuple):
+    """One method's part of a run: manifest, environment of every session, journal with one line a finished case."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, out: Path, *, label: str, run: str) -> EditorFolder:
+        """Where a method's results stand: its label and the beginning of its run id."""
+        return cls(out / f"{slug(label)}-{run[:10]}")
+
+    @property
+    def journal(self) -> Path:
+        """The journal: key of the case -> its result."""
+        return self.path / "journal.jsonl"
+
+    def begin(self, manifest: RunManifest, *, config: Mapping[str, Any], device: str) -> None:
+        """Write the manifest, the resolved configuration, and one more line of the environment's sessions."""
+        write_json(self.path / "manifest.json", manifest.payload())
+        write_json(self.path / "config.json", dict(config))
+        sessions = read_json(self.sessions)["sessions"] if self.sessions.exists() else []
+        write_json(self.sessions, {"sessions": [*sessions, environment(device)]})
+
+    @property
+    def sessions(self) -> Path:
+        """The environment file."""
+        return self.path / "environment.json"
+
+    def manifest(self) -> RunManifest:
+        """The manifest as written."""
+        path = self.path / "manifest.json"
+        return validate(RunManifest, read_json(path), where=str(path))
+
+    def results(self) -> dict[str, CaseResult]:
+        """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model."""
+        found: dict[str, CaseResult] = {}
+        for result in self.units().values():
+            before = found.get(result.case)
+            if before is None or (result.after or 0) >= (before.after or 0):
+                found[result.case] = result
+        return found
+
+    def units(self) -> dict[str, CaseResult]:
+        """Finished units of work so far; readable while the run goes on."""
+        if not self.journal.exists():
+            return {}
+        with Journal(self.journal) as journal:
+            return {k: validate(CaseResult, v, where=f"{self.journal}, case {k}") for k, v in journal.items()}
+
+
+class EditorRun(NamedTuple):
+    """A method's results, restricted to the run's cases; ``folder`` is where they stand."""
+
+    label: str
+    manifest: RunManifest
+    results: dict[str, CaseResult]
+    environment: dict[str, Any]
+    folder: EditorFolder | None = None
+
+
+class Run(NamedTuple):
+    """A run folder read back: keys of the chosen cases in their order, editors with the baseline first."""
+
+    folder: Path
+    about: dict[str, Any]
+    split: Split
+    cases: tuple[str, ...]
+    editors: tuple[EditorRun, ...]
+
+    @property
+    def baseline(self) -> EditorRun:
+        """The unedited model."""
+        return self.editors[0]
+
+
+def write_run(out: Path, about: Mapping[str, Any], split: Split) -> None:
+    """Write what the run as a whole is: ``run.json`` and the frozen split beside it."""
+    path = out / split_file(split.digest)
+    if not path.exists():
+        write_split(split, path)
+    write_json(out / RUN_FILE, {"format": FORMAT, **about})
+
+
+def split_file(digest: str) -> str:
+    """Name of the split's copy in a run folder."""
+    return f"split-{digest[:12]}.jsonl"
+
+
+def load_run(folder: Path) -> Run:
+    """Read a run folder, finished or not.
+
+    Raises:
+        UserError: not a run folder, a newer format, or nothing finished in it.
+    """
+    if not (folder / RUN_FILE).is_file():
+        raise UserError(
+            "not the folder of a run (there is no run.json)", where=str(folder), fix="make one: scedit run CONFIG"
+        )
+    about = read_json(folder / RUN_FILE)
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
+    split = load_split(folder / split_file(about["split_digest"]))
+    cases = tuple(about["cases"])
+    editors = tuple(_editor_run(folder, entry, cases) for entry in about["runs"] if _begun(folder, entry))
+    if not any(e.results for e in editors):
+        raise UserError("no case of this run is finished", where=str(folder), fix="go on with: scedit run CONFIG")
+    return Run(folder, about, split, cases, editors)
+
+
+def _begun(folder: Path, entry: Mapping[str, str]) -> bool:
+    return (folder / entry["folder"] / "manifest.json").is_file()
+
+
+def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) -> EditorRun:
+    place = EditorFolder(folder / entry["folder"])
+    found = place.results()
+    sessions = read_json(place.sessions)["sessions"]
+    results = {k: found[k] for k in cases if k in found}
+    return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)

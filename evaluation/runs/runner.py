@@ -1,0 +1,238 @@
+"""The runner: every editor on every case, asked once, journaled, resumable; the unedited model first.
+
+One unit is one case under one editor (in regimes of many edits: at one number of edits). Its answers are journaled by
+probe as soon as an engine hands them over, so a run that was killed goes on where it was, and a metric added later asks
+only what was never asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from curation.files.journal import Journal
+from curation.splits.split_file import Split
+from evaluation.engines.fast import Done, Engine, Job, SimpleEngine
+from evaluation.metrics.generation import Generation
+from evaluation.regimes.base import Given, Regime, Unit, make_regime
+from evaluation.regimes.config import RegimeChoice
+from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choose, load_metrics, make_manifest
+from evaluation.runs.results import EditorFolder, now, write_run
+from evaluation.runs.support import Support
+from evaluation.runs.validity_variants import requested
+from schemas.cases import Answer, Probe
+from schemas.runs import CaseResult, RunManifest
+
+ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
+
+
+class Event(NamedTuple):
+    """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent on them.
+
+    ``note`` says what goes on where it is not a case.
+    """
+
+    label: str
+    done: int
+    total: int
+    found: int
+    failed: int
+    seconds: float
+    note: str = ""
+
+
+class EditorOutcome(NamedTuple):
+    """How one editor's part ended; ``stopped`` says why it ended early."""
+
+    label: str
+    manifest: RunManifest
+    folder: EditorFolder
+    computed: int
+    found: int
+    failed: int
+    stopped: str | None = None
+
+
+class Runner:
+    """Runs a configuration. Results land in ``config.out``.
+
+    Args:
+        config: What to run.
+        split: Its cases.
+        lm: The model; it must come back unchanged from every edit.
+        make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
+        tell: Called after every case with the progress.
+        retry_failed: Do failed cases and failed probes again.
+        support: Cases that methods may learn from.
+        engine: How edits are made and scored; one at a time where it is not given.
+        answered: Answers of the unedited model from earlier runs.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        split: Split,
+        *,
+        lm: Scorer,
+        make: Callable[[str, dict[str, Any]], EditorLike],
+        tell: Callable[[Event], None] | None = None,
+        retry_failed: bool = False,
+        support: Support = Support(),  # noqa: B008 - a value
+        engine: Engine | None = None,
+        answered: Answered | None = None,
+    ) -> None:
+        self.config, self.split, self.lm, self.support = config, split, lm, support
+        self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
+        self.cases = choose(split, kinds=config.kinds, limit=config.limit)
+        metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
+        self._variants = {k: v.variant_made for k, v in config.editors.items()}
+        self._asked: dict[str, dict[str, tuple[Probe, ...]]] = {}
+        plainly = {c.key: ask(c, metrics) for c in self.cases}
+        for label in dict.fromkeys([BASELINE, *config.editors]):
+            variant = self._variants.get(label)
+            asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
+            self._asked[label] = asks
+        self._device = str(getattr(lm, "device", config.device))
+        self._engine = engine or SimpleEngine(lm, batch_tokens=config.batch_tokens, device=self._device)
+        self._answered = answered
+
+    def run(self) -> list[EditorOutcome]:
+        """Every editor in turn, the baseline first. One that fails too often is stopped; the others go on."""
+        labels: dict[str, dict[str, Any]] = {BASELINE: {}} | {k: v.params for k, v in self.config.editors.items()}
+        names = {BASELINE: BASELINE} | {k: v.name for k, v in self.config.editors.items()}
+        editors = {label: self._make(names[label], labels[label]) for label in labels}
+        plans = {
+            label: make_manifest(
+                e,
+                lm=self.lm,
+                dtype=self.config.dtype,
+                split=self.split,
+                support=self.support.digest,
+                regime=REGIME if label == BASELINE else self.config.regime.text,
+                variant=self._variants.get(label),
+            )
+            for label, e in editors.items()
+        }
+        self._engine.expect(editors.values())
+        started = now()
+        self._write(plans, started=started, finished=None)
+        outcomes = [self._one(label, editors[label], plans[label]) for label in editors]
+        self._write(plans, started=started, finished=now())
+        return outcomes
+
+    def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
+        out = self.config.out
+        about = {
+            "config": self.config.model_dump(mode="json"),
+            "model": self.lm.name,
+            "model_revision": self.lm.revision,
+            "dtype": self.config.dtype,
+            "split": self.split.name,
+            "split_version": self.split.version,
+            "split_digest": self.split.digest,
+            "split_cases": len(self.split.cases),
+            "cases": [c.key for c in self.cases],
+            "order": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
+            "metrics": list(self.config.metrics),
+            "normalisation": self.config.normalisation,
+            "regime": self.config.regime.text,
+            "started": started,
+            "finished": finished,
+            "runs": [
+                {"label": k, "run": m.key, "folder": EditorFolder.of(out, label=k, run=m.key).path.name}
+                for k, m in plans.items()
+            ],
+        }
+        write_run(out, about, self.split)
+
+    def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
+        folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
+        regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
+        variant = self._variants.get(label)
+        cases = self.cases if variant is None else requested(self.cases, variant)
+        units, stopped = regime.units(cases), None
+        with Journal(folder.journal, write=True) as journal:
+            known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
+            todo = [u for u in units if self._missing(label, u, known)]
+            left = {u.key for u in todo}
+            found, computed = len(units) - len(todo), 0
+            failed = sum(result.error is not None for key, result in known.items() if key not in left)
+            stopped = self._too_many(failed, found) if todo else None
+            self._tell(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
+            if todo and not stopped:
+                folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
+                editor.prepare(self.support.cases)
+            begun, busy = time.perf_counter(), 0.0
+            given = Given(cases, editor, self._engine, self.lm)
+            for unit, done in () if stopped else self._work(label, regime, todo, known, given):
+                result = self._result(unit, done, manifest.key, known.get(unit.key))
+                journal.append(unit.key, result.model_dump(mode="json"))
+                computed, failed = computed + 1, failed + (result.error is not None)
+                spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
+                # Cases made together are told one after the other, when the time of all of them has been spent.
+                spent = min(spent, busy) if busy else spent
+                self._tell(Event(label, found + computed, len(units), found, failed, spent))
+                if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
+                    break
+        return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
+
+    def _work(
+        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], given: Given
+    ) -> Iterator[tuple[Unit, Done]]:
+        """The units as they are finished; of the unedited model first those that earlier runs have answered."""
+        shared: dict[str, list[Answer]] = {}
+        if label == BASELINE and self._answered is not None:
+            for unit in list(todo):
+                shared[unit.key] = self._answered.known(self._missing(label, unit, known))
+                if len(shared[unit.key]) == len(wanted := self._missing(label, unit, known)):
+                    todo.remove(unit)
+                    yield unit, Done(Job(unit.key, unit.case, wanted), shared[unit.key])
+
+        def missing(unit: Unit) -> tuple[Probe, ...]:
+            had = {a.probe for a in shared.get(unit.key, ())}
+            return tuple(p for p in self._missing(label, unit, known) if p.id not in had)
+
+        fresh: list[Answer] = []
+        for unit, done in regime.run(todo, missing, given):
+            fresh += done.answers
+            if shared.get(unit.key) and done.error is None:
+                job = done.job._replace(probes=self._missing(label, unit, known))
+                done = done._replace(job=job, answers=[*shared[unit.key], *done.answers])
+            yield unit, done
+        if label == BASELINE and self._answered is not None:
+            self._answered.keep(fresh)
+
+    def _too_many(self, failed: int, done: int) -> str | None:
+        if done < ENOUGH_TO_JUDGE or failed <= self.config.max_failures * done:
+            return None
+        return f"{failed} of {done} cases failed"
+
+    def _missing(self, label: str, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
+        """Probes to ask of a unit; none where it is finished."""
+        asked, before = self._asked[label][unit.case.key], known.get(unit.key)
+        if before is None:
+            return asked
+        if before.error is not None and not self._retry:
+            return ()
+        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
+        return tuple(p for p in asked if p.id not in have)
+
+    def _result(self, unit: Unit, done: Done, run: str, known: CaseResult | None) -> CaseResult:
+        """What is journaled of a unit: new answers beside those that it had."""
+        asked = {p.id for p in done.job.probes}
+        kept = () if known is None else tuple(a for a in known.answers if a.probe not in asked)
+        return CaseResult(
+            run=run,
+            case=unit.case.key,
+            answers=(*kept, *done.answers),
+            seconds_edit=done.seconds_edit,
+            seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
+            peak_bytes=done.peak_bytes,
+            notes=dict(done.notes),
+            error=done.error,
+            after=unit.after,
+            position=unit.position,
+        )

@@ -1,0 +1,256 @@
+"""A whole run as one call: open the split, load the model, run every editor, give the results back to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.splits.split_file import Split, load_split
+from evaluation.editors import EDITORS
+from evaluation.inference.answering import scored, written
+from evaluation.metrics.generation import Generation
+from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.config import RunConfig, SplitChoice
+from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
+from evaluation.runs.results import RUN_FILE, load_run
+from evaluation.runs.runner import EditorOutcome, Event, Runner
+from evaluation.runs.support import Support, check_editors, open_support
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluation.engines.fast import Engine
+    from evaluation.models.language_model import LM
+
+CHARS_PER_TOKEN = 4.0  # of English text under common tokenizers; for the size of a dry run only
+
+
+def open_split(choice: SplitChoice) -> Split:
+    """Read a split once; a store is closed again before the run begins.
+
+    Raises:
+        UserError: no such file, store or split, or the store is in use.
+    """
+    if choice.file is not None:
+        return load_split(choice.file)
+    if choice.store is not None:
+        from curation.store.store import Store
+
+        with Store.open(choice.store) as store:
+            return store.split(choice.name or "mini")
+    from curation.shipped import mini_split
+
+    return mini_split()
+
+
+def execute(
+    config: RunConfig,
+    *,
+    tell: Callable[[Event], None] | None = None,
+    retry_failed: bool = False,
+    lm: LM | None = None,
+) -> list[EditorOutcome]:
+    """Run a configuration from the split to the store.
+
+    Args:
+        config: What to run.
+        tell: Called after every case.
+        retry_failed: Do failed cases again.
+        lm: A model that is loaded already (it must be the one that the configuration names).
+
+    Raises:
+        UserError: anything that the person can mend; finished cases are kept.
+    """
+    split = open_split(config.split)
+    support = open_support(config.support, split)
+    check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.editors.presets import make_editor
+    from evaluation.models.language_model import LM
+
+    model = lm or LM.load(config.model, device=config.device, dtype=config.dtype)
+    cache = Cache(cache_dir())
+
+    def make(name: str, params: dict[str, Any]) -> Any:
+        return make_editor(name, model, cache, params)
+
+    with make_engine(config, model, support=support) as engine:
+        outcomes = Runner(
+            config,
+            split,
+            lm=model,
+            make=make,
+            tell=tell,
+            retry_failed=retry_failed,
+            support=support,
+            engine=engine,
+            answered=Answered(cache_dir() / "answers", revision=model.revision, dtype=config.dtype),
+        ).run()
+    if target := config.feed or config.split.store:
+        feed(target, split, outcomes)
+    return outcomes
+
+
+@contextmanager
+def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engine]:
+    """The engine that a configuration names; workers that it starts end with the block.
+
+    Raises:
+        UserError: ``ray`` in a regime where edits build on each other, or without the package.
+    """
+    from evaluation.engines.fast import FastEngine, SimpleEngine
+
+    if config.engine == "simple":
+        yield SimpleEngine(lm, batch_tokens=config.batch_tokens, device=str(lm.device))
+        return
+    if config.engine == "ray":
+        from evaluation.runs.ray_engine import RayEngine
+
+        with RayEngine(config, support=support, lm=lm) as engine:
+            yield engine
+        return
+    from evaluation.inference.batched_scoring import EditScorer
+    from evaluation.inference.batching import Budget, default_budget
+
+    told = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
+    budget = Budget(config.batch_tokens) if told else default_budget(lm)
+    yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.group)
+
+
+def feed(path: Path, split: Split, outcomes: Sequence[EditorOutcome]) -> None:
+    """Give a run's results, and the split they are of, to a store.
+
+    Raises:
+        UserError: the store cannot be written; the results stay in the run folder, and running again feeds them.
+    """
+    from curation.store.store import Store
+
+    try:
+        with Store.open(path, write=True) as store:
+            store.put_split(split)
+            for outcome in outcomes:
+                store.put_results(outcome.manifest, outcome.folder.results().values())
+    except UserError as error:
+        raise UserError(
+            f"the run is finished, but its results could not be fed back to the store: {error}",
+            fix="the same command again feeds them, nothing is computed twice",
+        ) from None
+
+
+class Size(NamedTuple):
+    """How big a run is, per editor and in all; ``seconds`` is None where no timing of this run folder is known."""
+
+    split: str
+    cases: int
+    of: int
+    kinds: dict[str, int]
+    probes: int
+    targets: int
+    tokens: int
+    editors: tuple[str, ...]
+    finished: dict[str, int]
+    seconds: float | None
+    support: str = ""
+    support_cases: int = 0
+    support_left_out: int = 0
+    texts: int = 0
+    text_tokens: int = 0
+
+
+def size(config: RunConfig) -> Size:
+    """Count what a run would do, without loading a model.
+
+    ``tokens`` is a rough count for one editor (characters divided by four). The time is that of the cases which this
+    run folder has finished, carried over to the others.
+    """
+    split = open_split(config.split)
+    support = open_support(config.support, split)
+    check_editors(config.editors, split=split, support=support, model=config.model)
+    cases = choose(split, kinds=config.kinds, limit=config.limit)
+    metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
+    probes = [p for c in cases for p in ask(c, metrics)]
+    kinds: dict[str, int] = {}
+    for case in cases:
+        kinds[case.fact.change] = kinds.get(case.fact.change, 0) + 1
+    labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
+    finished, seconds = _known(config, {c.key for c in cases}, labels, split.digest)
+    return Size(
+        split=f"{split.name}@{split.version}",
+        cases=len(cases),
+        of=len(split.cases),
+        kinds=kinds,
+        probes=len(probes),
+        targets=sum(len(p.targets) for p in scored(probes)),
+        tokens=round(sum(len(p.prompt) for p in probes) / CHARS_PER_TOKEN),
+        editors=labels,
+        finished=finished,
+        seconds=seconds,
+        texts=len(written(probes)),
+        text_tokens=sum(p.most for p in written(probes)),
+        support=f"{support.name} {support.digest[:12]}".strip(),
+        support_cases=len(support.cases),
+        support_left_out=support.left_out,
+    )
+
+
+def _known(
+    config: RunConfig, keys: set[str], labels: Sequence[str], digest: str
+) -> tuple[dict[str, int], float | None]:
+    """Finished cases by label, and the time left at the pace so far, from the run folder."""
+    if not (config.out / RUN_FILE).is_file():
+        return dict.fromkeys(labels, 0), None
+    try:
+        run = load_run(config.out)
+    except UserError:
+        return dict.fromkeys(labels, 0), None
+    if run.split.digest != digest:
+        return dict.fromkeys(labels, 0), None
+    found = {e.label: e.results for e in run.editors}
+    finished, left = {}, 0.0
+    for label in labels:
+        done = {k: r for k, r in found.get(label, {}).items() if k in keys}
+        finished[label] = len(done)
+        if not done:
+            return {**dict.fromkeys(labels, 0), **finished}, None
+        pace = sum(r.seconds_edit + r.seconds_score for r in done.values()) / len(done)
+        left += pace * (len(keys) - len(done))
+    return finished, left
+
+
+def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with a row more for every method, the unedited model among them, under each validity variant.
+
+    Raises:
+        UserError: an unknown variant.
+    """
+    from evaluation.runs.validity_variants import VARIANTS
+
+    if not names:
+        return config
+    for name in names:
+        VARIANTS.get(name)
+    plain = {"none": {"name": "none"}} | config.model_dump(mode="json")["editors"]
+    more = {f"{label} [{name}]": {**choice, "variant": name} for name in names for label, choice in plain.items()}
+    data = config.model_dump(mode="json")
+    return RunConfig.model_validate(data | {"editors": data["editors"] | more})
+
+
+def narrow(config: RunConfig, names: Sequence[str]) -> RunConfig:
+    """The configuration with these editors only: its own labels, or names of methods with their presets.
+
+    Raises:
+        UserError: an unknown name.
+    """
+    if not names:
+        return config
+    editors = {}
+    for name in names:
+        if name not in config.editors:
+            EDITORS.get(name)
+        editors[name] = config.editors.get(name) or {"name": name}
+    data = config.model_dump(mode="json") | {
+        "editors": {k: v if isinstance(v, dict) else v.model_dump(mode="json") for k, v in editors.items()}
+    }
+    return RunConfig.model_validate(data)

@@ -1,0 +1,156 @@
+"""Validity rows: the same method asked or told something else, to see what a metric rests on.
+
+A variant changes what a case asks (``asks``) or what the edit writes (``request``). Its row stands beside the method's
+own under the label ``method [variant]``; its name is part of the run's identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from schemas.cases import Case
+from schemas.core.ids import seed
+from schemas.core.registry import Registry
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
+from schemas.text.masking import mask
+
+
+class Variant(Protocol):
+    """What is changed, and what a sound metric should do under it."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    about: ClassVar[str]
+
+    def asks(self, case: Case) -> Case:
+        """The case as it is asked and scored."""
+        ...
+
+    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
+        """The fact as it is handed to the method; ``cases`` are those of the run."""
+        ...
+
+
+class AsItIs:
+    """Nothing is changed: what variants start from."""
+
+    def asks(self, case: Case) -> Case:
+        """The case itself."""
+        return case
+
+    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
+        """The fact itself."""
+        return fact
+
+
+class Masked(AsItIs):
+    """Script prompts and questions with the edited subject hidden behind an X.
+
+    A subject-bound edit has nothing left to act on, so S-ES should fall to that of the unedited model; what stays is
+    an object raised whatever the subject.
+    """
+
+    name: ClassVar[str] = "masked"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "the subject is hidden in script prompts and questions"
+
+    def asks(self, case: Case) -> Case:
+        """Own prompts and questions masked; neighbours, fact prompt and paraphrases as they are."""
+        subject = case.fact.subject
+        prompts = tuple(_retold(p, mask(p.text, subject)) for p in case.prompts)
+        questions = tuple(q.model_copy(update={"text": mask(q.text, subject)}) for q in case.questions)
+        return case.model_copy(update={"prompts": prompts, "questions": questions})
+
+
+class Shuffled(AsItIs):
+    """Script prompts whose finished steps stand in another order; the question and the cut step stay where they are.
+
+    A metric that reads the procedure should notice; one that reads the cut step only will not.
+    """
+
+    name: ClassVar[str] = "shuffled"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "the finished steps of script prompts stand in another order"
+
+    def asks(self, case: Case) -> Case:
+        """Own prompts shuffled, by a seed of the prompt's key; prompts with fewer than two finished steps stay."""
+        return case.model_copy(update={"prompts": tuple(self._prompt(p) for p in case.prompts)})
+
+    def _prompt(self, prompt: ScriptPrompt) -> ScriptPrompt:
+        head, *steps = prompt.text.split("\n")
+        if len(steps) < 3:
+            return prompt
+        *done, cut = steps
+        labels = [s.partition(": ")[0] for s in done]
+        bodies = [s.partition(": ")[2] for s in done]
+        order = np.random.default_rng(seed(prompt.key, self.name)).permutation(len(done)).tolist()
+        if order == sorted(order):
+            order = [*order[1:], order[0]]
+        mixed = [f"{label}: {bodies[n]}" for label, n in zip(labels, order, strict=True)]
+        return _retold(prompt, "\n".join([head, *mixed, cut]))
+
+
+class RandomObject(AsItIs):
+    """The edit writes the new object of another case; the case is asked for its own.
+
+    Nothing speaks for the asked object, so what a metric still credits above the unedited model is credit for change.
+    """
+
+    name: ClassVar[str] = "random_object"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "the edit writes the new object of another case"
+
+    def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
+        """The fact with a new object drawn from the other cases, neither its own nor its old one."""
+        own = {n.casefold() for n in (*fact.old.names, *(fact.new.names if fact.new else ()))}
+        found = {c.fact.new.text: c.fact.new for c in cases if c.fact.new and not own & _folded(c.fact.new.names)}
+        if not found:
+            raise ValueError("no other case of the run has another new object")
+        pick = sorted(found)[seed(fact.key, self.name) % len(found)]
+        return fact.model_copy(update={"new": found[pick]})
+
+
+def _folded(names: Sequence[str]) -> set[str]:
+    return {n.casefold() for n in names}
+
+
+def _retold(prompt: ScriptPrompt, text: str) -> ScriptPrompt:
+    return prompt.model_copy(update={"text": text, "offset": len(text) + len(prompt.separator)})
+
+
+VARIANTS = Registry(
+    "variant",
+    {
+        "masked": "evaluation.runs.validity_variants:Masked",
+        "shuffled": "evaluation.runs.validity_variants:Shuffled",
+        "random_object": "evaluation.runs.validity_variants:RandomObject",
+    },
+)
+"""Variants by name; others add theirs through the entry-point group ``scedit.variant``."""
+
+COMPONENT = "variant"
+"""Under this name a variant stands among the components of a run's manifest."""
+
+
+def variant_of(components: Mapping[str, str]) -> Variant | None:
+    """The variant that a run's manifest names, or None."""
+    told = components.get(COMPONENT)
+    if told is None:
+        return None
+    made: Variant = VARIANTS.get(told.partition("@")[0])()
+    return made
+
+
+def requested(cases: Sequence[Case], variant: Variant) -> tuple[Case, ...]:
+    """The cases of a run with the facts that the method is handed."""
+    return tuple(c.model_copy(update={"fact": variant.request(c.fact, cases)}) for c in cases)
+
+
+def asked_case(case: Case, components: Mapping[str, str]) -> Case:
+    """The case as a run with these components asked it."""
+    found = variant_of(components)
+    return case if found is None else found.asks(case)

@@ -1,0 +1,1 @@
+"""Search of a method's settings."""

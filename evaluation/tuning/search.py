@@ -1,0 +1,273 @@
+"""Tuning: settings of a method searched on development cases, at a budget that is stated and equal for every method.
+
+The budget counts evaluations of one setting on one edit. Settings are drawn at random; successive halving (Jamieson &
+Talwalkar 2016) gives all of them a few cases, the best third more, and so on. The preset competes from first to last on
+every case, so what is printed can be compared with it. Every edit is journaled by the runner: a search that was killed
+goes on with the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.splits.split_file import Split
+from evaluation.analysis.comparison import score_run
+from evaluation.editors.presets import options
+from evaluation.models.language_model import LM
+from evaluation.runs.config import EditorChoice, RunConfig
+from evaluation.runs.plan import choose, load_metrics
+from evaluation.runs.results import Run, load_run, write_json
+from evaluation.runs.runner import Event
+from evaluation.runs.session import execute
+from evaluation.runs.support import Learnt, refuse_shared
+from evaluation.tuning.search_space import Space
+from schemas.core.errors import UserError
+
+FACTOR = 3  # of the settings one in so many goes on; those that do get so many times the cases
+PRESET = "preset"
+
+
+class Rung(NamedTuple):
+    """A step of the search: so many drawn settings (the preset comes on top) on the first ``cases`` cases."""
+
+    settings: int
+    cases: int
+
+
+class Tried(NamedTuple):
+    """A setting and how it did on the first ``cases`` cases: the objective, and each metric's mean."""
+
+    label: str
+    params: dict[str, Any]
+    cases: int
+    objective: float
+    metrics: dict[str, float]
+    failed: int
+
+
+class Found(NamedTuple):
+    """A finished search.
+
+    Attributes:
+        best: The best setting of those that reached the last rung; the preset where none is better.
+        preset: The preset on the same cases.
+        tried: All settings, each at its last rung, best first.
+        used: Evaluations of one setting on one edit that the plan took, of ``budget``.
+    """
+
+    method: str
+    best: Tried
+    preset: Tried
+    tried: tuple[Tried, ...]
+    rungs: tuple[Rung, ...]
+    used: int
+    budget: int
+
+
+def plan(budget: int, cases: int, *, first: int) -> tuple[Rung, ...]:
+    """Rungs of the largest search within a budget.
+
+    Args:
+        budget: Evaluations of one setting on one edit, the preset's included.
+        cases: Development cases.
+        first: Cases of the first rung.
+
+    Raises:
+        UserError: the budget is too small for one setting beside the preset.
+
+    Example:
+        >>> plan(100, 30, first=4)
+        (Rung(settings=7, cases=4), Rung(settings=3, cases=12), Rung(settings=1, cases=30))
+        >>> cost(plan(100, 30, first=4))
+        100
+    """
+    best: tuple[Rung, ...] = ()
+    for count in range(1, budget):
+        rungs = _rungs(count, cases, first=min(first, cases))
+        if cost(rungs) <= budget:
+            best = rungs
+    if not best:
+        raise UserError(f"a budget of {budget} is too small", fix=f"give at least {2 * min(first, cases)}")
+    return _lengthened(best, budget, cases)
+
+
+def _rungs(count: int, cases: int, *, first: int) -> tuple[Rung, ...]:
+    rungs = [Rung(count, first)]
+    while rungs[-1].settings > 1 and rungs[-1].cases < cases:
+        rungs.append(Rung(-(-rungs[-1].settings // FACTOR), min(cases, rungs[-1].cases * FACTOR)))
+    return tuple(rungs)
+
+
+def _lengthened(rungs: tuple[Rung, ...], budget: int, cases: int) -> tuple[Rung, ...]:
+    """The last rung on more cases, if the budget allows."""
+    last = rungs[-1]
+    more = (budget - cost(rungs)) // (last.settings + 1)
+    return (*rungs[:-1], last._replace(cases=min(cases, last.cases + more)))
+
+
+def cost(rungs: Sequence[Rung]) -> int:
+    """Evaluations that rungs take: settings that go on have their first cases behind them."""
+    before = [0, *(r.cases for r in rungs)]
+    return sum((rung.settings + 1) * (rung.cases - done) for rung, done in zip(rungs, before, strict=False))
+
+
+def search(
+    method: str,
+    lm: LM,
+    split: Split,
+    config: RunConfig,
+    *,
+    budget: int,
+    objective: Sequence[str],
+    number: int = 0,
+    first: int = 4,
+    space: Path | None = None,
+    kept: Mapping[str, Any] | None = None,
+    tell: Callable[[Event], None] | None = None,
+) -> Found:
+    """Search one method's settings.
+
+    Args:
+        method: Name in ``EDITORS``.
+        lm: The model.
+        split: Development cases.
+        config: What a run on them is like; its editors, metrics and limit are set here, its folder holds the journals.
+        budget: Evaluations of one setting on one edit.
+        objective: Metrics whose harmonic mean is maximised.
+        number: Of the search: another one draws other settings.
+        first: Cases of the first rung.
+        space: File of ranges; None: those that come with the program.
+        kept: Options that every setting has, the preset too.
+        tell: Called with the runner's progress.
+
+    Raises:
+        UserError: no ranges, too small a budget, or no case that a metric of the objective asks anything of.
+    """
+    rungs = plan(budget, len(choose(split, kinds=config.kinds)), first=first)
+    ranges, purpose = Space.of(method, space), f"tune/{method}/{split.digest}/{number}"
+    settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, kept=dict(kept or {}))
+    tried: dict[str, Tried] = {}
+    alive = [label for label in settings if label != PRESET]
+    for rung in rungs:
+        alive = alive[: rung.settings]
+        wanted = {label: settings[label] for label in (PRESET, *alive)}
+        run = _run(method, lm, config, wanted, cases=rung.cases, objective=objective, tell=tell)
+        tried |= _scored(run, wanted, config, objective)
+        alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
+    best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
+    ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
+    found = Found(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
+    write_json(config.out / f"tune-{method}-{number}.json", plain(found))
+    return found
+
+
+def _settings(
+    method: str, lm: LM, ranges: Space, count: int, *, purpose: str, kept: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The preset and drawn settings by label, each with all of the preset's other options."""
+    depth = lm.layout.depth
+    drawn = {f"s{n:03d}": ranges.draw(n, purpose=purpose, depth=depth, kept=kept) for n in range(count)}
+    return {label: options(method, lm, own) for label, own in {PRESET: kept, **drawn}.items()}
+
+
+def _run(
+    method: str,
+    lm: LM,
+    config: RunConfig,
+    settings: Mapping[str, dict[str, Any]],
+    *,
+    cases: int,
+    objective: Sequence[str],
+    tell: Callable[[Event], None] | None,
+) -> Run:
+    out = config.out / method
+    editors = {label: EditorChoice(name=method, params=params) for label, params in settings.items()}
+    wanted = config.model_copy(
+        update={"editors": editors, "metrics": tuple(objective), "limit": cases, "out": out, "max_failures": 1.0}
+    )
+    execute(wanted, lm=lm, tell=tell)
+    return load_run(out)
+
+
+def _scored(
+    run: Run, settings: Mapping[str, dict[str, Any]], config: RunConfig, objective: Sequence[str]
+) -> dict[str, Tried]:
+    metrics = load_metrics(objective)
+    scores = score_run(run, metrics, config.normalisation)
+    out = {}
+    for editor in run.editors:
+        if editor.label not in settings:
+            continue
+        failed = sum(result.error is not None for result in editor.results.values())
+        means = {}
+        for metric in metrics:
+            summary = metric.summarise(list(scores.by_editor[editor.label][metric.name].values()))
+            applies = any(metric.probes(case) for case in run.split.cases if case.key in editor.results)
+            if not applies:
+                raise UserError(
+                    f"no case of '{run.split.name}' has anything for the metric '{metric.name}'",
+                    fix="give another --objective, such as es,ps,ns",
+                )
+            done = len(editor.results) - failed
+            value = (summary.mean or 0.0) * done / max(1, len(editor.results))  # a failed edit counts as 0
+            means[metric.name] = 1 - value if metric.better == "lower" else value
+        out[editor.label] = Tried(
+            editor.label,
+            dict(settings[editor.label]),
+            len(editor.results),
+            harmonic(list(means.values())),
+            means,
+            failed,
+        )
+    return out
+
+
+def harmonic(values: Sequence[float]) -> float:
+    """Harmonic mean; 0 as soon as one value is.
+
+    Example:
+        >>> harmonic([1.0, 0.5]), harmonic([1.0, 0.0])
+        (0.6666666666666666, 0.0)
+    """
+    return 0.0 if min(values) <= 0 else len(values) / sum(1 / v for v in values)
+
+
+def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
+    """Refuse a development split that shares facts with one that is to be evaluated.
+
+    Raises:
+        UserError: it names what is shared.
+    """
+    learnt = Learnt.of(development.name, development.cases)
+    for split in evaluated:
+        refuse_shared(learnt, split, where=f"--split {development.name}")
+
+
+def snippet(found: Found, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
+    """The best setting as a preset with its source, as TOML."""
+    best, words = found.best, "+".join(objective)
+    params = ", ".join(f"{name} = {_toml(value)}" for name, value in best.params.items())
+    source = (
+        f"scedit tune {found.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
+        f"budget {found.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases "
+        f"(preset before: {found.preset.objective:.3f})"
+    )
+    name = model.rstrip("/").rsplit("/", 1)[-1].lower()
+    return f'[[preset]]\nmethod = "{found.method}"\nmatch = ["{name}"]\nparams = {{ {params} }}\nsource = "{source}"\n'
+
+
+def _toml(value: Any) -> str:
+    import json
+
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def plain(found: Found) -> dict[str, Any]:
+    """A search as JSON values."""
+    told = found._asdict()
+    told["best"], told["preset"] = found.best._asdict(), found.preset._asdict()
+    told["tried"] = [one._asdict() for one in found.tried]
+    told["rungs"] = [rung._asdict() for rung in found.rungs]
+    return told

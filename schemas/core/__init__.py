@@ -1,0 +1,1 @@
+"""What every record stands on: base classes, ids, errors, configuration, registries."""

@@ -1,0 +1,58 @@
+"""The two bases: ``Frozen`` (a value) and ``Record`` (a value with a key and a content id)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from schemas.core.ids import content_id
+
+
+def _clean(text: str) -> str:
+    if text != text.strip():
+        raise ValueError("must not begin or end with white space")
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+"""A non-empty string without surrounding white space."""
+
+Key = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^\S+$")]
+"""A stable identity: no white space."""
+
+
+class Frozen(BaseModel):
+    """An immutable value; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Record(Frozen):
+    """Something the store keeps.
+
+    Attributes:
+        key: Stable identity from the record's source.
+    """
+
+    kind: ClassVar[str]
+    key: Key
+
+    @cached_property
+    def id(self) -> str:
+        """Content hash: equal content (key included) has equal id, in every process and on every machine."""
+        return content_id(self.kind, self.payload())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced; it has an id of its own (pydantic would copy the cached one)."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("id", None)
+        return copied
+
+    def payload(self) -> dict[str, Any]:
+        """The record as plain JSON values."""
+        return self.model_dump(mode="json")

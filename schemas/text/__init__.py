@@ -1,0 +1,1 @@
+"""Pure functions on text that define the benchmark: mentions, folding, masking, escaping."""

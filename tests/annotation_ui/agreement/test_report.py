@@ -1,0 +1,135 @@
+"""Agreement reports: by hand, by the statistics they rest on, and equal live and from the store."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from annotation_ui.agreement.judgements import Mark, table
+from annotation_ui.agreement.report import disagreements, outlook, report
+from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.rate_script import RateScript
+from curation.stats.agreement import alpha
+from curation.stats.bootstrap import Resampling
+from curation.stats.rating_table import rating_table
+from curation.stats.reliability import ceiling, mean_correlation, spearman_brown
+
+FEW = Resampling(100)
+
+
+def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) -> list[Mark]:
+    rng = random.Random(seed)
+    out = []
+    for n in range(items):
+        truth = rng.uniform(1.5, 6.5)
+        for p in range(people):
+            for aspect, shift in (("coherence", 0.0), ("completeness", 0.0)):
+                value = min(7, max(1, round(truth + shift + rng.gauss(0, noise) + 0.7 * (p == 2))))
+                out.append(
+                    Mark(f"i{n}", f"c{n // 2}", f"p{p}", aspect, value, f"2026-01-01T{n // 60:02}:{n % 60:02}", 9)
+                )
+    return out
+
+
+def test_the_report_holds_what_the_statistics_say() -> None:
+    marks, task = made(), RateScript()
+    found = report(marks, task, resampling=FEW)
+    assert [a.aspect for a in found.aspects] == ["coherence", "completeness"]
+    assert (found.items, found.cases, found.people) == (60, 30, ("p0", "p1", "p2"))
+    first = found.aspects[0]
+    assert first.agreement.alpha == alpha(table(sorted(marks), task, "coherence"), level="ordinal", resampling=FEW)
+    assert len(first.pairs) == 3 and all(p.spearman.defined and p.kendall.defined for p in first.pairs)
+    assert first.severity["p2"].value is not None and first.severity["p2"].value > 0.3
+    assert first.published == 0.35
+    assert found.seconds == {"p0": 9, "p1": 9, "p2": 9}
+    assert found.pooled is not None and "pooled" in found.pooled.name
+
+
+def test_one_rater_and_no_overlap_are_undefined_with_a_reason() -> None:
+    one = [m for m in made() if m.person == "p0"]
+    found = report(one, RateScript(), resampling=FEW)
+    assert "undefined" in found.aspects[0].agreement.alpha.text()
+    assert found.aspects[0].ceiling.reason == "there is one rater"
+    apart = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.person[1])]
+    found = report(apart, RateScript(), resampling=FEW)
+    assert not found.aspects[0].agreement.alpha.defined
+    assert not found.aspects[0].pairs[0].spearman.defined
+
+
+def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_difference() -> None:
+    marks = [m for m in made(noise=0.2) if m.aspect == "coherence" and m.person != "p2"]
+    judge = [m._replace(person="judge:x", value=max(1, int(m.value) - 1)) for m in marks if m.person == "p0"]
+    found = report([*marks, *judge], RateScript(), resampling=FEW)
+    (pair,) = found.aspects[0].judges
+    assert found.people == ("p0", "p1")
+    assert (pair.spearman.value or 0) > 0.9
+    assert pair.difference is not None and (pair.difference.value or 0) < -0.7
+
+
+def test_drift_finds_who_grows_kinder() -> None:
+    marks = []
+    for n in range(60):
+        marks += [Mark(f"i{n}", f"c{n}", "p0", "coherence", 4, f"t{n:03}")]
+        marks += [Mark(f"i{n}", f"c{n}", "p1", "coherence", 2 + n // 15, f"t{n:03}")]
+    found = report(marks, RateScript(), resampling=FEW).aspects[0].drift
+    assert (found["p1"].value or 0) > 0.9
+    assert (found["p0"].value or 0) < -0.9
+
+
+def test_yes_and_no_are_nominal() -> None:
+    marks = [Mark(f"i{n}", f"c{n}", p, "guides", "yes" if n % 3 or p == "b" else "no") for n in range(30) for p in "ab"]
+    found = report(marks, FilterQuestion(), resampling=FEW)
+    assert found.aspects[0].agreement.level == "nominal"
+    assert found.aspects[0].agreement.exact.value == pytest.approx(20 / 30)
+    assert found.aspects[0].severity == {}
+
+
+def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None:
+    marks = [
+        Mark("same", "c", p, "coherence", 5) for p in "ab"
+    ] + [Mark("wide", "c", "a", "coherence", 1), Mark("wide", "c", "b", "coherence", 7)]  # fmt: skip
+    marks += [Mark("near", "c", "a", "coherence", 3), Mark("near", "c", "b", "coherence", 4)]
+    found = disagreements(marks, RateScript())
+    assert [(d.item, round(d.spread, 3)) for d in found] == [("wide", 1.0), ("near", 0.167)]
+    assert found[0].said == {"a": {"coherence": 1}, "b": {"coherence": 7}}
+
+
+def test_the_outlook_narrows_with_the_root_of_the_cases() -> None:
+    rows = outlook(report(made(), RateScript(), resampling=FEW), more=(90,))
+    assert rows[0]["90"] == pytest.approx(rows[0]["now"] / 2)
+
+
+def test_ceiling_is_the_root_of_spearman_brown_and_met_by_simulation() -> None:
+    assert spearman_brown(0.5, 3) == pytest.approx(0.75)
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=4000)
+    ratings = truth[:, None] + rng.normal(size=(4000, 3))  # r = .5
+    rows = [(str(u), str(r), float(v)) for u, row in enumerate(ratings) for r, v in enumerate(row)]
+    table_ = rating_table(rows)
+    found = ceiling(table_, resampling=Resampling(0))
+    reached = float(np.corrcoef(truth, ratings.mean(axis=1))[0, 1])
+    assert found.value == pytest.approx(reached, abs=0.01)
+    assert mean_correlation(ratings) == pytest.approx(0.5, abs=0.03)
+
+
+def test_ceiling_is_undefined_where_raters_do_not_correlate() -> None:
+    rows = [(str(u), r, v) for u in range(6) for r, v in (("a", u), ("b", -u))]
+    assert "not above 0" in ceiling(rating_table(rows), resampling=FEW).reason
+    flat = [(str(u), r, 4) for u in range(6) for r in "ab"]
+    assert "vary" in ceiling(rating_table(flat), resampling=FEW).reason
+    assert math.isnan(mean_correlation(np.full((5, 2), 4.0)))
+
+
+def test_ceiling_interval_covers() -> None:
+    hits = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        ratings = rng.normal(size=(60, 1)) + rng.normal(size=(60, 3))
+        rows = [(str(u), str(r), float(v)) for u, row in enumerate(ratings) for r, v in enumerate(row)]
+        found = ceiling(rating_table(rows), resampling=Resampling(200, seed))
+        assert found.low is not None and found.high is not None
+        hits += found.low <= math.sqrt(0.75) <= found.high
+    assert hits >= 34  # 95 % of 40 is 38; fewer than 34 has a chance under 2 %

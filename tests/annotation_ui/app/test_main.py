@@ -1,0 +1,184 @@
+"""The rating app in a real browser. Everything rated here is rated by programs and labelled synthetic."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import Sharing, create, make_task, share, standings
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.support import served_app as served
+
+NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
+
+
+def set_up(db: RatingsDB, store: Store, task: str, overlap: int, **more: Any) -> dict[str, str]:
+    found = {n: people.invite(db, n, synthetic=True) for n in NAMES[:overlap]}
+    found["lea"] = people.invite(db, "lea", role="lead")
+    create(db, store, "pilot", make_task(task), Sharing(overlap=overlap, **more))
+    share(db, "pilot")
+    return found
+
+
+def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    secrets = set_up(db, store, "rate_executability", 1, consent="You agree to <b>this</b>.")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_page()
+        served.enter(page, app, "guess")
+        page.get_by_text("Nobody has this secret").wait_for()
+        served.enter(page, app, secrets["synthetic-ann"])
+        page.get_by_text("You agree to <b>this</b>.").wait_for()  # text is shown as text
+        page.get_by_role("button", name="I agree").click()
+        page.get_by_text("0 of 12 done").wait_for()
+        page.get_by_role("button", name="Save and go on").click()
+        page.get_by_text("Please answer: Executability").wait_for()
+        assert db.history("pilot") == []
+        served.rate(page, ["6"], 0, 12)
+        page.reload()
+        page.get_by_text("1 of 12 done").wait_for()  # the session survives, and so does the answer
+        body = page.inner_text("body")
+        assert "Agreement" not in body and "tiny" not in body and "rome" not in body
+        page.goto(app.url + "adjudicate")  # a page of the lead
+        page.get_by_text("Page not found").first.wait_for()
+        assert "Only those that are open" not in page.inner_text("body")
+        page.goto(app.url)
+        page.get_by_text("1 of 12 done").wait_for()
+        page.get_by_role("button", name="Back to the item before").click()
+        page.get_by_text("You answered this one before").wait_for()
+        page.get_by_role("radiogroup").get_by_text("2", exact=True).click()
+        page.get_by_role("button", name="Save and go on").click()
+        page.get_by_text("You answered this one before").wait_for(state="detached")
+        page.get_by_role("button", name="Leave").click()
+        page.get_by_text("Enter the personal secret").wait_for()
+        page.reload()
+        page.get_by_text("Enter the personal secret").wait_for()
+    answers = [(r.answers or {})["executability"] for r in db.history("pilot")]
+    assert answers == [6, 2]
+    assert people.person_named(db, "synthetic-ann").consented_at is not None
+
+
+@pytest.mark.slow
+def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    from schemas.generated_scripts import GeneratedScript
+
+    made = next(iter(store.all(GeneratedScript)))
+    evil = "<img src=x onerror=\"document.title='owned'\"> **bold** $x^2$ [link](http://127.0.0.1:9) :smile: \u202eabc"
+    hostile = made.model_copy(
+        update={"key": "generated/evil", "text": evil, "steps": (evil,), "question": made.question}
+    )
+    store.put([hostile])
+    secrets = set_up(db, store, "rate_script", 1)
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_page()
+        served.enter(page, app, secrets["synthetic-ann"])
+        for done in range(13):
+            served.settled(page, done, 13)
+            if evil in page.inner_text("body"):
+                break
+            served.rate(page, ["6", "7", "5"], done, 13)
+        assert evil in page.inner_text("body")
+        assert page.title() != "owned"
+        assert page.locator("a[href*='127.0.0.1:9']").count() == 0
+
+
+@pytest.mark.slow
+def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Store, tmp_path: Path) -> None:
+    served.need_browser()
+    secrets = set_up(db, store, "rate_script", 2)
+    items = [a.item for a in db.assignments("pilot", NAMES[0])]
+    for person, value in zip(NAMES, (2, 7), strict=False):
+        for n, item in enumerate(items):
+            answers = {"coherence": value if n == 0 else n % 7 + 1, "consistency": 7, "completeness": n % 5 + 1}
+            db.save("pilot", person, item, answers, form="rate_script@2", seconds=4.0)
+    store.copy_to(tmp_path / "snapshot.duckdb")
+    with served.served(db.path, tmp_path / "snapshot.duckdb") as app, served.browser() as browser:
+        page = browser.new_page()
+        served.enter(page, app, secrets["lea"])
+        page.get_by_text("24 of 24 answers").wait_for()
+        page.get_by_role("link", name="Agreement").click()
+        page.get_by_text("Nothing here says how people agree").wait_for(timeout=60_000)
+        from annotation_ui.agreement.judgements import live_marks
+        from annotation_ui.agreement.report import report
+
+        shown = report(live_marks(db, "pilot"), make_task("rate_script")).aspects[0].agreement.alpha.text()
+        assert shown in page.inner_text("body")
+        page.get_by_role("link", name="Adjudicate").click()
+        page.get_by_text("1 items with a disagreement, 0 of them decided").wait_for(timeout=60_000)
+        for n, value in enumerate(("6", "7", "1")):
+            page.get_by_role("radiogroup").nth(n).get_by_text(value, exact=True).click()
+        page.get_by_role("button", name="Decide").click()
+        page.get_by_text("All are decided").wait_for()
+        page.get_by_role("link", name="Items").click()
+        page.get_by_text("12 of 12 items").wait_for()
+        page.get_by_role("link", name="Yield").click()
+        page.get_by_text("All counts of the store").wait_for()
+    assert db.decisions("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
+
+
+@pytest.mark.slow
+def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    secrets = set_up(db, store, "rate_script", 3)
+    with served.served(db.path) as app, served.browser() as browser:
+        pages = {}
+        for name in NAMES:
+            pages[name] = browser.new_context().new_page()
+            served.enter(pages[name], app, secrets[name])
+        for done in range(12):
+            for n, name in enumerate(NAMES):
+                served.rate(pages[name], [str((done + n) % 7 + 1), "7", str(done % 7 + 1)], done, 12)
+            if done in (3, 8):
+                app.kill()
+                app.start()
+                for page in pages.values():
+                    page.goto(app.url)  # the cookie's session is in the ratings file: nobody enters again
+        for page in pages.values():
+            page.get_by_text("All done").wait_for()
+    assert [(s.person, s.done, s.synthetic) for s in standings(db, "pilot")] == [(n, 12, True) for n in NAMES]
+    assert len(db.history("pilot")) == 36
+
+
+def _rate_all(path: Path, person: str) -> None:
+    with RatingsDB(path) as db:
+        for n, a in enumerate(db.assignments("load", person)):
+            db.save("load", person, a.item, {"executability": n % 7 + 1}, form="rate_executability@1", seconds=1.0)
+
+
+@pytest.mark.slow
+def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    from annotation_ui.ratings.records import Assigned, Campaign, Placed
+    from annotation_ui.tasks.base import Item
+
+    lead = people.invite(db, "lea", role="lead")
+    raters = [f"synthetic-{n}" for n in range(10)]
+    for name in raters:
+        people.invite(db, name, synthetic=True)
+    db.add_campaign(
+        Campaign("load", "rate_executability", "rate_executability@1", {"overlap": 10, "batch": 20}, "2026")
+    )
+    items = [Placed(Item(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
+    assigned = [Assigned(p, placed.item.id, 1 + n // 20, n) for p in raters for n, placed in enumerate(items)]
+    db.place("load", items, assigned)
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_page()
+        served.enter(page, app, lead)
+        page.get_by_text("0 of 1000 answers").wait_for()
+        context = multiprocessing.get_context("spawn")
+        workers = [context.Process(target=_rate_all, args=(db.path, p)) for p in raters]
+        for w in workers:
+            w.start()
+        for w in workers:
+            w.join(120)
+        assert [w.exitcode for w in workers] == [0] * 10
+        page.get_by_text("1000 of 1000 answers").wait_for(timeout=30_000)
+    history = db.history("load")
+    assert len(history) == 1000
+    assert len({(r.person, r.item) for r in history}) == 1000

@@ -1,0 +1,270 @@
+"""From the store to people and back: nothing lost, nothing twice, nothing seen that would bias."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.agreement.judgements import live_marks, stored_marks
+from annotation_ui.agreement.report import report
+from annotation_ui.campaigns.answer_import import Given, collect, keep
+from annotation_ui.campaigns.campaign import Sharing, create, make_task, next_item, read_known, share, standings, wrong
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks import TASKS
+from curation.stats.bootstrap import Resampling
+from curation.store.store import Store
+from schemas.core.errors import DataError, UserError
+from schemas.ratings import Rating
+from schemas.verdicts import Span, Verdict, verdict_key
+
+TASK = "rate_script"
+
+
+def answer(n: int) -> dict[str, Any]:
+    return {"coherence": n % 7 + 1, "consistency": 7, "completeness": (n * 3) % 7 + 1}
+
+
+def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
+    done = 0
+    while done < count and (a := next_item(db, name, person)) is not None:
+        form = db.campaign(name).form
+        db.save(name, person, a.item, answer(sum(map(ord, a.item)) + len(person)), form=form, seconds=4.0)
+        done += 1
+    return done
+
+
+@pytest.fixture
+def ready(db: RatingsDB, store: Store) -> RatingsDB:
+    for name in ("ann", "bob", "chloe"):
+        people.invite(db, name)
+    create(db, store, "pilot", make_task(TASK), Sharing(overlap=2, batch=4))
+    share(db, "pilot")
+    return db
+
+
+@pytest.mark.parametrize("name", [n for n in TASKS.names() if n != "verify_leak"])
+def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Store) -> None:
+    task = make_task(name)
+    items = list(task.items(store))
+    assert items == list(task.items(store))
+    assert len(items) == (12 if task.level == "ordinal" else 24)
+    for item in items:
+        needed = {s.name for s in task.form.shows if not s.optional}
+        assert needed <= set(item.shown) <= {s.name for s in task.form.shows}
+        good = {f.name: "yes" if f.kind == "yes_no" else 4 for f in task.form.asked()}
+        records = task.records(item, good, person="ann")
+        assert {r.item_id for r in records} == {item.id}  # type: ignore[attr-defined]
+        assert len({r.key for r in records}) == len(records)
+
+
+def test_executability_sees_the_script_and_nothing_else(store: Store) -> None:
+    assert {tuple(i.shown) for i in make_task("rate_executability").items(store)} == {("script",)}
+
+
+def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
+    for item in make_task(TASK).items(store):
+        text = json.dumps(dict(item.shown))
+        assert not any(word in text for word in ("tiny", "rome", "none", '"pre', '"post'))
+        assert item.shown["counts"] in item.shown["script"]  # as the fixture writes them
+        new, old = item.shown["new"], item.shown["old"]
+        assert item.shown["fact"].endswith(new), "Coherence asks for the new fact, whoever wrote the script"
+        assert item.shown["counts"] in (new, old) and (old in item.shown["script"]) != (new in item.shown["script"])
+
+
+def test_leak_flags_carry_the_quote(store: Store) -> None:
+    prompt = next(iter(make_task("filter_question").items(store)))
+    text = prompt.shown["cut"].split()[0]
+    by = "related_knowledge@1"
+    flag = Verdict(
+        key=verdict_key(item_id=prompt.id, by=by), item_id=prompt.id, by=by, label="unsure", reason="it says so",
+        spans=(Span(start=0, end=len(text), text=text),),
+    )  # fmt: skip
+    store.put([flag])
+    (item,) = make_task("verify_leak").items(store)
+    assert item.id == prompt.id
+    assert item.shown["flagged"] == text
+
+
+def test_quality_shows_a_pair_where_there_is_one_and_says_when_not(store: Store) -> None:
+    task = make_task("quality")
+    yes = {"question": "yes", "change": "yes", "cut": "yes"}
+    with_pair = [i for i in task.items(store) if i.related]
+    without = [i for i in task.items(store) if not i.related]
+    assert len(with_pair) == 6
+    assert {"before", "after"} <= set(with_pair[0].shown)
+    reasons = {
+        len(i.related): next(
+            v.reason
+            for v in task.records(i, yes, person="ann")
+            if isinstance(v, Verdict) and v.check == "quality_change"
+        )
+        for i in (with_pair[0], without[0])
+    }
+    assert "compared" in reasons[2]
+    assert "hypothetically" in reasons[0]
+
+
+def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
+    assert sum(work(ready, "pilot", p) for p in ("ann", "bob", "chloe")) == 24
+    found = {s.person: s for s in standings(ready, "pilot")}
+    assert all(s.done == s.assigned == 8 and s.seconds == 4.0 for s in found.values())
+    got = collect(ready, store, "pilot")
+    assert (got.answers, got.new, got.refused) == (24, 72, ())
+    again = collect(ready, store, "pilot")
+    assert (again.answers, again.new) == (24, 0)
+    few = Resampling(50)
+    live = report(live_marks(ready, "pilot"), make_task(TASK), resampling=few)
+    assert report(stored_marks(store, make_task(TASK)), make_task(TASK), resampling=few) == live
+    line = store.lineage(next(iter(store.all(Rating))).id)[0]
+    assert line.stage == "annotation"
+    assert line.detail["form"] == "rate_script@2" and line.detail["probability"] == 1.0
+
+
+def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann", 1)
+    collect(ready, store, "pilot")
+    (before,) = ready.current("pilot")
+    ready.save("pilot", "ann", before.item, {**(before.answers or {}), "coherence": 7}, form=before.form)
+    got = collect(ready, store, "pilot")
+    assert got.superseded == 1
+    values = {r.aspect: r.value for r in store.all(Rating)}
+    assert values["coherence"] == 7 and len(values) == 3
+
+
+def test_synthetic_people_are_told_apart_everywhere(ready: RatingsDB, store: Store) -> None:
+    with pytest.raises(UserError, match="begin with 'synthetic-'"):
+        people.invite(ready, "robot", synthetic=True)
+    with pytest.raises(UserError, match="begin with 'synthetic-'"):
+        people.invite(ready, "synthetic-robot")
+    people.invite(ready, "synthetic-robot", synthetic=True)
+    share(ready, "pilot")
+    assert work(ready, "pilot", "synthetic-robot") > 0
+    collect(ready, store, "pilot")
+    ratings = list(store.all(Rating))
+    assert all(r.rater == "person:synthetic-robot" for r in ratings)
+    assert all(store.lineage(r.id)[0].detail["synthetic"] is True for r in ratings)
+    assert report(live_marks(ready, "pilot"), make_task(TASK)).synthetic == ("synthetic-robot",)
+
+
+def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
+    task = make_task(TASK)
+    item = next(iter(task.items(store)))
+
+    def given(answers: dict[str, Any], **more: Any) -> Given:
+        base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
+        return Given(answers=answers, **{**base, **more})  # type: ignore[arg-type]
+
+    good = answer(1)
+    bad = [
+        given({**good, "coherence": 9}),
+        given({"coherence": 3}),
+        given(good, form="rate_script@9"),
+        given(good, item=item.model_copy(update={"id": "f" * 20})),
+    ]
+    got = keep(store, task, [*bad, given(good)])
+    assert (got.answers, got.new) == (1, 3)
+    assert [r.why for r in got.refused] == [
+        "'coherence' is 9; allowed: 1 to 7",
+        "'consistency' has no answer (and 1 more faults)",
+        "given to the form rate_script@9, the task now has rate_script@2",
+        "the store has no such item",
+    ]
+
+
+def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
+    work(ready, "pilot", "ann", 2)
+    people.invite(ready, "dan")
+    made, taken = share(ready, "pilot")
+    assert made == taken > 0
+    loads = {s.person: s.assigned for s in standings(ready, "pilot")}
+    assert loads["dan"] >= 4 and sum(loads.values()) == 24
+
+
+def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann")
+    before = ready.assignments("pilot")
+    create(ready, store, "pilot", make_task(TASK), Sharing(overlap=2, batch=4))
+    assert share(ready, "pilot") == (0, 0)
+    assert ready.assignments("pilot") == before
+
+
+def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
+    db: RatingsDB, store: Store, tmp_path: Path
+) -> None:
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    lines = [
+        {"purpose": p, "id": f"known-{p}", "shown": shown, "expected": {"coherence": 7}, "because": "it names a"}
+        for p in ("training", "attention")
+    ]
+    path = tmp_path / "known.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    people.invite(db, "ann")
+    task = make_task(TASK)
+    known = read_known(path, task)
+    create(db, store, "pilot", task, Sharing(overlap=1), known=known)
+    share(db, "pilot")
+    first = next_item(db, "pilot", "ann")
+    assert first is not None and first.item == "known-training"
+    work(db, "pilot", "ann")
+    (mine,) = standings(db, "pilot")
+    assert mine.training == (1, 1)
+    assert mine.attention[1] == 1
+    assert mine.assigned == 12
+    got = collect(db, store, "pilot")
+    assert got.answers == 12 and not got.refused
+    placed = db.item("pilot", "known-attention")
+    assert wrong(placed, task, {"coherence": 6}) == []
+    assert wrong(placed, task, {"coherence": 5}) == ["coherence"]
+    assert wrong(placed, task, {}) == ["coherence"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"purpose": "gold"}, "the purpose is 'gold'; allowed: training, attention"),
+        ({"expected": {"coherence": 9}}, "allowed: 1 to 7"),
+        ({"expected": {"beauty": 3}}, "the form does not ask 'beauty'"),
+        ({"shown": {}}, "nothing is shown as 'counts'"),
+        ({"extra": 1}, "unknown field"),
+    ],
+)
+def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    line = {"purpose": "training", "id": "k", "shown": shown, "expected": {"coherence": 7}, **change}
+    path = tmp_path / "known.jsonl"
+    path.write_text("\n" + json.dumps(line))
+    with pytest.raises(DataError, match="line 2") as error:
+        read_known(path, make_task(TASK))
+    assert message in str(error.value)
+
+
+def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "known.jsonl"
+    path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))
+    with pytest.raises(DataError, match="not readable as UTF-8"):
+        read_known(path, make_task(TASK))
+
+
+def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Store) -> None:
+    people.invite(db, "ann")
+    create(db, store, "s", make_task("filter_question"), Sharing(overlap=1, percent=50, least=0))
+    placed = db.items("s")
+    assert len(placed) == 12
+    assert {p.probability for p in placed.values()} == {0.5}
+    assert db.campaign("s").settings["population"] == 24
+
+
+def test_refusals(db: RatingsDB, store: Store) -> None:
+    with pytest.raises(UserError, match="the store has nothing for 'verify_leak'"):
+        create(db, store, "x", make_task("verify_leak"), Sharing())
+    create(db, store, "y", make_task(TASK), Sharing())
+    with pytest.raises(UserError, match="needs as many people, there are 0"):
+        share(db, "y")
+    with pytest.raises(UserError, match="unknown task 'rate'"):
+        make_task("rate")
+    with pytest.raises(UserError, match="cannot be chosen by 'few'"):
+        create(db, store, "z", make_task(TASK), Sharing(only="few"))

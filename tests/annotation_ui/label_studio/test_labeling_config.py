@@ -1,0 +1,98 @@
+"""The form as Label Studio takes it: valid by the SDK, offline; answers survive the way there and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.label_studio.labeling_config import answers_of, label_config, result_of, task_data
+from annotation_ui.tasks import TASKS
+from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.forms import Field, Form
+
+LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
+
+FORMS = [TASKS.get(n).form for n in TASKS.names()]
+
+
+def item(form: Form) -> Item:
+    return Item(id="a" * 20, case="c", stratum="tiny rome", shown={s.name: "<b>1 & 2</b>" for s in form.shows})
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
+def test_the_configuration_is_valid_and_takes_the_tasks(form: Form) -> None:
+    label = LabelInterface(label_config(form))
+    label.validate()
+    assert label.validate_task({"data": task_data(item(form), form)})
+    assert {f.name for f in form.fields} == set(label._controls)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
+def test_the_sdk_s_sample_annotation_passes_the_form(form: Form) -> None:
+    label = LabelInterface(label_config(form))
+    sample = label.generate_sample_annotation()
+    assert sample is not None
+    answers, faults = answers_of(sample["result"], form)
+    assert not faults
+    wrong = [f for f in form.faults(answers) if "no without" not in f and "needs a comment" not in f]
+    assert wrong == []
+
+
+def answers_for(form: Form) -> st.SearchStrategy[dict[str, Any]]:
+    def of(field: Field) -> st.SearchStrategy[Any]:
+        if field.kind == "text":
+            return st.text(min_size=1, max_size=40)
+        if field.kind == "many":
+            return st.lists(st.sampled_from(field.allowed), unique=True, min_size=1)
+        return st.sampled_from(field.allowed)
+
+    return st.fixed_dictionaries({f.name: of(f) for f in form.fields})
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
+def test_answers_survive_the_way_there_and_back(form: Form) -> None:
+    @given(answers_for(form))
+    def check(answers: dict[str, Any]) -> None:
+        assert answers_of(result_of(answers, form), form) == (answers, [])
+
+    check()
+
+
+def test_nothing_that_would_bias_is_in_a_task() -> None:
+    form = make_task("rate_script").form
+    data = task_data(item(form), form)
+    assert set(data) == {s.name for s in form.shows} | {"scedit_item", "scedit_form"}
+    assert "rome" not in str(data)
+
+
+@pytest.mark.parametrize(
+    ("result", "fault"),
+    [
+        (None, "the annotation has no list of results"),
+        ([{"from_name": "beauty", "value": {}}], "unknown control 'beauty'"),
+        (["x"], "unknown control None"),
+        (result_of({"coherence": 3}, FORMS[-1]) * 2, "'coherence' is answered twice"),
+    ],
+)
+def test_unreadable_results_are_faults(result: Any, fault: str) -> None:
+    assert answers_of(result, FORMS[-1])[1] == [fault]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"choices": ["9"]}, {"choices": ["3", "4"]}, {"choices": []}, {"rating": 0}, {"choices": ["x"]}, "3", None],
+)
+def test_odd_values_reach_the_form_and_are_refused(value: Any) -> None:
+    form = FORMS[-1]
+    good = [
+        r
+        for r in result_of({"coherence": 1, "consistency": 2, "completeness": 3}, form)
+        if r["from_name"] != "coherence"
+    ]
+    answers, faults = answers_of([*good, {"from_name": "coherence", "value": value}], form)
+    assert not faults
+    assert len(form.faults(answers)) == 1

@@ -1,0 +1,199 @@
+"""Saves are append-only, whole, and survive kill -9; people see what they may."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Assigned, Campaign, Placed
+from annotation_ui.tasks.base import Item
+from schemas.core.errors import StoreError, UserError
+
+
+def item(n: int, stratum: str = "") -> Item:
+    return Item(id=f"{n:020x}", case=f"c/{n // 2}", stratum=stratum, shown={"script": f"Step 1: Walk {n}"})
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> RatingsDB:
+    db = RatingsDB(tmp_path / "r.sqlite", create=True)
+    db.add_campaign(Campaign("one", "rate_executability", "rate_executability@1", {}, "2026-01-01T00:00:00"))
+    items = [item(n) for n in range(4)]
+    placed = [Placed(i) for i in items]
+    db.place("one", placed, [Assigned(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)])
+    return db
+
+
+def save(db: RatingsDB, n: int, value: int | None, *, person: str = "ann", token: str | None = None) -> int:
+    answers = None if value is None else {"executability": value}
+    return db.save("one", person, item(n).id, answers, form="rate_executability@1", seconds=1.5, token=token)
+
+
+def test_the_latest_revision_counts_and_all_are_kept(db: RatingsDB) -> None:
+    save(db, 0, 3)
+    save(db, 0, 5)
+    save(db, 1, 7, person="bob")
+    assert [(r.person, r.answers) for r in db.current("one")] == [
+        ("ann", {"executability": 5}),
+        ("bob", {"executability": 7}),
+    ]
+    assert [r.answers for r in db.history("one", person="ann")] == [{"executability": 3}, {"executability": 5}]
+
+
+def test_undo_withdraws_and_keeps_the_history(db: RatingsDB) -> None:
+    save(db, 0, 3)
+    save(db, 0, None)
+    assert db.current("one") == []
+    assert len(db.history("one", item=item(0).id)) == 2
+
+
+def test_a_save_sent_twice_is_one(db: RatingsDB) -> None:
+    assert save(db, 0, 3, token="t") == save(db, 0, 3, token="t")
+    assert len(db.history("one")) == 1
+
+
+def test_an_item_of_somebody_else_is_refused(db: RatingsDB) -> None:
+    with pytest.raises(UserError, match="is not assigned to 'eve'"):
+        save(db, 0, 3, person="eve")
+
+
+def test_an_answered_assignment_is_never_taken_back(db: RatingsDB) -> None:
+    save(db, 0, 3)
+    mine = db.assignments("one", "ann")
+    db.place("one", [], [], mine)
+    assert [a.item for a in db.assignments("one", "ann")] == [item(0).id]
+
+
+def test_a_campaign_keeps_its_form(db: RatingsDB) -> None:
+    with pytest.raises(UserError, match="is there already, with the form rate_executability@1"):
+        db.add_campaign(Campaign("one", "rate_executability", "rate_executability@2", {}, ""))
+    with pytest.raises(UserError, match="no campaign 'two'; allowed: one"):
+        db.campaign("two")
+
+
+def test_absent_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such ratings file"):
+        RatingsDB(tmp_path / "none")
+    (tmp_path / "text").write_text("not a database, but long enough to be taken for one " * 30)
+    with pytest.raises(StoreError, match="not readable as a ratings file"):
+        RatingsDB(tmp_path / "text")
+    other = sqlite3.connect(tmp_path / "other")
+    other.execute("CREATE TABLE t (x)")
+    other.commit()
+    with pytest.raises(StoreError, match="no ratings file"):
+        RatingsDB(tmp_path / "other")
+    RatingsDB(tmp_path / "new", create=True).close()
+    newer = sqlite3.connect(tmp_path / "new")
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    with pytest.raises(StoreError, match="version 99"):
+        RatingsDB(tmp_path / "new")
+
+
+_WRITER = """
+    import sys
+    from annotation_ui.ratings.database import RatingsDB
+    path, person, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    db = RatingsDB(path)
+    mine = [a.item for a in db.assignments("one", person)]
+    for n in range(count):
+        db.save("one", person, mine[n % len(mine)], {"executability": n % 7 + 1, "comment": "x" * 500},
+                form="rate_executability@1")
+        print(n, flush=True)
+"""
+
+
+def _writer(path: Path, person: str, count: int) -> subprocess.Popen[str]:
+    code = textwrap.dedent(_WRITER)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(path), person, str(count)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_writers_at_once_lose_nothing(db: RatingsDB) -> None:
+    writers = [_writer(db.path, person, 40) for person in ("ann", "bob")]
+    assert [w.wait(60) for w in writers] == [0, 0]
+    assert [len(db.history("one", person=p)) for p in ("ann", "bob")] == [40, 40]
+    for w in writers:
+        assert w.stdout is not None
+        w.stdout.close()
+
+
+def test_kill_loses_no_acknowledged_save(db: RatingsDB) -> None:
+    writer = _writer(db.path, "ann", 100_000)
+    assert writer.stdout is not None
+    for _ in range(25):
+        last = int(writer.stdout.readline())
+    os.kill(writer.pid, signal.SIGKILL)
+    rest = writer.stdout.read().split()
+    writer.wait()
+    writer.stdout.close()
+    acknowledged = int(rest[-1]) + 1 if rest else last + 1
+    saved = db.history("one")
+    assert acknowledged <= len(saved) <= acknowledged + 1
+    assert all(r.answers and len(r.answers["comment"]) == 500 for r in saved)
+    assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_secret_opens_a_session_of_its_person_only(db: RatingsDB) -> None:
+    secret = people.invite(db, "ann")
+    other = people.invite(db, "lea", role="lead")
+    token, lead = people.enter(db, secret), people.enter(db, f" {other}\n")
+    assert people.who(db, token) == people.Person("ann", "rater", False, None)
+    assert (people.who(db, lead) or people.person_named(db, "ann")).role == "lead"
+    assert people.enter(db, "guess") is None
+    assert people.who(db, "guess") is None
+    assert people.who(db, None) is None
+    people.leave(db, token or "")
+    assert people.who(db, token) is None
+
+
+def test_secrets_and_tokens_stand_nowhere_in_the_file(db: RatingsDB) -> None:
+    secret = people.invite(db, "ann")
+    token = people.enter(db, secret) or ""
+    db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = db.path.read_bytes()
+    assert secret.encode() not in data
+    assert token.encode() not in data
+    assert b"ann" in data
+
+
+def test_a_new_secret_ends_the_old_one(db: RatingsDB) -> None:
+    old = people.invite(db, "ann")
+    token = people.enter(db, old)
+    people.invite(db, "ann")
+    assert people.enter(db, old) is None
+    assert people.who(db, token) is None
+
+
+def test_names_and_roles_are_checked(db: RatingsDB) -> None:
+    people.invite(db, "ann")
+    with pytest.raises(UserError, match="is a rater already"):
+        people.invite(db, "ann", role="lead")
+    with pytest.raises(UserError, match="cannot be a person's name"):
+        people.invite(db, "Ann Lee")
+    with pytest.raises(UserError, match="no person 'eve'; allowed: ann"):
+        people.person_named(db, "eve")
+
+
+def test_consent_counts_once_and_forgetting_deletes_all(db: RatingsDB) -> None:
+    people.invite(db, "ann")
+    people.consent(db, "ann")
+    first = people.person_named(db, "ann").consented_at
+    people.consent(db, "ann")
+    assert first and people.person_named(db, "ann").consented_at == first
+    save(db, 0, 3)
+    save(db, 0, 4)
+    assert people.forget(db, "ann") == 2
+    assert db.history("one") == []
+    assert db.assignments("one", "ann") == []
+    assert len(db.assignments("one", "bob")) == 4

@@ -1,0 +1,20 @@
+"""The benchmark that needs a GPU runs on a CPU with a tiny shape, and both ways agree there."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.models.language_model import LM
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_gpu_benchmark_on_a_tiny_shape(embedded: LM) -> None:
+    evaluation_gpu = pytest.importorskip("benchmarks.evaluation_gpu", reason="benchmarks are not shipped")
+    shape = evaluation_gpu.Shape(cases=2, plainly=1, small=True, growth=False)
+    found = evaluation_gpu.main(shape)
+    for name in ("rome", "memit", "ft"):
+        told = found[name]
+        assert told["failed"] == [] and told["ratio"] > 0
+        assert told["largest_gap_nll_of_the_new_object"] < 0.02
+        assert told["largest_gap_log_probability_same_edit"] < 1e-4

@@ -1,0 +1,103 @@
+"""The rule checks over a store say what they say during construction, and judge what came by another road."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from construction.checks import CHECKS
+from construction.pipeline.adopt import adopt
+from curation.checks.store_checks import STORE_CHECKS, run_check
+from curation.cli.check import check as check_command
+from curation.loaders import load
+from curation.shipped import mini_path
+from curation.store.store import Store
+from schemas.facts import Source
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
+from tests.support.facts import make_fact
+
+RULES = [n for n in STORE_CHECKS.names() if n in CHECKS.names()]
+SOURCE = Source(name="tests", licence="CC0-1.0")
+
+
+def test_every_rule_on_items_of_the_store_can_run_over_it():
+    # the other two speak of a reply that became no item
+    assert set(CHECKS.names()) - set(RULES) == {"reply_usable", "script_format"}
+    for name in RULES:
+        assert STORE_CHECKS.get(name).version == CHECKS.get(name).version
+
+
+@pytest.fixture(scope="module")
+def adopted():
+    return adopt(mini_path().with_name("source.jsonl"), source=SOURCE)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_over_a_store_as_during_construction(name, adopted, tmp_path):
+    during = {v.key: v for v in adopted.verdicts if v.check == name}
+    check = STORE_CHECKS.get(name)()
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([r for r in adopted.records if not isinstance(r, Verdict)])
+        run_check(store, check)
+        over = {v.key: v for v in store.verdicts()}
+        assert run_check(store, check).due == 0, "judged once"
+    assert during and {k: over[k] for k in during} == during
+    more = [v for k, v in over.items() if k not in during]
+    assert all(name == "fact_dates" and v.reason == "no temporal edit" for v in more)
+
+
+def test_what_construction_judged_is_not_due(adopted, tmp_path):
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([*adopted.records, *adopted.verdicts])
+        due = {name: run_check(store, STORE_CHECKS.get(name)()).due for name in RULES}
+    assert not any(n for name, n in due.items() if name != "fact_dates"), due
+
+
+def test_items_without_fact_or_question_stay_due(tmp_path):
+    question = ScriptQuestion(key="q", fact="f/none", text="How to go to Peru?")
+    text = "How to go to Peru?\nStep 1: Fly to"
+    lost = [
+        question,
+        Script(key="s", question="q/none", steps=("Fly to Lima",)),
+        ScriptPrompt(key="p", fact="f/none", text=text, offset=len(text) + 1, targets=("Lima",)),
+    ]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(lost)
+        for name in RULES:
+            outcome = run_check(store, STORE_CHECKS.get(name)())
+            assert outcome.left == outcome.due and not outcome.labels
+
+
+def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
+    path = tmp_path / "s.duckdb"
+    text = "How to leave Peru?\nStep 1: Book from Lima to Oslo\nStep 2: Go back to"
+    prompt = ScriptPrompt(key="p", fact="f/Peru", text=text, offset=len(text) + 1, step=2, targets=("Lima", "Oslo"))
+    with Store.open(path, create=True) as store:
+        store.put([make_fact(), prompt])
+    named = ["leak_in_prompt", "early_cut", "fact_dates"]
+    done = CliRunner().invoke(check_command, [*named, "--store", str(path), "--json"])
+    assert done.exit_code == 0, done.output
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [t["labels"] for t in told] == [{"drop": 1}, {"keep": 1}, {"keep": 1}] and not done.stderr
+    dry = CliRunner().invoke(check_command, ["--store", str(path), "--dry-run"])
+    assert dry.exit_code == 0, dry.output
+    assert "Running fact_dates, question_form" in dry.stderr and "token_boundary with SmolLM2" in dry.stderr
+    assert "Not running verify_depends, verify_leak: name a model, such as --model verify_leak=MODEL." in dry.stderr
+
+
+def test_the_published_records_are_judged(grouped, tmp_path):
+    """Records that no construction of ours made: CounterFact's, as facts, with prompts put beside them."""
+    facts = load(str(grouped)).facts[:50]
+    prompts = []
+    for fact in facts:
+        text = f"How to read about {fact.subject.text}?\nStep 1: Ask for {fact.old.text}\nStep 2: Look at"
+        prompts.append(
+            ScriptPrompt(key=f"{fact.key}/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
+        )
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([*facts, *prompts])
+        outcome = run_check(store, STORE_CHECKS.get("leak_in_prompt")())
+    assert outcome.labels == {"drop": 50}

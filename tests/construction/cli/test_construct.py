@@ -1,0 +1,252 @@
+"""The command from end to end, through a scripted endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from construction.llm.reply_cache import request_key
+from construction.llm.step import Message, Request
+from construction.scripts.question_step import QuestionList
+from construction.scripts.script_step import StepList
+from curation.files.journal import Journal
+from curation.store.store import Store
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.facts import make_fact
+from tests.support.scripted_server import Raw, ScriptedServer, author, completion
+
+KEY = "sk-secret-for-tests"
+ENV = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONWARNINGS": "ignore"}
+
+
+def command(facts, folder, url, *more):
+    code = "import sys, scedit; sys.exit(scedit.main())"
+    return [
+        *(sys.executable, "-c", code, "construct", str(facts), "--store", str(folder / "s.duckdb")),
+        *("--model", "scripted", "--base-url", url, *map(str, more)),
+    ]
+
+
+def construct(facts, folder, url, *more, env=ENV):
+    folder.mkdir(exist_ok=True)
+    return subprocess.run(command(facts, folder, url, *more), capture_output=True, text=True, env=env, timeout=120)
+
+
+def contents(path):
+    """Everything a store holds, times aside."""
+    with Store.open(path) as store:
+        records = {
+            c.kind: [(r.key, r.id) for r in store.all(c)]
+            for c in (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt)
+        }
+        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
+        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
+    return records, verdicts, lineage
+
+
+def key_of(payload):
+    """The journal key of a request as the server saw it."""
+    messages = tuple(Message(**m) for m in payload["messages"])
+    reply = StepList if "steps" in payload["response_format"]["json_schema"]["schema"]["properties"] else QuestionList
+    return request_key("scripted", Request(messages, reply, {"temperature": payload["temperature"]}))
+
+
+@pytest.fixture
+def facts(tmp_path):
+    """Four facts: three share an old object."""
+    path = tmp_path / "facts.jsonl"
+    made = [
+        make_fact("Peru", "Lima", "Oslo"),
+        make_fact("Lima Province", "Lima", "Rome"),
+        make_fact("Old Peru", "Lima", "Oslo"),
+        make_fact("Japan", "Tokyo", "Rome"),
+    ]
+    path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+    return path
+
+
+def test_fifty_facts_killed_twice_and_resumed(tmp_path, grouped):
+    options = ("--limit", 50, "--neighbours", 1, "--concurrency", 4, "--json")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    with ScriptedServer(author) as server:
+        done = construct(grouped, whole, server.url, *options)
+        assert done.returncode == 0, done.stderr
+        needed = {key_of(p) for p in server.requests}
+        assert len(server.requests) == len(needed) > 200
+    parts.mkdir()
+    with ScriptedServer(author, delay=0.005) as server:
+        recorded: set[str] = set()
+        for share in (0.3, 0.7):
+            seen = len(server.requests)
+            child = subprocess.Popen(command(grouped, parts, server.url, *options), env=ENV, stderr=subprocess.DEVNULL)
+            while len(server.requests) < share * len(needed) and child.poll() is None:
+                time.sleep(0.01)
+            assert child.poll() is None, "it ended before it could be killed"
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            time.sleep(0.1)
+            assert not {key_of(p) for p in server.requests[seen:]} & recorded
+            recorded = set(Journal(parts / "s.duckdb.llm.jsonl").keys())
+            assert len(recorded) > 0.2 * len(needed)
+        seen = len(server.requests)
+        last = construct(grouped, parts, server.url, *options)
+        assert last.returncode == 0, last.stderr
+        assert not {key_of(p) for p in server.requests[seen:]} & recorded
+        assert len(server.requests) <= len(needed) + 2 * 4  # only calls in flight at a kill are repeated
+        seen = len(server.requests)
+        again = construct(grouped, parts, server.url, *options)
+        assert len(server.requests) == seen
+    assert contents(parts / "s.duckdb") == contents(whole / "s.duckdb")
+    results = [json.loads(x.stdout) for x in (done, last, again)]
+    assert [r.pop("calls") for r in results][::2] == [len(needed), 0]
+    assert results[0] == results[1] == results[2]
+    funnel = results[0]
+    assert funnel["kept"] + funnel["unsure"] + funnel["rejected"] == funnel["asked"]
+    assert sum(r["count"] for r in funnel["reasons"]) == funnel["unsure"] + funnel["rejected"]
+    assert {r["check"] for r in funnel["reasons"]} >= {"leak_in_question", "no_mention", "early_cut", "script_format"}
+
+
+def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
+    with ScriptedServer(author) as server:
+        done = construct(facts, tmp_path / "o", server.url, "--neighbours", 2, "--neighbour-questions", 4, "--limit", 1)
+    assert done.returncode == 0, done.stderr
+    assert "kept" in done.stdout and "8.23" in done.stdout and "6.75" in done.stdout
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        questions = list(store.all(ScriptQuestion))
+        assert len([q for q in questions if q.fact == "f/Peru"]) == 4
+        links = {x.fact: x for x in store.all(Neighbour)}
+        assert set(links) == {"f/Lima-Province", "f/Old-Peru"}
+        assert {q.fact for q in questions} == {"f/Peru", *links}
+        for script in store.all(Script):
+            (line,) = store.lineage(script.id)
+            assert (line.model, line.prompt, line.stage) == ("scripted", "scripts_paper@1", "scripts")
+            assert line.endpoint == server.url and line.request.startswith("llm/") and line.tokens_out == 7
+        labels = {(v.check, v.label) for v in store.verdicts()}
+        assert {("question_form", "keep"), ("reply_usable", "keep")} <= labels
+        named = [v for v in store.verdicts([links["f/Old-Peru"].id]) if v.label == "unsure"]
+        assert named and "edited subject ('Peru') is part of the neighbour's name" in named[0].reason
+        for prompt in store.all(ScriptPrompt):
+            assert prompt.key == f"{prompt.script}/p" and prompt.script.startswith(f"{prompt.question}/s-")
+    for path in (tmp_path / "o").iterdir():
+        assert KEY.encode() not in path.read_bytes()
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_script_writer_never_sees_the_new_object(tmp_path, facts):
+    with ScriptedServer(author) as server:
+        assert construct(facts, tmp_path / "o", server.url).returncode == 0
+    scripts = [p for p in server.requests if "steps" in json.dumps(p["response_format"])]
+    assert len(scripts) >= 4
+    for payload in scripts:
+        text = payload["messages"][-1]["content"] + payload["messages"][0]["content"]
+        assert "Rome" not in text and "Oslo" not in text
+    questions = [p for p in server.requests if p not in scripts]
+    assert any("Object after the change: Rome" in p["messages"][-1]["content"] for p in questions)
+
+
+def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
+    def answer(payload):
+        text = payload["messages"][-1]["content"]
+        if "Subject: Japan" in text:
+            return Raw(body=completion(None, refusal="No."))
+        if "Subject: Old Peru" in text or "cannot be used" in text:
+            return "no JSON here"
+        if "Question: " in text and "Lima Province" in text:
+            return Raw(body=completion(None, refusal="Not that."))
+        return author(payload)
+
+    with ScriptedServer(answer) as server:
+        done = construct(facts, tmp_path / "o", server.url, "--neighbours", 0, "--json")
+        assert done.returncode == 0, done.stderr
+    funnel = json.loads(done.stdout)
+    assert (funnel["facts"], funnel["asked"]) == (4, 16)
+    assert funnel["kept"] + funnel["unsure"] + funnel["rejected"] == 16
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        unscored = {v.item_id: v.reason for v in store.verdicts() if v.label == "unscored"}
+        assert unscored[store.get("f/Japan").id] == "refused: No."
+        assert unscored[store.get("f/Old-Peru").id].startswith("unparseable: ")
+        assert sum(r == "refused: Not that." for r in unscored.values()) >= 3
+
+
+def test_unfinished_facts_are_left_for_another_run(tmp_path, facts):
+    def answer(payload):
+        busy = "Subject: Japan" in payload["messages"][-1]["content"]
+        return Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"}) if busy else author(payload)
+
+    with ScriptedServer(answer) as server:
+        first = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
+        assert (first.returncode, "1 facts wait" in first.stderr) == (1, True)
+        server.answer = author
+        second = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
+    assert second.returncode == 0, second.stderr
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        assert any(q.fact == "f/Japan" for q in store.all(ScriptQuestion))
+        assert not any(v.label == "unscored" for v in store.verdicts())
+
+
+ERRORS = {
+    "unreachable": ("http://127.0.0.1:9/v1", ENV, "no connection"),
+    "no address": ("localhost:8000", ENV, "is not an address"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_bad_endpoint_is_one_sentence(tmp_path, facts, name):
+    url, env, words = ERRORS[name]
+    done = construct(facts, tmp_path / "o", url, env=env)
+    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_wrong_key_is_one_sentence_without_the_key(tmp_path, facts):
+    body = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
+    with ScriptedServer(lambda p: Raw(401, body)) as server:
+        done = construct(facts, tmp_path / "o", server.url)
+    assert done.returncode != 0 and "OPENAI_API_KEY" in done.stderr and "Traceback" not in done.stderr
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_missing_key(tmp_path, facts):
+    folder = tmp_path / "o"
+    folder.mkdir()
+    env = {k: v for k, v in ENV.items() if k != "OPENAI_API_KEY"}
+    line = [x for x in command(facts, folder, "x") if x not in ("--base-url", "x")]
+    done = subprocess.run(line, capture_output=True, text=True, env=env, timeout=60)
+    assert done.returncode != 0 and "OPENAI_API_KEY is not set" in done.stderr
+
+
+def test_dry_run_counts_what_a_run_asks(tmp_path, facts):
+    done = construct(facts, tmp_path / "o", "http://127.0.0.1:9/v1", "--neighbours", 0, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    expected = json.loads(done.stdout)
+    assert (expected["question_calls"], expected["script_calls"]) == (4, 16)
+    assert expected["tokens_in"] > 1000 and list((tmp_path / "o").iterdir()) == []
+
+
+def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
+    """The same records, ids and verdicts, and no call: the journal holds all that was paid for."""
+    with ScriptedServer(author) as server:
+        first = construct(facts, tmp_path / "one", server.url, "--json")
+        assert first.returncode == 0, first.stderr
+        asked = len(server.requests)
+        (tmp_path / "two").mkdir()
+        journal = tmp_path / "one" / "s.duckdb.llm.jsonl"
+        again = construct(facts, tmp_path / "two", server.url, "--json", "--journal", journal)
+        assert again.returncode == 0, again.stderr
+        assert len(server.requests) == asked
+    assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
+
+
+def test_a_snapshot_holds_what_the_store_holds(tmp_path, facts):
+    copy = tmp_path / "live.duckdb"
+    with ScriptedServer(author) as server:
+        done = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
+    assert done.returncode == 0, done.stderr
+    assert contents(copy) == contents(tmp_path / "one" / "s.duckdb")

@@ -1,0 +1,261 @@
+"""Limits hold: on every reply, at any concurrency, over runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from contextlib import asynccontextmanager
+from datetime import date
+
+import pytest
+from pydantic import BaseModel
+
+from construction.llm.client import Client, Endpoint, together
+from construction.llm.connection import Access, opened
+from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
+from construction.llm.cost.prices import Price, price_of
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import Message, Request
+from curation.files.journal import Journal
+from schemas.core.errors import DataError, ModelError, UserError
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
+
+PRICE = Price(1.0, 2.0, date(2026, 1, 1))
+
+
+class Number(BaseModel):
+    n: int
+
+
+def request(text="one?", **parameters):
+    return Request((Message(role="user", content=text),), Number, parameters)
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(url, *requests, max_cost=None, max_tokens=None, price=PRICE, **options):
+        async def main():
+            with Journal(tmp_path / "j.jsonl", write=True) as journal:
+                cache = ReplyCache(journal)
+                budget = Budget(cache, max_cost=max_cost, max_tokens=max_tokens)
+                options_ = {"key_name": "TEST_KEY", "backoff": 0.01, "tries": 3, "timeout": 5.0, **options}
+                endpoint = Endpoint(model="m", base_url=url, **options_)
+                async with Client(endpoint, cache, budget=budget, price=price) as client:
+                    run.budget = budget
+                    return await together([client.ask(r) for r in requests])
+
+        return asyncio.run(main())
+
+    run.journal = tmp_path / "j.jsonl"
+    return run
+
+
+def counted(into, out):
+    body = completion('{"n": 1}')
+    body["usage"] = {"prompt_tokens": into, "completion_tokens": out}
+    return Raw(body=body)
+
+
+def test_cost_is_kept_with_the_reply(ask):
+    with ScriptedServer(lambda p: counted(1000, 500)) as server:
+        (reply,) = ask(server.url, request())
+        (again,) = ask(server.url, request())
+    assert reply.cost == again.cost == pytest.approx(0.002)
+
+
+def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
+    rng = random.Random(0)
+
+    def answer(payload):
+        assert payload["max_tokens"] == 100
+        return counted(rng.randint(1, 60), rng.randint(1, 100))
+
+    with ScriptedServer(answer, delay=0.005) as server:
+        with pytest.raises(BudgetReached, match=r"of 2,000 spent.*higher --max-tokens") as caught:
+            ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=2000, reply_tokens=100, concurrency=16)
+        first = ask.budget.spent.tokens
+        assert "\n" not in str(caught.value) and 1400 < first <= 2000
+        on_record = sum(v["tokens_in"] + v["tokens_out"] for k, v in Journal(ask.journal).items() if k[:4] == "llm/")
+        assert on_record == first  # nothing that was paid for was thrown away
+        seen = len(server.requests)
+        with pytest.raises(BudgetReached, match="earlier runs on this journal included"):
+            ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=2000, reply_tokens=100)
+        assert ask.budget.spent.tokens <= 2000 and len(server.requests) - seen <= 2
+        done = ask(server.url, *[request(str(i)) for i in range(100)], max_tokens=10**6, reply_tokens=100)
+    assert {r.status for r in done} == {"ok"} and len(server.requests) == 100
+
+
+@asynccontextmanager
+async def large_one_waiting(folder):
+    """A budget of 100 tokens, 60 of them set aside for "a", and the task of "b", which waits for 90."""
+    with Journal(folder / "j", write=True) as journal:
+        budget = Budget(ReplyCache(journal), max_tokens=100)
+        await budget.set_aside("a", Amount(60, 0))
+        large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
+        await asyncio.sleep(0)
+        yield budget, large
+
+
+def test_after_a_call_that_did_not_fit_no_smaller_one_goes(tmp_path):
+    """The work stops; the reply of a call that went meanwhile would be paid for and thrown away."""
+
+    async def main():
+        async with large_one_waiting(tmp_path) as (budget, large):
+            budget.settle("a", Amount(20, 0))
+            with pytest.raises(BudgetReached):
+                await large
+            with pytest.raises(BudgetReached):
+                await budget.set_aside("c", Amount(1, 0))
+            return budget.spent.tokens
+
+    assert asyncio.run(main()) == 20
+
+
+def test_a_smaller_call_that_waits_too_does_not_go_after_the_end(tmp_path):
+    """Both wait for the call in flight; the large one then ends the work, and the small one must not slip out."""
+
+    async def main():
+        async with large_one_waiting(tmp_path) as (budget, large):
+            small = asyncio.create_task(budget.set_aside("c", Amount(50, 0)))
+            await asyncio.sleep(0)
+            budget.settle("a", Amount(20, 0))
+            return await asyncio.gather(large, small, return_exceptions=True)
+
+    told = asyncio.run(main())
+    assert [type(t) for t in told] == [BudgetReached, BudgetReached]
+
+
+def test_a_budget_in_dollars(ask):
+    with ScriptedServer(lambda p: counted(100, 100)) as server:
+        with pytest.raises(BudgetReached, match=r"\$0.00\d\d of \$0.004 and .* tokens spent"):
+            ask(server.url, *[request(str(i)) for i in range(100)], max_cost=0.004, reply_tokens=100)
+        assert 0.003 < ask.budget.spent.cost <= 0.004
+
+
+def test_calls_whose_end_is_unknown_count_in_full(ask):
+    answers = [Raw(body=completion('{"n": 1}'), delay=0.4), '{"n": 1}']
+    with ScriptedServer(lambda p: answers.pop(0)) as server:
+        ask(server.url, request(), max_tokens=10**6, reply_tokens=100, timeout=0.15)
+        lost = ask.budget.spent.tokens - 18
+        assert lost > 100
+        answers.append('{"n": 1}')
+        ask(server.url, request("b"), max_tokens=10**6, reply_tokens=100)
+    assert ask.budget.earlier.tokens == lost + 18
+
+
+def test_calls_in_flight_at_a_kill_count_in_full(ask):
+    with ScriptedServer(lambda p: '{"n": 1}') as server:
+        ask(server.url, request(), max_tokens=10**6)
+        lines = ask.journal.read_text().splitlines(keepends=True)
+        ask.journal.write_text(lines[0])  # set aside, then killed
+        assert "spend/open/llm/" in lines[0]
+        aside = sum(json.loads(lines[0])["value"][:2])
+        for _ in range(2):
+            ask(server.url, request(), max_tokens=10**6)
+            assert ask.budget.spent.tokens == aside + 18
+
+
+def test_errors_cost_nothing(ask):
+    answers = [Raw(429, {"error": {"message": "slow"}}), Raw(500, {}), '{"n": 1}']
+    with ScriptedServer(lambda p: answers.pop(0)) as server:
+        ask(server.url, request(), max_tokens=10**6)
+    assert ask.budget.spent.tokens == 18
+
+
+def test_uncounted_replies_take_the_upper_bound(ask):
+    body = completion('{"n": 1}')
+    del body["usage"]
+    with ScriptedServer(lambda p: Raw(body=body)) as server:
+        ask(server.url, request(), max_tokens=10**6)
+    assert ask.budget.spent.tokens > 100
+
+
+def test_an_endpoint_without_a_limit_on_replies_cannot_hold_a_budget(ask):
+    def no_limits(payload):
+        for name in ("max_tokens", "max_completion_tokens"):
+            if name in payload:
+                return Raw(400, {"error": {"message": f"unknown field {name}", "param": name}})
+        return '{"n": 1}'
+
+    with ScriptedServer(no_limits) as server:
+        with pytest.raises(ModelError, match="no budget can be held"):
+            ask(server.url, request(), max_tokens=10**6)
+        (reply,) = ask(server.url, request(max_tokens=5))
+    assert reply.status == "ok"
+
+
+def test_a_budget_is_held_in_batches_too(ask):
+    batches = Batches()
+    with ScriptedServer(lambda p: counted(50, 50), batches=batches) as server:
+        with pytest.raises(BudgetReached):
+            ask(
+                server.url,
+                *[request(str(i)) for i in range(50)],
+                max_tokens=2500,
+                reply_tokens=100,
+                batch=True,
+                poll=0.01,
+            )
+        assert 2000 <= ask.budget.spent.tokens <= 2500 and len(batches.made) > 1
+        ask(server.url, *[request(str(i)) for i in range(50)], max_tokens=9999, reply_tokens=100, batch=True, poll=0.01)
+    assert ask.budget.spent.tokens == 5000 and sum(map(len, batches.submitted)) == 50
+
+
+@pytest.mark.parametrize("text", ["plain words", "éèü", "漢字かな", "🦊" * 9, "\u202eabc", "a" * 3000])
+def test_the_upper_bound_is_above_every_tokeniser(text):
+    body = {"messages": [{"role": "user", "content": text}], "max_tokens": 7}
+    assert upper_bound(body, None).tokens_in >= len(text.encode()) and upper_bound(body, None).tokens_out == 7
+    assert upper_bound(body, PRICE).cost == pytest.approx(PRICE.cost(*upper_bound(body, None)[:2]))
+
+
+def test_amounts_add_and_subtract():
+    a, b = Amount(1, 2, 0.5), Amount(3, 4, 0.25)
+    assert a.plus(b) == Amount(4, 6, 0.75) and a.plus(b).plus(b, -1) == a and a.plus(b).tokens == 10
+
+
+def test_prices(tmp_path):
+    mini = price_of("gpt-4o-mini")
+    assert mini and (mini.input, mini.output) == (0.15, 0.6)
+    half = price_of("gpt-4o-mini-2024-07-18", batch=True)
+    assert half and half.input == pytest.approx(0.075)
+    assert price_of("qwen") is None
+    own = tmp_path / "p.toml"
+    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
+    live, batch = price_of("qwen", own=own), price_of("qwen", batch=True, own=own)
+    assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
+    assert price_of("gpt-4o", own=own) is not None
+    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
+    with pytest.raises(DataError, match="models.qwen.input"):
+        price_of("qwen", own=own)
+    with pytest.raises(UserError, match="no such"):
+        price_of("qwen", own=tmp_path / "none.toml")
+
+
+def test_a_budget_in_dollars_needs_a_price(tmp_path):
+    with Journal(tmp_path / "j", write=True) as journal:
+        with pytest.raises(UserError, match="--max-cost needs a price; no price is known for 'qwen': write"):
+            Access(model="qwen", base_url="http://x/v1", max_cost=1.0).budget(ReplyCache(journal))
+        with pytest.raises(UserError, match="no batches"):
+            Access(batch=True).budget(ReplyCache(journal))
+        assert Access(max_cost=1.0).budget(ReplyCache(journal)).limited  # the embedded model costs nothing
+
+
+def test_two_clients_share_a_budget(tmp_path):
+    async def main(url):
+        with Journal(tmp_path / "j", write=True) as journal:
+            access = Access(model="a", base_url=url, max_tokens=1000, reply_tokens=100)
+            budget = access.budget(ReplyCache(journal))
+            other = access.model_copy(update={"model": "b"})
+            async with opened(access, journal, budget=budget) as a, opened(other, journal, budget=budget) as b:
+                try:
+                    for i in range(50):
+                        await a.ask(request(str(i)))
+                        await b.ask(request(str(i)))
+                except BudgetReached:
+                    return budget.spent.tokens
+        return None
+
+    with ScriptedServer(lambda p: counted(10, 10)) as server:
+        spent = asyncio.run(main(server.url))
+        assert spent is not None and 400 < spent <= 1000 and {p["model"] for p in server.requests} == {"a", "b"}

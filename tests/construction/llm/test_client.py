@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+
+import pytest
+from pydantic import BaseModel
+
+from construction.llm.call_errors import pause
+from construction.llm.client import Client, Endpoint
+from construction.llm.reply_cache import ReplyCache, request_key
+from construction.llm.step import Message, Request
+from curation.files.journal import Journal
+from schemas.core.errors import ModelError
+from tests.support.scripted_server import Raw, ScriptedServer, completion
+
+KEY = "sk-secret-for-tests"
+
+
+class Number(BaseModel):
+    n: int
+
+
+def request(text="one?", **more):
+    return Request((Message(role="user", content=text),), Number, {"temperature": 0.5}, **more)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Ask requests through a fresh client and the journal of this test; returns replies."""
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+    def run(url, *requests, retry_failed=False, **options):
+        async def main():
+            with Journal(tmp_path / "j.jsonl", write=True) as journal:
+                options_ = {"tries": 3, "backoff": 0.01, "key_name": "TEST_KEY", "timeout": 5.0, **options}
+                endpoint = Endpoint(model="m", base_url=url, **options_)
+                async with Client(endpoint, ReplyCache(journal, retry_failed=retry_failed)) as client:
+                    return [await client.ask(r) for r in requests]
+
+        return asyncio.run(main())
+
+    run.journal = tmp_path / "j.jsonl"
+    return run
+
+
+def turns(*answers):
+    """Answer with each in turn, then with the last for ever."""
+    left = list(answers)
+    return lambda payload: left.pop(0) if len(left) > 1 else left[0]
+
+
+def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):
+    with ScriptedServer(lambda p: '{"n": 4}') as server:
+        (first,) = ask(server.url, request())
+        (again,) = ask(server.url, request())
+    assert (first.status, first.value, first.raw, first.tokens_in, first.asked) == (
+        "ok",
+        Number(n=4),
+        '{"n": 4}',
+        11,
+        1,
+    )
+    assert again == first._replace(asked=0)
+    assert len(server.requests) == 1
+    sent = server.requests[0]
+    assert sent["response_format"]["json_schema"]["schema"]["properties"]["n"]["type"] == "integer"
+    assert (sent["model"], sent["temperature"]) == ("m", 0.5)
+    assert server.keys == [f"Bearer {KEY}"]
+    assert KEY not in ask.journal.read_text()
+
+
+def test_equal_requests_at_once_are_asked_once(tmp_path):
+    async def main(url):
+        with Journal(tmp_path / "j", write=True) as journal:
+            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+                return await asyncio.gather(*[client.ask(request()) for _ in range(9)])
+
+    with ScriptedServer(lambda p: '{"n": 1}', delay=0.05) as server:
+        replies = asyncio.run(main(server.url))
+    assert {r.status for r in replies} == {"ok"} and len(server.requests) == 1
+
+
+@pytest.mark.parametrize("limit", [1, 4])
+def test_concurrency_is_limited(tmp_path, limit):
+    now, most = [0], [0]
+
+    def answer(payload):
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+        time.sleep(0.03)
+        now[0] -= 1
+        return '{"n": 1}'
+
+    async def main(url):
+        with Journal(tmp_path / "j", write=True) as journal:
+            endpoint = Endpoint(model="m", base_url=url, concurrency=limit)
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                await asyncio.gather(*[client.ask(request(str(i))) for i in range(12)])
+
+    with ScriptedServer(answer) as server:
+        asyncio.run(main(server.url))
+    assert len(server.requests) == 12 and 1 <= most[0] <= limit
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"text": "two?"}, {"sample": 1}, {"parameters": {"temperature": 0.6}}, {"model": "other"}, {"reply": "other"}],
+    ids=str,
+)
+def test_key_depends_on_what_decides_the_reply(change):
+    class Other(BaseModel):
+        m: int
+
+    other = request(change.get("text", "one?"), sample=change.get("sample", 0))
+    other = other._replace(parameters=change.get("parameters", other.parameters))
+    other = other._replace(reply=Other if "reply" in change else Number)
+    assert request_key(change.get("model", "m"), other) != request_key("m", request())
+
+
+TRANSIENT = {
+    "429": Raw(429, {"error": {"message": "slow down"}}),
+    "429 with Retry-After": Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.2"}),
+    "500": Raw(500, {"error": {"message": "oops"}}),
+    "not JSON": Raw(200, b"<html>gateway</html>"),
+    "no choices": Raw(200, {"object": "chat.completion", "choices": []}),
+}
+
+
+@pytest.mark.parametrize("name", TRANSIENT)
+def test_transient_faults_are_asked_again_and_not_journaled(ask, name):
+    start = time.monotonic()
+    with ScriptedServer(turns(TRANSIENT[name], '{"n": 2}')) as server:
+        (reply,) = ask(server.url, request())
+    assert (reply.status, reply.value, len(server.requests)) == ("ok", Number(n=2), 2)
+    assert [k[:4] for k, _ in Journal(ask.journal).items()] == ["llm/", "form"]
+    if "Retry-After" in name:
+        assert time.monotonic() - start >= 0.2
+
+
+def test_a_call_that_stays_unanswered_is_not_on_record(ask):
+    bad = Raw(503, {"error": {"message": "busy"}})
+    with ScriptedServer(turns('{"n": 1}', bad)) as server:
+        good, left = ask(server.url, request("a"), request("b"))
+    assert (good.status, left.status) == ("ok", "unanswered") and "503" in left.message
+    with ScriptedServer(lambda p: '{"n": 7}') as server:
+        (now,) = ask(server.url, request("b"))
+    assert now.value == Number(n=7)
+
+
+def test_invalid_json_is_repaired_with_the_error_shown(ask):
+    with ScriptedServer(turns('{"n": "many"}', '{"n": 3}')) as server:
+        (reply,) = ask(server.url, request())
+        (again,) = ask(server.url, request())
+    assert (reply.status, reply.value, reply.asked) == ("ok", Number(n=3), 2)
+    assert (again.value, again.asked) == (Number(n=3), 0)
+    assert len(server.requests) == 2
+    *_, bad, complaint = server.requests[1]["messages"]
+    assert bad == {"role": "assistant", "content": '{"n": "many"}'}
+    assert "valid integer" in complaint["content"]
+
+
+UNPARSEABLE = {"prose": "I think so.", "empty": "", "cut": '{"n": ', "array": "[1]", "null": Raw(body=completion(None))}
+
+
+@pytest.mark.parametrize("name", UNPARSEABLE)
+def test_unparseable_after_repair_is_a_value_and_not_asked_again(ask, name):
+    with ScriptedServer(lambda p: UNPARSEABLE[name]) as server:
+        (reply,) = ask(server.url, request())
+        (again,) = ask(server.url, request())
+    assert reply.status == again.status == "unparseable" and reply.value is None and reply.message
+    assert len(server.requests) == 2  # the first and one repair
+
+
+def test_a_fenced_reply_is_read(ask):
+    with ScriptedServer(lambda p: '```json\n{"n": 5}\n```') as server:
+        assert ask(server.url, request())[0].value == Number(n=5)
+
+
+REFUSALS = {
+    "refusal": Raw(body=completion(None, refusal="I can't help with that.")),
+    "content filter": Raw(body=completion("", finish="content_filter")),
+    "filter as an error": Raw(400, {"error": {"message": "flagged", "code": "content_filter"}}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal_is_journaled_and_retried_only_when_told(ask, name):
+    with ScriptedServer(turns('{"n": 1}', REFUSALS[name])) as server:
+        _, reply = ask(server.url, request("a"), request("b"))
+        (again,) = ask(server.url, request("b"))
+        assert (reply.status, again.status, len(server.requests)) == ("refused", "refused", 2)
+        server.answer = lambda p: '{"n": 9}'
+        (redone,) = ask(server.url, request("b"), retry_failed=True)
+    assert redone.value == Number(n=9)
+
+
+def test_a_bad_request_is_permanent_once_the_endpoint_is_known_to_work(ask):
+    bad = Raw(400, {"error": {"message": "context too long"}})
+    with ScriptedServer(turns('{"n": 1}', bad)) as server:
+        _, reply = ask(server.url, request("a"), request("b"))
+        (again,) = ask(server.url, request("b"))
+    assert reply.status == again.status == "permanent" and "context too long" in reply.message
+    assert len(server.requests) == 2
+
+
+LONG = Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
+
+
+def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answered(ask):
+    with ScriptedServer(lambda p: LONG if "long" in p["messages"][0]["content"] else '{"n": 1}') as server:
+        (alone,) = ask(server.url, request("long"))
+        assert alone.status == "permanent" and ask.journal.read_text() == "", "the endpoint may take nothing at all"
+        ask(server.url, request("long"), request("a"))
+        assert sorted(k[:4] for k, _ in Journal(ask.journal).items()) == ["form", "llm/", "llm/"]
+        seen = len(server.requests)
+        ask(server.url, request("long 2"))
+        again = ask(server.url, request("long"), request("long 2"))
+    assert {r.status for r in again} == {"permanent"} and len(server.requests) == seen + 1, "the journal says it works"
+
+
+def test_a_refusal_that_comes_first_was_paid_for_and_is_on_record(ask):
+    with ScriptedServer(lambda p: REFUSALS["refusal"]) as server:
+        assert [ask(server.url, request())[0].status for _ in range(2)] == ["refused"] * 2
+    assert len(server.requests) == 1
+
+
+def test_an_endpoint_that_takes_nothing_stops_the_work_and_leaves_no_record(ask):
+    bad = Raw(400, {"error": {"message": "no schema"}})
+    with ScriptedServer(lambda p: bad) as server, pytest.raises(ModelError, match="no schema"):
+        ask(server.url, *[request(str(i)) for i in range(20)])
+    assert len(server.requests) == 5 * 3 and ask.journal.read_text() == ""  # as schema, as object, as text
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(401, "TEST_KEY"), (403, "TEST_KEY"), (404, "--base-url"), (429, "finished work is kept")],
+)
+def test_fatal_faults_stop_in_one_sentence_without_the_key(ask, status, words):
+    body = {"error": {"message": f"Incorrect {KEY}", "code": "insufficient_quota" if status == 429 else "x"}}
+    with ScriptedServer(lambda p: Raw(status, body)) as server, pytest.raises(ModelError) as caught:
+        ask(server.url, request())
+    assert len(server.requests) == 1
+    text = str(caught.value)
+    assert words in text and server.url in text and "\n" not in text and KEY not in text
+
+
+def test_unreachable_endpoint_says_where_and_what_next(ask):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(ModelError, match="no connection") as caught:
+        ask(url, request())
+    assert url in str(caught.value) and "--base-url" in str(caught.value)
+
+
+def test_timeout_is_transient(ask):
+    with ScriptedServer(turns(Raw(body=completion("{}"), delay=0.6), '{"n": 1}')) as server:
+        (reply,) = ask(server.url, request(), timeout=0.2)
+    assert reply.value == Number(n=1)
+
+
+@pytest.mark.parametrize(("key", "words"), [("", "is not set"), ("sk-\u00e9", "no key has")])
+def test_a_missing_or_odd_key_is_told_by_name(monkeypatch, tmp_path, key, words):
+    monkeypatch.setenv("TEST_KEY", key)
+    with Journal(tmp_path / "j", write=True) as journal, pytest.raises(ModelError, match=words) as caught:
+        Client(Endpoint(model="m", key_name="TEST_KEY"), ReplyCache(journal))
+    assert "TEST_KEY" in str(caught.value) and "sk-" not in str(caught.value)
+
+
+def test_address_has_no_user_name_or_query(tmp_path):
+    with Journal(tmp_path / "j", write=True) as journal:
+        client = Client(Endpoint(model="m", base_url="http://me:pw@host:9/v1?k=1"), ReplyCache(journal))
+    assert client.address == "http://host:9/v1"
+
+
+def test_huge_reply_is_kept_whole_but_quoted_short(ask):
+    huge = json.dumps({"x": "y" * 300_000})
+    with ScriptedServer(turns(huge, '{"n": 1}')) as server:
+        (reply,) = ask(server.url, request())
+    assert reply.value == Number(n=1)
+    assert len(server.requests[1]["messages"][1]["content"]) == 4000
+    assert len(ask.journal.read_text()) > 300_000
+
+
+def test_pause_doubles_and_obeys():
+    import random
+
+    rng = random.Random(0)
+    assert [0.5 * 2**n <= pause(n, asked=None, base=1.0, jitter=rng) <= 2**n for n in range(4)] == [True] * 4
+    assert 300 <= pause(0, asked=300, base=1.0, jitter=rng) < 301

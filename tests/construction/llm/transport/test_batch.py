@@ -1,0 +1,222 @@
+"""Batch mode: the same journal and replies as live, nothing submitted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from construction.llm.client import Client, Endpoint, together
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import Message, Request
+from construction.llm.transport.batch_api import chunks
+from curation.files.journal import Journal
+from schemas.core.errors import ModelError
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
+
+
+class Number(BaseModel):
+    n: int
+
+
+def request(text, **more):
+    return Request((Message(role="user", content=text),), Number, {"temperature": 0.5}, **more)
+
+
+def answer(payload):
+    text = payload["messages"][0]["content"]
+    if text == "refuse":
+        return Raw(body=completion(None, refusal="no"))
+    if text == "bad" and len(payload["messages"]) == 1:
+        return "what?"
+    return json.dumps({"n": len(text)})
+
+
+async def two_stages(client, texts):
+    """Each text, then a second question that depends on the first reply: what construction does."""
+
+    async def one(text):
+        first = await client.ask(request(text))
+        second = await client.ask(request(f"{text} {first.value.n if first.value else '-'}"))
+        return [first, second]
+
+    return [r for pair in await together([one(t) for t in texts]) for r in pair]
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(url, texts, *, batch=True, stop_after=None, **options):
+        async def main():
+            with Journal(tmp_path / "j.jsonl", write=True) as journal:
+                endpoint = Endpoint(model="m", base_url=url, key_name="TEST_KEY", batch=batch, poll=0.02, backoff=0.01)
+                endpoint = endpoint.model_copy(update=options)
+                async with Client(endpoint, ReplyCache(journal)) as client:
+                    work = two_stages(client, texts)
+                    return await (asyncio.wait_for(work, stop_after) if stop_after else work)
+
+        return asyncio.run(main())
+
+    run.journal = tmp_path / "j.jsonl"
+    return run
+
+
+def plain(replies):
+    """Replies without times and what they cost in calls."""
+    return [r._replace(at="", asked=0) for r in replies]
+
+
+TEXTS = ["a", "bb", "ccc", "refuse", "bad"]
+
+
+def test_batches_give_the_replies_and_keys_of_live_calls(tmp_path, ask):
+    batches = Batches()
+    with ScriptedServer(answer, batches=batches) as server:
+        got = ask(server.url, TEXTS)
+        assert server.requests == []
+        (tmp_path / "j.jsonl").rename(tmp_path / "batch.jsonl")
+        live = ask(server.url, TEXTS, batch=False)
+    assert plain(got) == plain(live)
+    keys = [
+        {k: (v["raw"], v["kind"]) for k, v in Journal(tmp_path / name).items() if k.startswith("llm/")}
+        for name in ("batch.jsonl", "j.jsonl")
+    ]
+    assert keys[0] == keys[1] and len(keys[0]) == 11
+    assert [len(keys) for keys in batches.submitted] == [5, 5, 1]  # first, second with the repair of "bad", its second
+    stored = [v for k, v in Journal(tmp_path / "batch.jsonl").items() if k.startswith("llm/")]
+    assert {v["batch"] for v in stored if v["kind"] == "reply"} == {"batch-0", "batch-1", "batch-2"}
+
+
+def test_a_run_that_dies_while_waiting_finds_its_batch_again(ask):
+    batches = Batches(polls=10**6)
+    with ScriptedServer(answer, batches=batches) as server:
+        with pytest.raises(TimeoutError):
+            ask(server.url, TEXTS, stop_after=0.8)
+        assert len(batches.made) == 1
+        batches.made[0]["left"] = 0
+        batches.polls = 0
+        ask(server.url, TEXTS)
+        assert [len(x) for x in batches.submitted] == [5, 5, 1]
+        ask(server.url, TEXTS)
+    assert len(batches.made) == 3  # all on record
+
+
+def test_a_run_that_dies_between_making_a_batch_and_noting_its_id_finds_it(ask):
+    batches = Batches()
+    with ScriptedServer(answer, batches=batches) as server:
+        ask(server.url, ["a"])
+        lines = ask.journal.read_text().splitlines(keepends=True)
+        meant = [n for n, x in enumerate(lines) if '"meant"' in x]
+        ask.journal.write_text("".join(lines[: meant[0] + 1]))
+        made = len(batches.made)
+        ask(server.url, ["a"])
+        assert len(batches.made) == made + 1  # the first was found by its mark; the second stage was not yet meant
+        ask.journal.write_text("".join(lines[: meant[0] + 1]))
+        batches.made.clear()
+        ask(server.url, ["a"])
+        assert len(batches.submitted[-2:]) == 2 and batches.submitted[-2] == batches.submitted[0]  # never made: again
+
+
+def test_a_live_run_takes_what_a_batch_holds_and_does_not_pay_twice(ask):
+    batches = Batches(polls=10**6)
+    with ScriptedServer(answer, batches=batches) as server:
+        with pytest.raises(TimeoutError):
+            ask(server.url, TEXTS, stop_after=0.8)
+        with pytest.raises(ModelError, match="--batch"):
+            ask(server.url, TEXTS, batch=False)
+        assert server.requests == []
+        batches.made[0]["left"] = 0
+        ask(server.url, TEXTS, batch=False)
+    asked = [p["messages"][0]["content"] for p in server.requests]
+    assert not {"a", "bb", "ccc"} & set(asked) and len(asked) == 6 and len(batches.made) == 1
+
+
+def test_lines_that_failed_are_submitted_again_and_the_rest_is_kept(ask):
+    seen = []
+
+    def once_busy(payload):
+        text = payload["messages"][0]["content"]
+        seen.append(text)
+        if text in ("a", "bb") and seen.count(text) == 1:
+            return Raw(429 if text == "a" else 500, {"error": {"message": "busy"}})
+        return answer(payload)
+
+    batches = Batches()
+    with ScriptedServer(once_busy, batches=batches) as server:
+        got = ask(server.url, ["a", "bb", "ccc"])
+    assert [r.status for r in got] == ["ok"] * 6
+    assert len(batches.submitted[0]) == 3 and set(batches.submitted[0][:2]) <= set(batches.submitted[1])
+    assert seen.count("ccc") == 1
+
+
+def test_an_expired_batch_is_kept_as_far_as_it_came(ask):
+    batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
+    with ScriptedServer(answer, batches=batches) as server:
+        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in got} == {"ok"}
+    assert batches.submitted[0][:2] == [k for k in batches.submitted[0] if k not in batches.submitted[1]]
+
+
+def test_a_cancelled_batch_stops_the_work_and_the_next_run_submits_the_rest(ask):
+    batches = Batches(fate=lambda n: ("cancelled", 0.5) if n == 0 else "completed")
+    with ScriptedServer(answer, batches=batches) as server:
+        with pytest.raises(ModelError, match="batch-0 was cancelled; give the same command again"):
+            ask(server.url, ["a", "bb", "ccc", "dddd"])
+        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in got} == {"ok"}
+    assert not set(batches.submitted[0][:2]) & {k for keys in batches.submitted[1:] for k in keys}
+
+
+def test_a_batch_too_large_for_the_account_is_halved(ask):
+    batches = Batches(fate=lambda n: "failed:token_limit_exceeded" if n == 0 else "completed")
+    with ScriptedServer(answer, batches=batches) as server:
+        got = ask(server.url, ["a", "bb", "ccc", "dddd"])
+    assert {r.status for r in got} == {"ok"}
+    assert [len(x) for x in batches.submitted[:3]] == [4, 2, 2]
+
+
+def test_a_failed_batch_is_one_sentence(ask):
+    batches = Batches(fate=lambda n: "failed:invalid_json_line")
+    with ScriptedServer(answer, batches=batches) as server, pytest.raises(ModelError, match="it is invalid_json_line"):
+        ask(server.url, ["a"])
+    assert len(batches.made) == 1
+
+
+def test_an_endpoint_without_batches_is_told(ask):
+    with ScriptedServer(answer) as server, pytest.raises(ModelError, match="HTTP 404"):
+        ask(server.url, ["a"])
+
+
+def test_a_form_that_is_refused_goes_into_the_next_round(ask):
+    def no_schema(payload):
+        if payload.get("response_format", {}).get("type") == "json_schema":
+            return Raw(400, {"error": {"message": "response_format json_schema is not supported"}})
+        return answer(payload)
+
+    batches = Batches()
+    with ScriptedServer(no_schema, batches=batches) as server:
+        got = ask(server.url, ["a", "bb"])
+    assert {r.status for r in got} == {"ok"}
+    assert [len(x) for x in batches.submitted] == [2, 2, 2]  # refused, first, second: the form is known by then
+
+
+def test_files_keep_within_calls_and_bytes():
+    calls = {f"k{i}": {"messages": [{"role": "user", "content": "x" * 100}]} for i in range(10)}
+    by_count = list(chunks(calls, most=4, size=10**9))
+    assert [len(keys) for keys, _ in by_count] == [4, 4, 2]
+    line = len(by_count[0][1]) // 4
+    by_size = list(chunks(calls, most=100, size=3 * line + 1))
+    assert [len(keys) for keys, _ in by_size] == [3, 3, 3, 1] and all(len(x) <= 3 * line + 1 for _, x in by_size)
+    assert [k for keys, _ in by_size for k in keys] == list(calls)
+    assert [len(keys) for keys, _ in chunks(calls, most=100, size=1)] == [1] * 10
+
+
+def test_rubbish_in_result_files_is_passed_over():
+    from construction.llm.transport.batch_api import results
+    from construction.llm.transport.secrets import Mask
+
+    good = {"custom_id": "k", "response": {"status_code": 200, "body": completion('{"n": 1}')}, "error": None}
+    lines = ["", "{", "[1]", "null", json.dumps({"custom_id": "other"}), json.dumps(good), '{"custom_id": ["k"]}']
+    found = results("\n".join(lines), {"k"}, mask=Mask([]))
+    assert list(found) == ["k"] and found["k"].raw == '{"n": 1}'

@@ -1,0 +1,177 @@
+"""Token buckets, shared pauses, giving way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from construction.llm.call_errors import asked_wait, by_status
+from construction.llm.client import Client, Endpoint
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import Message, Request
+from construction.llm.transport.rate_limits import Bucket, Throttle
+from curation.files.journal import Journal
+from schemas.core.errors import ModelError
+from tests.support.scripted_server import Raw, ScriptedServer
+
+
+class Number(BaseModel):
+    n: int
+
+
+def request(text="one?"):
+    return Request((Message(role="user", content=text),), Number, {})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    limit=st.sampled_from([1, 2, 7, 60, 1000]),
+    gaps=st.lists(st.floats(0, 20), min_size=1, max_size=200),
+)
+def test_no_minute_holds_more_than_the_limit(limit, gaps):
+    now = [0.0]
+    bucket = Bucket(limit, clock=lambda: now[0])
+    sent = []
+    for gap in gaps:
+        now[0] += gap
+        sent.append(now[0] + bucket.take(1))
+    for start in sent:
+        assert sum(start <= t < start + 59.999 for t in sent) <= limit
+
+
+def test_a_bucket_lets_through_nearly_what_it_may():
+    now = [0.0]
+    bucket = Bucket(600, clock=lambda: now[0])
+    waits = [bucket.take(1) for _ in range(1200)]
+    assert waits[59] == 0 and 110 < waits[-1] < 130
+
+
+def test_what_was_not_used_comes_back_and_large_amounts_wait():
+    bucket = Bucket(60, clock=lambda: 0.0)
+    assert bucket.take(6) == 0
+    bucket.give(6)
+    assert bucket.take(6) == 0 and bucket.take(54) == pytest.approx(60)
+
+
+def test_a_429_pauses_all_halves_the_places_and_they_grow_back():
+    async def main():
+        throttle = Throttle(8)
+        throttle.limited(0.15)
+        assert throttle.limit == 4
+        throttle.limited(0.15)
+        assert throttle.limit == 4  # one burst counts once
+        start = time.monotonic()
+        await asyncio.gather(throttle.may_send(1), throttle.may_send(1))
+        assert time.monotonic() - start >= 0.15
+        for _ in range(40):
+            throttle.fine()
+        assert throttle.limit == 8
+
+    asyncio.run(main())
+
+
+def test_places_are_given_back_when_a_waiting_call_is_stopped():
+    async def main():
+        throttle = Throttle(1)
+
+        async def hold(seconds):
+            async with throttle.slot():
+                await asyncio.sleep(seconds)
+            return seconds
+
+        first, second, third = (asyncio.create_task(hold(s)) for s in (0.05, 9.0, 0.0))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        assert await asyncio.wait_for(asyncio.gather(first, third), 1) == [0.05, 0.0]
+
+    asyncio.run(main())
+
+
+def clients(url, tmp_path, n, **options):
+    async def main():
+        with Journal(tmp_path / "j", write=True) as journal:
+            options_ = {"tries": 3, "backoff": 0.01, **options}
+            endpoint = Endpoint(model="m", base_url=url, key_name="TEST_KEY", **options_)
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                return await asyncio.gather(*[client.ask(request(str(i))) for i in range(n)])
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("options", [{"rpm": 120}, {"tpm": 120 * 220}], ids=str)
+def test_calls_keep_the_rate(tmp_path, options):
+    start = time.monotonic()
+    with ScriptedServer(
+        lambda p: Raw(body={**_body(), "usage": {"prompt_tokens": 110, "completion_tokens": 110}})
+    ) as s:
+        clients(s.url, tmp_path, 15, **options)
+    assert time.monotonic() - start > 1.0  # 12 at once, the others at 1.8 a second
+
+
+def _body():
+    from tests.support.scripted_server import completion
+
+    return completion('{"n": 1}')
+
+
+def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
+    asked = []
+
+    def busy(payload):
+        asked.append(1)
+        return Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0.01"}) if len(asked) < 9 else '{"n": 1}'
+
+    with ScriptedServer(busy) as server:
+        (reply,) = clients(server.url, tmp_path, 1)
+    assert reply.status == "ok" and len(asked) == 9  # more than 'tries', because it answers
+
+
+def test_an_endpoint_that_limits_for_ever_is_given_up(tmp_path):
+    busy = Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0"})
+    with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match="12 tries: HTTP 429: rate"):
+        clients(server.url, tmp_path, 1)
+
+
+def test_an_endpoint_that_asks_for_a_day_stops_the_work(tmp_path):
+    busy = Raw(429, {"error": {"message": "quota of the day"}}, {"Retry-After": "86400"})
+    with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match="asks to wait 1440 minutes"):
+        clients(server.url, tmp_path, 1)
+
+
+HEADERS = {
+    "seconds": ({"retry-after": "7"}, 7.0),
+    "a fraction": ({"retry-after": "0.5"}, 0.5),
+    "milliseconds first": ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+    "a date long past": ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+    "rubbish": ({"retry-after": "soon"}, None),
+    "negative": ({"retry-after": "-3"}, None),
+    "not a number": ({"retry-after": "nan"}, None),
+    "for ever": ({"retry-after": "inf"}, None),
+    "limits": ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0.5s"}, 360.5),
+    "limits not reached": ({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "6m"}, None),
+    "limits in an odd form": ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "x120ms"}, None),
+    "none": ({}, None),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_the_wait_that_headers_ask_for(name):
+    headers, seconds = HEADERS[name]
+    assert asked_wait(headers) == seconds
+
+
+def test_a_date_is_a_wait():
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert 28 < (asked_wait({"retry-after": then}) or 0) <= 30
+
+
+@pytest.mark.parametrize("body", [None, "text", [1], {"error": None}, {"error": {"message": 3}}, {"error": ["x"]}, {}])
+def test_odd_error_bodies_are_sorted_too(body):
+    assert by_status(500, body).kind == "transient" and by_status(400, body).kind == "permanent"

@@ -1,0 +1,275 @@
+"""Candidates, several scripts, several authors, a second reader, nearest neighbours: the command, an endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+
+import pytest
+from click.testing import CliRunner
+
+from construction.authoring.tally import Yield
+from construction.cli.construct import _table, construct
+from construction.llm.connection import Access
+from construction.pipeline.author_models import script_authors
+from construction.pipeline.pipeline import Plan
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.facts import Neighbour
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.facts import make_fact
+from tests.support.scripted_server import ScriptedServer, author, field
+
+THEMES = ("cook a soup of", "send a parcel to", "learn the anthem of", "rent a house in", "vote in", "study law in")
+
+
+def many(payload):
+    """A number of questions, two of them alike and one that leaks; scripts that name their model."""
+    user, model = payload["messages"][-1]["content"], payload["model"]
+    if "Question: " in user:
+        question, old = field(user, "Question"), field(user, "Object")
+        steps = ["Look for a friend", f"Ask for {old}", f"Thank {model}"]
+        return json.dumps({"steps": ["Go there"] if "rent a house" in question else steps})
+    subject, old = field(user, "Subject"), field(user, "Object before the change") or field(user, "Object")
+    texts = [f"How to cook a nice soup of {subject}?", f"How to see {old} in {subject}?"]
+    texts += [f"How to {theme} {subject}?" for theme in THEMES]
+    return json.dumps({"questions": texts[: int(field(user, "Number of questions"))]})
+
+
+@pytest.fixture
+def facts(tmp_path):
+    path = tmp_path / "facts.jsonl"
+    path.write_text("".join(f.model_dump_json() + "\n" for f in (make_fact(), make_fact("Japan", "Tokyo", "Rome"))))
+    return path
+
+
+def run(facts, folder, server, *more, code=0):
+    folder.mkdir(exist_ok=True)
+    line = [
+        facts,
+        "--store",
+        folder / "s.duckdb",
+        "--model",
+        "m",
+        "--base-url",
+        server.url,
+        "--neighbours",
+        0,
+        "--json",
+    ]
+    done = CliRunner().invoke(construct, [str(x) for x in (*line, *more)], env={"OPENAI_API_KEY": "sk-one"})
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout.splitlines()[-1]) if code == 0 else done.stderr
+
+
+def verdicts(folder, check):
+    with Store.open(folder / "s.duckdb") as store:
+        texts = {q.id: q.text for q in store.all(ScriptQuestion)}
+        return {texts[v.item_id]: v for v in store.verdicts() if v.check == check}
+
+
+def test_candidates_are_chosen_and_replaced_and_explained(tmp_path, facts):
+    with ScriptedServer(many) as server:
+        funnel = run(facts, tmp_path / "o", server, "--questions", 3, "--candidates", 8)
+        asked = Counter("Question: " in p["messages"][-1]["content"] for p in server.requests)
+        assert [field(p["messages"][-1]["content"], "Number of questions") for p in server.requests][:1] == ["8"]
+    # of 8: 1 leaks, 3 stand, 1 is tried in vain (its script has no place to cut), the others are surplus
+    assert (funnel["asked"], funnel["kept"], funnel["unsure"]) == (16, 6, 0)
+    assert funnel["kept"] + funnel["rejected"] + funnel["surplus"] == funnel["asked"] and funnel["surplus"] >= 6
+    assert asked[True] == 16 - funnel["surplus"] - 2
+    said = verdicts(tmp_path / "o", "surplus")
+    peru = {t: v for t, v in said.items() if "Peru" in t}
+    kept = [t for t, v in peru.items() if v.label == "keep" and "rent a house" not in t]
+    left = [t for t, v in peru.items() if v.label == "drop"]
+    assert len(kept) == 3 and len(left) == funnel["surplus"] / 2
+    assert len({"soup" in t for t in kept}) == 2 and sum("soup" in t for t in kept) == 1  # not both soups
+    assert all("more candidates than wanted" in peru[t].reason for t in left)
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        keys = {q.text: q.key for q in store.all(ScriptQuestion)}
+        asked_for = {s.question for s in store.all(Script)}
+        assert not {keys[t] for t in left} & asked_for and len([t for t in keys if "Peru" in t]) == 8
+
+
+def test_other_numbers_later_settle_it_anew(tmp_path, facts):
+    with ScriptedServer(many) as server:
+        run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 8)
+        first = verdicts(tmp_path / "o", "surplus")
+        before = len(server.requests)
+        run(facts, tmp_path / "o", server, "--questions", 6, "--candidates", 8)
+        assert not any("Number of questions" in p["messages"][-1]["content"] for p in server.requests[before:])
+        second = verdicts(tmp_path / "o", "surplus")
+        run(facts, tmp_path / "o", server, "--questions", 8)
+        third = verdicts(tmp_path / "o", "surplus")
+    drops = [sum(v.label == "drop" for v in said.values()) for said in (first, second, third)]
+    assert drops[0] > drops[1] >= drops[2] == 0
+
+
+def test_a_run_without_candidates_leaves_no_such_verdict(tmp_path, facts):
+    with ScriptedServer(author) as server:
+        funnel = run(facts, tmp_path / "o", server)
+    assert funnel["surplus"] == 0 and verdicts(tmp_path / "o", "surplus") == {}
+
+
+def test_fewer_candidates_than_questions_are_refused(tmp_path, facts):
+    with ScriptedServer(many) as server:
+        said = run(facts, tmp_path / "o", server, "--questions", 4, "--candidates", 3, code=2)
+    assert "--candidates 3 are fewer than --questions 4" in said and not server.requests
+
+
+def test_two_authors_of_one_question_stand_side_by_side(tmp_path, facts):
+    with ScriptedServer(many) as server:
+        alone = run(facts, tmp_path / "a", server, "--author", "ann")
+        funnel = run(facts, tmp_path / "o", server, "--author", "ann", "--author", "bob")
+        models = Counter((p["model"], "Question: " in p["messages"][-1]["content"]) for p in server.requests)
+    assert set(models) == {("m", False), ("ann", True), ("bob", True)}  # m writes the questions only
+    assert [a["author"] for a in funnel["authors"]] == ["ann", "bob"]
+    assert all(a["asked"] == a["kept"] + a["unsure"] + a["rejected"] == 6 for a in funnel["authors"])
+    assert funnel["kept"] == alone["kept"] == 6 and funnel["prompts"] == 2 * alone["prompts"]
+    with Store.open(tmp_path / "o/s.duckdb") as store, Store.open(tmp_path / "a/s.duckdb") as other:
+        wrote = defaultdict(set)
+        for script in store.all(Script):
+            (line,) = store.lineage(script.id)
+            wrote[script.question].add(line.model)
+            assert script.steps[-1] == f"Thank {line.model}"
+        assert set(map(frozenset, wrote.values())) == {frozenset({"ann", "bob"})}
+        assert {s.id for s in other.all(Script)} < {s.id for s in store.all(Script)}  # ann's keys are the same
+        assert {p.key for p in other.all(ScriptPrompt)} < {p.key for p in store.all(ScriptPrompt)}
+
+
+def test_one_text_of_two_authors_is_one_item_with_two_lines(tmp_path, facts):
+    with ScriptedServer(author) as server:
+        funnel = run(facts, tmp_path / "o", server, "--author", "ann", "--author", "bob")
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        for script in store.all(Script):
+            assert {x.model for x in store.lineage(script.id)} == {"ann", "bob"}
+        assert funnel["scripts"] == len(list(store.all(Script)))
+    assert len({a["scripts"] for a in funnel["authors"]}) == 1
+
+
+def test_several_scripts_of_a_question(tmp_path, facts):
+    seen = Counter()
+
+    def vary(payload):
+        user = payload["messages"][-1]["content"]
+        if "Question: " in user:
+            seen[user] += 1
+            return json.dumps({"steps": ["Go there", f"Look for {field(user, 'Object')}", f"Do it {seen[user]} times"]})
+        return many(payload)
+
+    with ScriptedServer(vary) as server:
+        funnel = run(facts, tmp_path / "o", server, "--questions", 1, "--scripts", 3)
+        asked = len(server.requests)
+        again = run(facts, tmp_path / "o", server, "--questions", 1, "--scripts", 3)
+    assert (funnel["asked"], funnel["kept"], funnel["prompts"], funnel["authors"][0]["asked"]) == (2, 2, 6, 6)
+    assert asked == 2 + 6 and again["calls"] == 0
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        samples = {store.lineage(s.id)[0].detail["sample"] for s in store.all(Script)}
+        assert samples == {0, 1, 2} and len(list(store.all(ScriptPrompt))) == 6
+
+
+def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
+    def refuse(payload):
+        return "no JSON" if "Question: " in json.dumps(payload["messages"]) else many(payload)
+
+    with ScriptedServer(refuse) as server:
+        run(facts, tmp_path / "o", server, "--questions", 1)
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        lines = list(store.lineages(stage="failed"))
+    assert len(lines) == 2 and {x.detail["of"] for x in lines} == {"scripts"}
+    assert all(x.tokens_out == 14 and x.detail["why"].startswith("unparseable") for x in lines)  # a repair round each
+
+
+def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
+    from construction.prompts.custom import write_own
+
+    mine = tmp_path / "mine"
+    write_own("paper", mine)
+    text = (mine / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
+    (mine / "scripts.toml").write_text(text.replace("You write scripts.", "You plan days."))
+    with ScriptedServer(author) as server:
+        run(facts, tmp_path / "o", server, "--prompts", mine)
+        systems = {p["messages"][0]["content"].split(".")[0] for p in server.requests}
+        assert "You plan days" in systems
+        said = run(facts, tmp_path / "p", server, "--prompts", tmp_path / "nowhere", code=1)
+        assert said == "" and not (tmp_path / "p/s.duckdb").exists()
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        lines = [store.lineage(s.id)[0] for s in store.all(Script)]
+    assert {x.prompt for x in lines} == {"scripts_mine@1"} and all(x.detail["wording"] for x in lines)
+
+
+def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, facts):
+    def answer(payload):
+        system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
+        if payload["model"] != "reader":
+            return many(payload)
+        if '"quotes"' in system:
+            return json.dumps({"why": "x", "quotes": ["a friend"] if "cook a soup" in user else []})
+        return json.dumps({"why": "x", "same": "yes" if "parcel" in user else "no"})
+
+    with ScriptedServer(answer) as server:
+        funnel = run(facts, tmp_path / "o", server, "--questions", 2, "--candidates", 8, "--verify", "reader")
+    assert funnel["kept"] == 4
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        found = Counter((v.check, v.label) for v in store.verdicts() if v.model == "reader")
+        stages = Counter(x.stage for x in store.lineages())
+    assert found["verify_leak", "keep"] == 4
+    assert stages["verify"] == sum(found.values())
+
+
+AUTHORS = {
+    "a name": ("ann", ("ann", "http://here/v1", "OPENAI_API_KEY")),
+    "an address: no key goes there": ("ann@http://there/v1", ("ann", "http://there/v1", "SCEDIT_NO_KEY")),
+    "a key of its own": ("ann@https://there/v1@THERE_KEY", ("ann", "https://there/v1", "THERE_KEY")),
+    "an at sign in the name": ("ann@2024", ("ann@2024", "http://here/v1", "OPENAI_API_KEY")),
+    "the embedded model": ("embedded", ("embedded", None, "OPENAI_API_KEY")),
+}
+
+
+@pytest.mark.parametrize("what", AUTHORS)
+def test_how_authors_are_named(what):
+    text, expected = AUTHORS[what]
+    (found,) = script_authors([text], Access(model="m", base_url="http://here/v1"), "paper")
+    assert (found.access.model, found.access.base_url, found.access.key_name) == expected
+    assert found.profile == ("embedded" if text == "embedded" else "paper")
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        (["ann", "ann"], "twice"),
+        ([""], "is no author"),
+        (["@http://x/v1"], "is no author"),
+        (["dora"], "price of every"),
+    ],
+)
+def test_authors_that_are_refused(named, words):
+    base = Access(model="gpt-4o", max_cost=1.0 if named == ["dora"] else None)
+    with pytest.raises(UserError, match=words):
+        script_authors(named, base, "paper")
+
+
+def test_over_generation_for_neighbours_is_in_proportion():
+    plan = Plan(questions=4, candidates=8, neighbour_questions=1)
+    assert plan.wanted(edited=False)[:2] == (1, 2) and plan.wanted(edited=True)[:2] == (4, 8)
+    assert Plan().wanted(edited=True)[:2] == (4, 4)
+
+
+def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp_path):
+    edit = make_fact("Lake Garda", "Rome", "Oslo", key="e/1").model_copy(update={"change": "temporal"})
+    others = [make_fact("Lake Como", "Bern", None), make_fact("Quux", "Kyiv", None), make_fact("Lake X", "Rome", None)]
+    path, more = tmp_path / "f.jsonl", tmp_path / "more.jsonl"
+    path.write_text("".join(f.model_dump_json() + "\n" for f in (edit, *others[1:])))
+    more.write_text(others[0].model_dump_json() + "\n")
+    with ScriptedServer(many) as server:
+        funnel = run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
+    (held,) = funnel["held"]  # nobody knows when it changed
+    assert (held["check"], held["label"], held["count"], held["example"]) == ("fact_dates", "unsure", 1, "e/1")
+    assert "unsure by fact_dates: a temporal edit without the date" in _table(Yield(**funnel), tmp_path)
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        links = {x.fact: x for x in store.all(Neighbour)}
+        assert list(links) == ["f/Lake-Como", "f/Quux"]
+        near, far = (links[k] for k in links)
+        assert near.how == "near_subject" and near.distance < far.distance and "TF-IDF" in near.measure
+        prompts = {p.fact: p for p in store.all(ScriptPrompt)}
+        assert prompts["f/Lake-Como"].targets == ("Bern",)
+        assert any(v.item_id == near.id and v.check == "subject_in_neighbour" for v in store.verdicts())

@@ -1,0 +1,152 @@
+"""Prompts of the user's own, their versions, and what is wrong with them in one sentence."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from click.testing import CliRunner
+
+from construction.cli.prompts import prompts as command
+from construction.llm.reply_cache import request_key
+from construction.prompts import prompt_file as package
+from construction.prompts.custom import load_wording, own_prompts, write_own
+from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, shipped
+from construction.scripts.prompt_file_step import SAMPLES
+from construction.scripts.question_step import QuestionStep
+from schemas.core.errors import DataError, UserError
+from tests.support.facts import make_fact
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_own("paper", tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def change(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_copy_is_the_same_prompt(folder):
+    assert load_wording("paper", folder) == load_wording("paper")
+    assert all(shipped(prompt) for prompt, _ in own_prompts(folder).values())
+
+
+def test_own_words_replace_ours(folder):
+    change(folder / "scripts.toml", "scripts_paper", "scripts_mine")
+    change(folder / "scripts.toml", "You write scripts.", "You are a planner.")
+    wording = load_wording("paper", folder)
+    assert wording.scripts.system.strip().startswith("You are a planner.") and not shipped(wording.scripts)
+    assert wording.questions == load_prompt("questions", "paper")
+    (folder / "questions.toml").unlink()
+    assert load_wording("embedded", folder).questions == load_prompt("questions", "embedded")
+
+
+WRONG = {
+    "unknown placeholder": ("scripts", "Object: {object}", "Object: {object} {objekt}", "unknown placeholder {objekt}"),
+    "place for the new object": ("scripts", "Object: {object}", "Object: {object} {new}", "unknown placeholder {new}"),
+    "no place for the object": ("scripts", "Object: {object}\n", "", "the placeholder {object} is missing"),
+    "no place for the subject": ("questions", "Subject: {subject}\n", "", "the placeholder {subject} is missing"),
+    "no place for the number": ("questions", "Number of questions: {count}\n", "", "{count} is missing"),
+    "no version": ("scripts", "version = 1\n", "", "version: Field required"),
+    "version 0": ("scripts", "version = 1\n", "version = 0\n", "version: Input should be greater"),
+    "another task": ("scripts", 'task = "scripts"', 'task = "questions"', "task = 'questions' in a file"),
+    "unknown field": ("scripts", "[parameters]", "[parametres]", "did you mean 'parameters'?"),
+    "not TOML": ("scripts", 'shape = "steps"', "shape = steps", "not readable as TOML"),
+    "our name": ("scripts", "Nine steps, never more.", "Three steps.", "is that of our own prompt"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_said_in_one_sentence(folder, what):
+    task, old, new, words = WRONG[what]
+    change(folder / f"{task}.toml", old, new)
+    with pytest.raises(UserError) as error:
+        own_prompts(folder)
+    assert words in str(error.value) and f"{task}.toml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_place_for_the_new_object_needs_words_for_facts_without_one(folder):
+    path = folder / "questions.toml"
+    data = tomllib.loads(path.read_text())
+    with pytest.raises(DataError, match="user_unedited is needed"):
+        package.validate(Prompt, {k: v for k, v in data.items() if k != "user_unedited"}, where="x")
+
+
+def test_folders_without_prompts(tmp_path, folder):
+    with pytest.raises(UserError, match="no such folder.*--write DIR"):
+        own_prompts(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no prompt; allowed: questions.toml, scripts.toml"):
+        own_prompts(tmp_path / "empty")
+    (folder / "scripts.two.toml").write_text((folder / "scripts.toml").read_text())
+    with pytest.raises(UserError, match="two scripts prompts"):
+        own_prompts(folder)
+    with pytest.raises(UserError, match="there already"):
+        write_own("paper", folder)
+
+
+def keys(prompt):
+    step = QuestionStep(prompt)
+    (call,) = step.calls(make_fact(), count=4, edited=True)
+    return [request_key("m", step.sample(call, "k", attempt=n)) for n in range(3)]
+
+
+def test_a_raised_version_asks_anew_and_version_1_keeps_its_keys():
+    one = load_prompt("questions", "paper")
+    two = one.model_copy(update={"version": 2})
+    assert not set(keys(one)) & set(keys(two))
+    step = QuestionStep(one)
+    (call,) = step.calls(make_fact(), count=4, edited=True)
+    plain = step.request(call, parameters=dict(one.parameters), sample=2)  # as before versions were part of it
+    assert keys(one)[2] == request_key("m", plain) and SAMPLES > 2
+
+
+# A journal of an earlier release holds replies under these keys: words, parameters and schemas of version 1 stay.
+KEYS_OF_VERSION_1 = {
+    ("questions", "paper"): "llm/2a83cd55302957c532d2",
+    ("questions", "embedded"): "llm/fbff7329495fb15ea274",
+}
+
+
+@pytest.mark.parametrize(("task", "profile"), KEYS_OF_VERSION_1)
+def test_journals_of_version_1_stay_good(task, profile):
+    step = QuestionStep(load_prompt(task, f"{profile}@1"))
+    call = step.calls(make_fact(), count=4, edited=True)[0]
+    key = request_key("m", step.sample(call, call.fact.key, str(call.index), attempt=0))
+    assert key == KEYS_OF_VERSION_1[task, profile]
+
+
+def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
+    ours, templates = load_prompt("questions", "paper"), tmp_path / "templates"
+    templates.mkdir()
+    for task in TASKS:
+        write = (templates / f"{task}.paper.toml").write_text
+        write(package.prompt_path(task, "paper").read_text().replace("version = 1", "version = 2"))
+    (templates / "questions.paper@1.toml").write_text(package.prompt_path("questions", "paper").read_text())
+    monkeypatch.setattr(package, "files", lambda _: tmp_path)
+    assert profiles() == ["paper"]
+    assert load_prompt("questions", "paper").version == 2
+    assert load_prompt("questions", "paper@1") == ours
+    assert load_prompt("questions", "paper@2").version == 2
+    with pytest.raises(UserError, match="has no version 7"):
+        load_prompt("questions", "paper@7")
+
+
+def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
+    runner, mine = CliRunner(), tmp_path / "mine"
+    done = runner.invoke(command, ["--write", str(mine)])
+    assert done.exit_code == 0 and "scripts.toml" in done.output
+    change(mine / "scripts.toml", "scripts_paper", "scripts_mine")
+    change(mine / "scripts.toml", "Object: {object}", "Thing to use: {object}")
+    rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(mine), "--json"]).output.splitlines()]
+    assert [r["label"] for r in rows] == ["questions_paper@1", "scripts_mine@1"]
+    facts = tmp_path / "f.jsonl"
+    facts.write_text(make_fact().model_dump_json() + "\n")
+    shown = runner.invoke(command, ["--prompts", str(mine), "--fact", str(facts)])
+    assert shown.exit_code == 0 and "Thing to use: Lima" in shown.output
+    assert "Oslo" not in shown.output.split("== scripts_mine")[-1]

@@ -1,0 +1,224 @@
+"""An endpoint that behaves badly on purpose, and a run that is killed again and again: the same store in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import pytest
+
+from construction.llm.reply_cache import request_key
+from construction.llm.step import Message, Request
+from construction.prompts.prompt_file import load_prompt
+from construction.scripts.prompt_file_step import SAMPLES
+from construction.scripts.question_step import QuestionList
+from construction.scripts.script_step import StepList
+from curation.files.journal import Journal
+from curation.loaders import load
+from curation.store.store import Store
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, Troubled, author, completion
+
+ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
+CONCURRENCY = 16
+
+
+class Job(NamedTuple):
+    """A file of facts and how many of them to edit."""
+
+    facts: str
+    edits: int
+    options: tuple[str, ...] = ()
+
+
+@pytest.fixture
+def some(tmp_path, grouped):
+    """Makes a file of the first facts only, which loads sooner."""
+
+    def make(n):
+        path = tmp_path / "facts.json"
+        path.write_text(json.dumps(json.loads(grouped.read_text())[:n]))
+        return Job(str(path), n)
+
+    return make
+
+
+def command(job, folder, url, *more):
+    code = "import sys, scedit; sys.exit(scedit.main())"
+    return [
+        *(sys.executable, "-c", code, "construct", job.facts, "--store", str(folder / "s.duckdb"), "--json"),
+        *("--model", "scripted", "--base-url", url, "--questions", "1", "--neighbours", "1", "--timeout", "3"),
+        *("--limit", str(job.edits), "--concurrency", str(CONCURRENCY), *job.options, *more),
+    ]
+
+
+def whole_run(job, folder, url, *more):
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(command(job, folder, url, *more), capture_output=True, text=True, env=ENV, timeout=1800)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def contents(path):
+    """Everything a store holds, times aside."""
+    with Store.open(path) as store:
+        kinds = (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt)
+        records = {c.kind: [(r.key, r.id) for r in store.all(c)] for c in kinds}
+        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
+        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
+    return records, verdicts, lineage
+
+
+def key_of(payload):
+    """The journal key of a request as the server saw it."""
+    messages = tuple(Message(**m) for m in payload["messages"])
+    steps = "steps" in payload["response_format"]["json_schema"]["schema"]["properties"]
+    version = load_prompt("scripts" if steps else "questions", "paper").version
+    parameters = {k: v for k, v in payload.items() if k not in ("messages", "model", "response_format")}
+    request = Request(messages, StepList if steps else QuestionList, parameters, SAMPLES * (version - 1))
+    return request_key("scripted", request)
+
+
+def replies(folder):
+    path = folder / "s.duckdb.llm.jsonl"
+    return {k for k, _ in Journal(path).items() if k.startswith("llm/")} if path.exists() else set()
+
+
+def killed_run(job, folder, server, moments, rng, *more):
+    """The run, killed once that many calls were made (counted from its start); then once to its end."""
+    folder.mkdir(exist_ok=True)
+    recorded: set[str] = set()
+    begun = len(server.requests)
+    for moment in moments:
+        seen = len(server.requests)
+        child = subprocess.Popen(
+            command(job, folder, server.url, *more), env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        while len(server.requests) - begun < moment and child.poll() is None:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.2))
+        assert child.poll() is None, f"it ended before it could be killed: {child.stderr.read()[-2000:]}"
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stderr.close()
+        time.sleep(0.05)
+        assert not {key_of(p) for p in server.requests[seen:]} & recorded
+        recorded = replies(folder)
+    seen = len(server.requests)
+    result = whole_run(job, folder, server.url, *more)
+    assert not {key_of(p) for p in server.requests[seen:]} & recorded
+    return result
+
+
+def compare(job, tmp_path, rng, kills, name):
+    """Uninterrupted beside killed; returns what the endpoint did."""
+    troubled = Troubled(hang=3.5)
+    with ScriptedServer(troubled) as server:
+        whole = whole_run(job, tmp_path / f"{name}-whole", server.url)
+        calls = len(server.requests)
+    moments = sorted(rng.sample(range(1, int(0.97 * calls)), kills))
+    with ScriptedServer(Troubled(hang=3.5)) as server:
+        parts = killed_run(job, tmp_path / f"{name}-parts", server, moments, rng)
+        assert len(server.requests) <= calls + kills * CONCURRENCY  # only calls in flight are repeated
+    assert replies(tmp_path / f"{name}-parts") == replies(tmp_path / f"{name}-whole")
+    one, other = (contents(tmp_path / f"{name}-{x}" / "s.duckdb") for x in ("whole", "parts"))
+    assert one == other
+    assert whole.pop("calls") >= parts.pop("calls") and whole == parts
+    assert (whole["edits"], whole["unfinished"]) == (job.edits, 0)
+    assert whole["kept"] + whole["unsure"] + whole["rejected"] == whole["asked"] == whole["facts"]
+    assert sum(r["count"] for r in whole["reasons"]) == whole["unsure"] + whole["rejected"]
+    return troubled.did
+
+
+def test_forty_facts_killed_three_times(tmp_path, some):
+    did = compare(some(40), tmp_path, random.Random(4), 3, "cf")
+    assert did["good"] > 40 and len(did) > 6
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_all_facts_killed_twenty_times(tmp_path, grouped, shared):
+    rng = random.Random(20)
+    temporal = shared / "data/wikifactdiff/shape_from_templama.jsonl"
+    edits = [sum(f.new is not None for f in load(str(p)).facts) for p in (grouped, temporal)]
+    assert edits == [1803, 120]
+    did = compare(Job(str(grouped), edits[0]), tmp_path, rng, 16, "cf")
+    assert set(did) >= {
+        "429",
+        "429 with a wait",
+        "429 with a date",
+        "500",
+        "502 page",
+        "hang",
+        "cut body",
+        "no choices",
+    }
+    assert set(did) >= {"cut JSON", "wrong schema", "refusal", "empty", "enormous", "another language", "injection"}
+    compare(Job(str(temporal), edits[1]), tmp_path, rng, 4, "t")
+
+
+def test_batches_make_the_store_of_live_calls_also_when_killed(tmp_path, some):
+    """Killed while the second round is out; nothing is submitted twice."""
+    job = some(12)
+    batch = ("--batch", "--batch-poll", "0.05")
+    batches = Batches(polls=20)
+    with ScriptedServer(author, batches=batches) as server:
+        whole_run(job, tmp_path / "live", server.url)
+        parts = tmp_path / "parts"
+        parts.mkdir()
+        child = subprocess.Popen(command(job, parts, server.url, *batch), env=ENV, stderr=subprocess.DEVNULL)
+        while len(batches.made) < 2 and child.poll() is None:
+            time.sleep(0.005)
+        time.sleep(0.3)
+        assert child.poll() is None
+        child.kill()
+        child.wait()
+        whole_run(job, parts, server.url, *batch)
+    assert contents(parts / "s.duckdb") == contents(tmp_path / "live" / "s.duckdb")
+    submitted = [key for keys in batches.submitted for key in keys]
+    assert len(submitted) == len(set(submitted)) and replies(parts) == replies(tmp_path / "live")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_a_stopped_run_says_how_to_go_on(tmp_path, some, number):
+    job = some(20)
+    with ScriptedServer(author, delay=0.05) as server:
+        child = subprocess.Popen(
+            command(job, tmp_path, server.url), env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while len(server.requests) < 20:
+            time.sleep(0.005)
+        child.send_signal(number)
+        out, err = child.communicate(timeout=30)
+        assert child.returncode == 128 + number and out == "" and "Traceback" not in err
+        last = err.strip().splitlines()[-1]
+        assert "tokens spent, finished work is kept; give the same command again to go on" in last
+        kept, seen = replies(tmp_path), len(server.requests)
+        assert kept
+        whole_run(job, tmp_path, server.url)
+        assert not {key_of(p) for p in server.requests[seen:]} & kept
+
+
+def test_a_budget_stops_and_goes_on(tmp_path, some):
+    job = some(20)
+
+    def answer(payload):
+        body = completion(author(payload))
+        body["usage"] = {"prompt_tokens": 500, "completion_tokens": 100}
+        return Raw(body=body)
+
+    with ScriptedServer(answer) as server:
+        line = command(job, tmp_path, server.url, "--max-tokens", "9000", "--reply-tokens", "200")
+        done = subprocess.run(line, capture_output=True, text=True, env=ENV, timeout=120)
+        assert done.returncode == 1, done.stderr
+        last = done.stderr.strip().splitlines()[-1]
+        assert "of 9,000 spent" in last and "--max-tokens" in last and "Traceback" not in done.stderr
+        result = whole_run(job, tmp_path, server.url)
+    assert result["unfinished"] == 0 and len(server.requests) == len({key_of(p) for p in server.requests})

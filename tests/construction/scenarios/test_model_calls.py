@@ -1,0 +1,339 @@
+"""What is promised of model calls, seen from the command line: limits, budgets, prices, errors, batches, endpoints."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from curation.files.journal import Journal
+from curation.store.store import Store
+from scedit import cli
+from schemas.core.errors import UserError
+from schemas.scripts import ScriptPrompt
+from tests.support.facts import make_fact
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion, field
+
+PLACES = ["Lima", "Tokyo", "Cairo", "Quito", "Accra", "Dakar", "Hanoi", "Kabul", "Minsk", "Perth", "Tunis", "Zagreb"]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def scedit(*line):
+    """A command line in this process, its errors as ``scedit.main`` shows them."""
+    done = CliRunner().invoke(cli, list(map(str, line)))
+    if isinstance(done.exception, UserError):
+        return Done(1, done.stdout, f"{done.stderr}Error: {done.exception}\n")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def construct(tmp_path, monkeypatch):
+    """Constructs one question and one script for each of the first facts; gives the outcome."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+
+    def run(url, *options, facts=3, store="s.duckdb", model="m"):
+        path = tmp_path / "facts.jsonl"
+        made = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES[:facts])]
+        path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+        line = ["construct", path, "--store", tmp_path / store, "--model", model]
+        line += ["--base-url", url] if url else []
+        return scedit(*line, "--questions", 1, "--neighbours", 0, "--json", *options)
+
+    run.folder = tmp_path
+    return run
+
+
+def good(payload):
+    """A question and a script that every check lets pass."""
+    user = payload["messages"][-1]["content"].split("\n\nReply with one JSON object")[0]
+    if "Question: " in user:
+        steps = ["Search for some information", "Call a friend", f"Travel to {field(user, 'Object')}"]
+        return json.dumps({"steps": steps})
+    return json.dumps({"questions": [f"How can a visitor get to know {field(user, 'Subject')}?"]})
+
+
+def counted(payload, into=700, out=100):
+    body = completion(good(payload))
+    body["usage"] = {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
+    return Raw(body=body)
+
+
+def of(payload, n):
+    """Whether a call is about that fact."""
+    return f"Country {n}" in payload["messages"][-1]["content"]
+
+
+def prompts(path):
+    with Store.open(path) as store:
+        return sorted(p.id for p in store.all(ScriptPrompt))
+
+
+@pytest.mark.parametrize("options", [["--rpm", "200"], ["--tpm", "120000"]], ids=str)
+def test_requests_and_tokens_a_minute(construct, options):
+    at = []
+
+    def answer(payload):
+        at.append(time.monotonic())
+        return counted(payload)
+
+    with ScriptedServer(answer) as server:
+        assert construct(server.url, *options, "--concurrency", "16", facts=12).code == 0
+    assert len(at) == 24 and max(at) - min(at) > 1.0  # a tenth of a minute's worth at once, the rest evenly
+
+
+def test_so_many_calls_at_once_and_no_more(construct):
+    now, most, guard = [0], [0], threading.Lock()
+
+    def answer(payload):
+        with guard:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.05)
+        with guard:
+            now[0] -= 1
+        return good(payload)
+
+    with ScriptedServer(answer) as server:
+        assert construct(server.url, "--concurrency", "3", facts=8).code == 0
+    assert most[0] == 3
+
+
+def test_a_limit_that_the_endpoint_names_is_kept(construct):
+    at = []
+
+    def answer(payload):
+        at.append(time.monotonic())
+        slow = Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.6"})
+        return slow if len(at) == 1 else good(payload)
+
+    with ScriptedServer(answer) as server:
+        done = construct(server.url, "--concurrency", "1", facts=1)
+    assert done.code == 0 and len(at) == 3 and at[1] - at[0] >= 0.6
+
+
+def test_errors_are_sorted_and_told(construct, monkeypatch):
+    """One fact each: fails in passing, never works, refused, unreadable for good, mended, good."""
+    monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
+    seen: dict[int, int] = {}
+
+    def answer(payload):
+        n = next(n for n in range(6) if any(f"Country {n}" in m["content"] for m in payload["messages"][-3:]))
+        nth = seen[n] = seen.get(n, 0) + 1
+        if n == 0 and nth <= 2:
+            return Raw(500, {"error": {"message": "oops"}})
+        if n == 1:
+            return Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
+        if n == 2:
+            return Raw(body=completion(None, refusal="I can't."))
+        if n == 3 or (n == 4 and nth == 1):
+            return '{"questions": "not a list"}'
+        return good({"messages": payload["messages"][:-2] if n == 4 and nth == 2 else payload["messages"]})
+
+    with ScriptedServer(answer) as server:
+        done = construct(server.url, facts=6)
+        again = construct(server.url, facts=6)
+    assert done.code == again.code == 0 and seen == {0: 4, 1: 1, 2: 1, 3: 2, 4: 3, 5: 2}
+    result = json.loads(done.out)
+    assert (result["asked"], result["kept"], result["rejected"]) == (6, 3, 3)
+    assert {r["check"]: r["count"] for r in result["reasons"]} == {"permanent": 1, "refused": 1, "unparseable": 1}
+    complaints = [p["messages"][-1]["content"] for p in server.requests if len(p["messages"]) > 3]
+    shown = [text for text in complaints if "cannot be used" in text]
+    assert len(shown) == 2 and all("valid list" in text and "questions" in text for text in shown)
+
+
+def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monkeypatch):
+    monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
+    busy = [True]
+
+    def answer(payload):
+        return Raw(503, {"error": {"message": "busy"}}) if busy[0] and of(payload, 1) else good(payload)
+
+    with ScriptedServer(answer) as server:
+        first = construct(server.url, "--concurrency", "1")
+        assert first.code == 1 and "1 facts wait for an answer: give the same command again." in first.err
+        tries = sum(of(p, 1) for p in server.requests)
+        assert 3 <= tries <= 6, "retries have an end"
+        busy[0], seen = False, len(server.requests)
+        second = construct(server.url)
+        assert second.code == 0 and len(server.requests) - seen == 2
+    assert json.loads(second.out)["kept"] == 3
+
+
+def test_refused_calls_are_asked_again_only_when_told(construct):
+    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
+        assert json.loads(construct(server.url).out)["rejected"] == 1
+        server.answer, seen = good, len(server.requests)
+        assert json.loads(construct(server.url).out)["rejected"] == 1 and len(server.requests) == seen
+        assert json.loads(construct(server.url, "--retry-failed").out)["kept"] == 3
+
+
+@pytest.fixture
+def prices(tmp_path):
+    path = tmp_path / "prices.toml"
+    path.write_text('checked = 2026-02-03\n[models]\n"m" = { input = 1000, output = 1000, batch_input = 500 }\n')
+    return path
+
+
+def test_a_budget_in_dollars_stops_the_run_and_a_higher_one_goes_on(construct, prices):
+    with ScriptedServer(counted) as server:
+        line = ("--prices", prices, "--reply-tokens", 200, "--concurrency", 4)
+        done = construct(server.url, *line, "--max-cost", 12, facts=12)
+        assert done.code == 1 and "Traceback" not in done.err
+        last = done.err.strip().splitlines()[-1]
+        assert last.startswith("Error: the budget is used up: $") and "of $12 and" in last
+        assert last.endswith("give the same command again with a higher --max-cost to go on; every reply that was "
+                             "paid for is kept")  # fmt: skip
+        spent = 0.8 * len(server.requests)
+        assert 4.0 < spent <= 12 and f"${spent:.4f} of $12" in last
+        result = construct(server.url, *line, "--max-cost", 1000, facts=12)
+        assert result.code == 0 and len(server.requests) == 24, "nothing was paid for twice"
+        assert json.loads(result.out)["kept"] == 12
+        assert f"${0.8 * 24:.4f} of $1000 and 19,200 tokens spent (earlier runs on this journal included)" in result.err
+
+
+def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct, prices):
+    line = ("--prices", prices, "--dry-run")
+    told = json.loads(construct("http://127.0.0.1:1/v1", *line, facts=12).out)
+    assert not (construct.folder / "s.duckdb").exists() and not (construct.folder / "s.duckdb.llm.jsonl").exists()
+    with ScriptedServer(good) as server:
+        done = construct(server.url, "--prices", prices, facts=12)
+    assert done.code == 0 and len(server.requests) == told["question_calls"] + told["script_calls"] == 24
+    sent = sum(len(m["content"]) for p in server.requests for m in p["messages"]) / 4
+    assert told["tokens_in"] == pytest.approx(sent, rel=0.05)
+    assert told["cost"] == pytest.approx((told["tokens_in"] + told["tokens_out"]) / 1000)
+    assert [s["stage"] for s in told["stages"]] == ["questions", "scripts"]
+    half = json.loads(construct(None, *line, "--batch", facts=12).out)
+    assert half["cost"] == pytest.approx((told["tokens_in"] * 500 + told["tokens_out"] * 1000) / 1e6)
+    assert half["record"]["replies"] == 24 and half["record"]["cost"] == pytest.approx(24 * 0.018)
+
+
+def test_a_dry_run_in_words(construct, prices):
+    text = scedit_text(
+        construct, "--prices", prices, "--max-cost", "1", "--max-tokens", "100", "--author", "gpt-4o-mini"
+    )
+    head, *rows, over, advice = text.strip().splitlines()
+    assert head.startswith("3 facts to edit and 0 neighbour facts: 6 calls (3 for questions, 3 for scripts)")
+    assert [r.split("  ")[1] for r in rows] == ["questions", "scripts, gpt-4o-mini", "together"]
+    assert len({r.index(" calls ") for r in rows}) == len({r.index("$") for r in rows}) == 1
+    assert over.startswith("That is more than --max-cost 1 and --max-tokens 100")
+    assert advice == (
+        "Prices: $1000 in and $1000 out a million tokens, as of 2026-02-03; check them, and give your own with "
+        "--prices FILE."
+    )
+    unknown = scedit_text(construct, model="qwen")
+    assert "$1" not in unknown and "no price is known for 'qwen': write checked = " in unknown
+    assert "as of 2026-" in scedit_text(construct, model="gpt-4o-mini-2024-07-18"), "the shipped table has dates"
+
+
+def scedit_text(construct, *options, model="m"):
+    """The dry run without --json."""
+    path = construct.folder / "facts.jsonl"
+    construct(None, "--dry-run", model=model)
+    line = ("construct", path, "--store", construct.folder / "x.duckdb", "--questions", 1, "--neighbours", 0)
+    done = scedit(*line, "--model", model, "--dry-run", *options)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatch, tmp_path):
+    bad = tmp_path / "bad.toml"
+    bad.write_text("checked = 2026-02-03\n[models]\nm = { input = -1, output = 0 }\n")
+    refusals = {
+        "--max-cost needs a price; no price is known for 'm'": ("--max-cost", 1),
+        "no such": ("--prices", tmp_path / "none.toml", "--max-cost", 1),
+        "models.m.input": ("--prices", bad, "--max-cost", 1),
+    }
+    for words, options in refusals.items():
+        done = construct("http://127.0.0.1:1/v1", *options)
+        assert done.code == 1 and words in done.err, done.err
+    done = construct(None, "--batch", model="embedded")
+    assert "the embedded model has no batches; leave --batch out" in done.err
+    for option, value in (("--rpm", 0), ("--tpm", -1), ("--concurrency", 0), ("--max-cost", -1), ("--timeout", 0)):
+        done = CliRunner().invoke(cli, ["construct", "x", "-s", "y", option, str(value)])
+        assert done.exit_code == 2 and f"Invalid value for '{option}'" in done.stderr
+    assert not (tmp_path / "s.duckdb").exists() and not (tmp_path / "s.duckdb.llm.jsonl").exists()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    done = construct(None, model="gpt-4o")
+    assert done.code == 1 and "OPENAI_API_KEY is not set" in done.err and "--api-key-env" in done.err
+
+
+def test_the_last_line_says_rate_spend_and_answers(construct):
+    with ScriptedServer(counted) as server:
+        done = construct(server.url)
+    last = done.err.strip().splitlines()[-1]
+    assert last.startswith("3/3 facts, 3 questions kept, 6 of about 6 answers, ")
+    assert " calls/min, 4,800 tokens spent" in last
+
+
+FORMATS = {"json_schema": "schema", "json_object": "object", None: "text"}
+
+
+@pytest.mark.parametrize("takes", [("json_schema",), ("json_object",), ()], ids=["schema", "object", "text"])
+def test_what_the_endpoint_takes_is_found_by_asking_and_kept(construct, takes):
+    def form(payload):
+        return payload.get("response_format", {}).get("type")
+
+    def answer(payload):
+        if form(payload) not in (*takes, None):
+            return Raw(400, {"error": {"message": f"response_format {form(payload)} is not supported"}})
+        return good(payload) if takes else f"Here it is:\n```json\n{good(payload)}\n```\nAnything else?"
+
+    with ScriptedServer(answer) as server:
+        first = construct(server.url, "--concurrency", "1", facts=2)
+        assert first.code == 0 and json.loads(first.out)["kept"] == 2
+        refused = len(server.requests) - 4
+        assert refused == {0: 4, 1: 2 if takes == ("json_object",) else 0}[len(takes)]  # a kind of reply each
+        seen = len(server.requests)
+        assert construct(server.url, "--concurrency", "1", facts=4).code == 0
+        assert len(server.requests) - seen == 4, "the next run knows it"
+        assert {form(p) for p in server.requests[seen:]} == {takes[0] if takes else None}
+
+
+def test_batches_of_all_fates_make_what_live_calls_make(construct):
+    """Half of the first batch expires, some calls of the second fail in passing: they are submitted again."""
+    failing = [True]
+
+    def answer(payload):
+        if failing[0] and "Question: " in payload["messages"][-1]["content"] and of(payload, 1):
+            failing[0] = False
+            return Raw(500, {"error": {"message": "oops"}})
+        return good(payload)
+
+    batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
+    with ScriptedServer(answer, batches=batches) as server:
+        done = construct(server.url, "--batch", "--batch-poll", "0.02", facts=6)
+        assert done.code == 0, done.err
+        failing[0] = False
+        live = construct(server.url, facts=6, store="live.duckdb")
+    assert len(server.requests) == 12 and not done.err.count("Traceback")
+    assert [len(x) for x in batches.submitted] == [6, 6, 4]  # what is missing goes with what comes next
+    assert prompts(construct.folder / "s.duckdb") == prompts(construct.folder / "live.duckdb")
+    journals = [
+        {k: v["raw"] for k, v in Journal(construct.folder / f"{name}.duckdb.llm.jsonl").items() if k.startswith("llm/")}
+        for name in ("s", "live")
+    ]
+    assert journals[0] == journals[1] and len(journals[0]) == 12
+    a, b = json.loads(done.out), json.loads(live.out)
+    assert a.pop("calls") == 16 and b.pop("calls") == 12 and a == b
+
+
+def test_a_cancelled_batch_is_told_and_the_same_command_goes_on(construct):
+    batches = Batches(polls=2, fate=lambda n: ("cancelled", 0.5) if n == 0 else "completed")
+    with ScriptedServer(good, batches=batches) as server:
+        line = ("--batch", "--batch-poll", "0.02")
+        done = construct(server.url, *line, facts=4)
+        assert done.code == 1 and "batch batch-0 was cancelled; give the same command again" in done.err
+        again = construct(server.url, *line, facts=4)
+    assert again.code == 0 and json.loads(again.out)["kept"] == 4
+    assert [len(x) for x in batches.submitted] == [4, 4, 2]

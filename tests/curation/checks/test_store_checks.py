@@ -1,0 +1,152 @@
+"""What is due, judging in batches, stopping and going on; the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.checks.store_checks import STORE_CHECKS, StoreCheck, Surroundings, due, due_items, make_checks, run_check
+from curation.store.store import Store
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.facts import Fact, Object
+from schemas.verdicts import Verdict
+from tests.conftest import fact
+
+
+class Length(StoreCheck):
+    """Characters of a fact's prompt."""
+
+    name, version, on, about = "length", 1, "fact", "characters of the prompt"
+    batch = 2
+
+    class Params(Options):
+        fail_at: str = ""
+        silent_on: str = ""
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+        for item in items:
+            assert isinstance(item, Fact)
+            if item.key == self.params.fail_at:
+                raise KeyboardInterrupt
+            if item.key != self.params.silent_on:
+                yield self.verdict(item, None, value=float(len(item.prompt)), unit="characters")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "s.duckdb", create=True) as made:
+        made.put([fact(f"f/{n}") for n in range(5)])
+        yield made
+
+
+def test_judges_what_is_due_and_only_once(store: Store) -> None:
+    told: list[tuple[int, int]] = []
+    done = run_check(store, Length(), tell=lambda a, b: told.append((a, b)))
+    assert (done.due, done.labels, done.left) == (5, {"measured": 5}, 0) and told == [(2, 5), (4, 5), (5, 5)]
+    assert run_check(store, Length()).due == 0
+    assert run_check(store, Length(), again=True).due == 5
+    assert len(list(store.verdicts())) == 5, "judged again, a verdict is replaced"
+
+
+def test_a_new_version_model_or_text_is_due_again(store: Store) -> None:
+    run_check(store, Length())
+
+    class Newer(Length):
+        version = 2
+
+    class WithModel(Length):
+        default_model = "one"
+
+    assert len(due(store, Newer())) == 5 and len(due(store, WithModel())) == 5
+    run_check(store, WithModel())
+    assert due(store, WithModel()) == [] and len(due(store, WithModel(model="two"))) == 5
+    store.put([fact("f/3", prompt="The chief city of {} is")])
+    assert [r.key for r in due_items(store, Length())] == ["f/3"]
+
+
+def test_stopped_in_the_middle_it_goes_on(store: Store) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_check(store, Length(Length.Params(fail_at="f/3")))
+    assert len(list(store.verdicts())) == 2, "finished batches are kept"
+    done = run_check(store, Length())
+    assert done.due == 3 and len(list(store.verdicts())) == 5
+
+
+def test_an_item_without_a_verdict_stays_due(store: Store) -> None:
+    done = run_check(store, Length(Length.Params(silent_on="f/1")))
+    assert (done.left, done.labels) == (1, {"measured": 4})
+    assert [r.key for r in due_items(store, Length())] == ["f/1"]
+
+
+def test_limit(store: Store) -> None:
+    assert run_check(store, Length(), limit=3).due == 3 and len(due(store, Length())) == 2
+
+
+def test_objects_of_a_relation_once_each(store: Store) -> None:
+    store.put([fact("f/x", old=Object(text="LIMA"), new=Object(text="Quito"))])
+    assert [o.text for o in Surroundings(store).objects["P36"]] == ["Lima", "Oslo", "Quito"]
+
+
+def test_a_model_for_all_or_for_one() -> None:
+    made = make_checks(["predictability", "known_before"], models=["gpt2", "known_before=a/b=c"])
+    assert [(c.name, c.model) for c in made] == [("predictability", "gpt2"), ("known_before", "a/b=c")]
+    assert len(make_checks(["token_boundary"], models=["x", "y"])) == 2
+
+
+def test_without_names_all_run_but_those_on_request() -> None:
+    asked = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
+    assert asked == {"verify_leak", "verify_depends"}
+    assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - asked
+    made = {c.name: c.model for c in make_checks([], models=["verify_leak=gpt-x", "predictability=gpt2"])}
+    assert (made["verify_leak"], made["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in made
+    assert "gpt-x" not in [c.model for c in make_checks([], models=["known_before=gpt-x"]) if c.on_request]
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "message"),
+    [
+        (["predictable"], {}, "did you mean 'predictability'"),
+        (["known_before"], {"options": {"known_befor": {}}}, "'known_befor', which does not run"),
+        (["known_before"], {"options": {"known_before": {"rival": 3}}}, "did you mean 'rivals'"),
+        (["known_before"], {"models": ["predictability=gpt2"]}, "which does not run"),
+    ],
+)
+def test_refusals(names: list[str], more: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make_checks(names, **more)
+
+
+def invoke(*args: object) -> str:
+    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
+    return result.output
+
+
+def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path, create=True) as store:
+        store.put([fact(f"f/{n}") for n in range(3)])
+    monkeypatch.setattr(STORE_CHECKS, "_table", {"length": "unused:Length"})
+    monkeypatch.setattr(STORE_CHECKS, "get", lambda name: Length)
+    assert "length@1  on each fact: characters of the prompt" in invoke("check", "--list")
+    assert json.loads(invoke("check", "--list", "--json"))["settings"] == {"fail_at": "", "silent_on": ""}
+    assert "3  facts due for length@1" in invoke("check", "--store", path, "--dry-run")
+    counted = json.loads(invoke("check", "length", "--store", path, "--dry-run", "--limit", 2, "--json"))
+    assert counted == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
+    told = json.loads(invoke("check", "length", "--store", path, "--set", "length.silent_on=f/1", "--json"))
+    assert (told["due"], told["labels"], told["left"]) == (3, {"measured": 2}, 1)
+    assert "length@1: 1 facts, 1 measured" in invoke("check", "length", "-s", path)
+    assert "nothing was due" in invoke("check", "length", "-s", path)
+
+
+def test_command_needs_a_store() -> None:
+    import click
+
+    with pytest.raises(click.UsageError, match="--store"):
+        invoke("check")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.export.dataset_card import Part, card, hub_licence
+from curation.export.summary import survey
+from curation.loaders.importer import keep_split
+from curation.shipped import mini_split
+from curation.splits.split_file import Split, make_split
+from curation.store.store import Store
+from schemas.facts import Source
+from schemas.lineage import Lineage
+from schemas.ratings import Rating
+from schemas.verdicts import Verdict, verdict_key
+
+PARTS = (Part("mini.jsonl", "the frozen split", (), 58), Part("x.json", "other", ("aliases", "keys"), 42))
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    return make_split("four", mini_split().cases[:4], about={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
+
+
+@pytest.fixture
+def store(split: Split, tmp_path: Path) -> Store:
+    path = tmp_path / "s.duckdb"
+    keep_split(split, path, origin="tests")
+    return Store.open(path, write=True)
+
+
+def verdict(item: str, by: str, label: str, reason: str = "so") -> Verdict:
+    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason=reason)  # type: ignore[arg-type]
+
+
+def test_counts_are_those_of_the_cases(split: Split) -> None:
+    found = survey(split)
+    assert sum(found.changes.values()) == sum(found.relations.values()) == 4
+    assert found.prompts == sum(len(c.prompts) for c in split.cases) == sum(found.steps.values())
+    assert found.neighbour_prompts == sum(len(n.prompts) for c in split.cases for n in c.neighbours)
+    assert sum(found.sources.values()) == 4 + sum(len(c.neighbours) for c in split.cases)
+    assert (found.lonely, found.repeated, found.from_store) == (0, 0, False)
+    text = card(split, found, PARTS)
+    assert f"| script prompts | {found.prompts} |" in text and f"`{split.digest}`" in text
+    assert "| lost: a | 7 |" in text and "unsure = hold" in text
+    assert "| `x.json` | other | 42 | aliases; keys |" in text
+    assert "the store was not given" in text and "No people have judged" not in text
+
+
+def test_defects_are_told() -> None:
+    first, second = mini_split().cases[:2]
+    lonely = first.model_copy(update={"neighbours": (), "prompts": (first.prompts[0],) * 3})
+    found = survey(make_split("odd", [lonely, second]))
+    assert (found.lonely, found.repeated) == (1, 2)
+    text = card(make_split("odd", [lonely, second]), found, ())
+    assert "a neighbour's script prompt (locality is not measured on them): 1." in text
+    assert "repeat the text of another one: 2." in text
+
+
+def test_nobody_judged(split: Split, store: Store) -> None:
+    with store:
+        text = card(split, survey(split, store), PARTS)
+    assert "No people have judged it." in text and "No person has judged the items." in text
+    assert "| import | - | - |" in text
+
+
+def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
+    items = [q.id for c in split.cases for q in c.questions]
+    with store:
+        store.put([verdict(i, "leak@1", "keep") for i in items] + [verdict(items[0], "leak@2", "drop")])
+        store.put([verdict("0" * 20, "leak@1", "drop"), verdict("0" * 20, "person:zoe/look@1", "drop")])  # not in it
+        link = split.cases[0].neighbours[0].link.id
+        beside = verdict(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
+        store.put([beside])  # about a prompt that is not in the split
+        for name, bad in (("ann", 2), ("bob", 3)):
+            labels = ["drop"] * bad + ["keep"] * (len(items) - bad)
+            by = f"person:{name}/look@1"
+            store.put([verdict(i, by, label) for i, label in zip(items, labels, strict=True)])
+        for name, value in (("ann", 7), ("bob", 5)):
+            rated = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
+            store.put(
+                Rating(key=f"r/{who}/{i}", item_id=i, aspect=a, value=v, rater=who, form="rate_script@1")  # type: ignore[arg-type]
+                for a, who, v, i in rated
+            )
+        store.put(
+            [], [Lineage(item_id=items[0], stage="questions", made_at="2026-01-02T03:04:05", model="m", prompt="ask@1")]
+        )
+        found = survey(split, store)
+    assert found.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
+    look, rated = found.people
+    assert (look.task, look.raters, look.items, look.judgements) == ("look@1", 2, len(items), 2 * len(items))
+    assert look.labels == {"drop": 5, "keep": 2 * len(items) - 5}
+    n = len(items)
+    assert look.exact.startswith(f"{(n - 1) / n:.3f} [") and look.acceptance.startswith(f"{1 - 5 / (2 * n):.3f} [")
+    assert (rated.task, rated.raters, rated.level) == ("coherence (rate_script@1)", 2, "ordinal")
+    assert found.judge_models == {"m": 1}
+    text = card(split, found, PARTS)
+    assert "No people" not in text and "No person" not in text
+    assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
+    assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 ratings)" in text
+    assert "| questions | m | ask@1 | 1 | 2026-01-02 |" in text
+    assert f"- Gwet's AC1: {look.ac1}" in text and f"- Krippendorff's alpha (nominal): {look.alpha}" in text
+
+
+def test_licences_are_named_by_source(split: Split) -> None:
+    case = split.cases[0]
+    foreign = case.fact.model_copy(update={"source": Source(name="A | B", licence="CC BY-SA 4.0")})
+    mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *split.cases[1:]])
+    text = card(mixed, survey(mixed), PARTS)
+    assert "| A \\| B | CC BY-SA 4.0 | - | 1 |" in text and "Several licences meet here" in text
+    assert 'license: other\nlicense_name: "CC0-1.0 and CC BY-SA 4.0"' in text
+    assert "Several licences" not in card(split, survey(split), PARTS)
+
+
+@pytest.mark.parametrize(
+    ("licences", "hub"),
+    [(["CC0-1.0"], "cc0-1.0"), (["MIT"], "mit"), (["not stated"], "other"), (["MIT", "CC0-1.0"], "other")],
+)
+def test_the_hubs_words(licences: list[str], hub: str) -> None:
+    assert hub_licence(licences) == hub
+
+
+def test_without_tables_nothing_is_said_of_them(split: Split) -> None:
+    text = card(split, survey(split), PARTS, tables=False)
+    assert "configs:" not in text and "load_dataset" not in text and "## Columns" not in text

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.cli.publish import publish as command
+from curation.export import publish as export_publish
+from curation.export.formats import EXPORTERS, Exporter, export
+from curation.export.publish import DEFAULT, publish
+from curation.files.json_writers import sha256
+from curation.loaders.importer import keep_split
+from curation.shipped import mini_path, mini_split
+from curation.splits.split_file import Extras, load_split, make_split
+from schemas.core.errors import UserError
+from schemas.extras import Extra
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_release_is_whole_and_its_sums_agree(tmp_path: Path) -> None:
+    done = publish(mini_split(), tmp_path / "r")
+    there = tree(tmp_path / "r")
+    sums = dict(line.split("  ")[::-1] for line in there["checksums.sha256"].decode().splitlines())
+    assert sums.keys() == there.keys() - {"checksums.sha256"}
+    assert all(sha256(tmp_path / "r" / name) == value for name, value in sums.items())
+    assert done.cases["split"] == done.cases["scedit-cf"] + done.cases["scedit-t"] == 58 and not done.skipped
+    assert load_split(tmp_path / "r" / "mini.jsonl").digest == mini_split().digest
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_the_same_split_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        publish(mini_split(), tmp_path / name)
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> None:
+    only_t = make_split("t", [c for c in mini_split().cases if c.fact.change == "temporal"])
+    done = publish(only_t, tmp_path / "r")
+    assert set(done.skipped) == {"scedit-cf", "counterfact"} and set(done.cases) == set(DEFAULT) - set(done.skipped)
+    with pytest.raises(UserError, match="no case that counterfact can hold"):
+        publish(only_t, tmp_path / "x", formats=["split", "counterfact"])
+    assert not (tmp_path / "x").exists()
+
+
+def test_only_a_release_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    for replace, complaint in ((False, "something here already"), (True, "no release")):
+        with pytest.raises(UserError, match=complaint):
+            publish(mini_split(), folder, replace=replace)
+    assert tree(folder) == {"mine.txt": b"mine"}
+    (folder / "mine.txt").unlink()
+    publish(mini_split(), folder)
+    publish(mini_split(), folder, formats=["split"], replace=True)
+    assert tree(folder).keys() == {"mini.jsonl", "README.md", "croissant.json", "checksums.sha256"}
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_failure_on_the_way_keeps_the_earlier_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(mini_split(), tmp_path / "r", formats=["split"])
+    before = tree(tmp_path / "r")
+
+    def fails(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export_publish, "sha256", fails)
+    with pytest.raises(UserError, match="cannot be written: No space left on device"):
+        publish(mini_split(), tmp_path / "r", replace=True)
+    assert tree(tmp_path / "r") == before and [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    publish(mini_split(), folder, formats=["split"])
+    before = tree(folder)
+    folder.rename(tmp_path / ".r.scedit-old")  # where the first of the two renames leaves things
+    with pytest.raises(UserError, match="something here already"):
+        publish(mini_split(), folder)
+    assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_neighbours_with_such_names_are_left_alone(tmp_path: Path) -> None:
+    for name in ("r.old", "r.partial"):
+        (tmp_path / name).mkdir()
+    publish(mini_split(), tmp_path / "r", formats=["split"])
+    publish(mini_split(), tmp_path / "r", formats=["split"], replace=True)
+    assert {p.name for p in tmp_path.iterdir()} == {"r", "r.old", "r.partial"}
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from curation.export import publish as export_publish
+from curation.shipped import mini_split
+export_publish.sha256 = lambda path: time.sleep(60)
+export_publish.publish(mini_split(), Path(sys.argv[1]))
+"""
+
+
+def test_a_killed_run_leaves_no_release(tmp_path: Path) -> None:
+    folder, half = tmp_path / "r", tmp_path / ".r.scedit-partial" / "mini.easyedit.json"
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(folder)]) as child:
+        try:
+            end = time.monotonic() + 60
+            while not half.exists() and time.monotonic() < end:
+                time.sleep(0.02)
+        finally:
+            child.kill()
+    assert half.exists() and not folder.exists()
+    publish(mini_split(), folder)
+    assert [p.name for p in tmp_path.iterdir()] == ["r"] and len(tree(folder)) == 13
+
+
+@pytest.mark.parametrize("name", ["cases", "questions", "prompts", "neighbours"])
+def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    exporter: Exporter = EXPORTERS.get("datasets")
+    exporter(mini_split(), tmp_path / "r")
+    cases = mini_split().cases
+    near = [n for c in cases for n in c.neighbours]
+    known = {
+        "cases": len(cases),
+        "questions": sum(len(x.questions) for x in (*cases, *near)),
+        "prompts": sum(len(x.prompts) for x in (*cases, *near)),
+        "neighbours": len(near),
+    }
+    table = datasets.load_dataset(str(tmp_path / "r"), name, split="test", cache_dir=str(tmp_path / "cache"))
+    assert len(table) == known[name]
+    if name == "cases":
+        default = datasets.load_dataset(str(tmp_path / "r"), split="test", cache_dir=str(tmp_path / "cache"))
+        assert default["subject"][:] == table["subject"][:] == [c.fact.subject.text for c in cases]
+        assert default["paraphrases"][0] == list(cases[0].fact.paraphrases)
+
+
+@pytest.mark.parametrize("format", ["scedit-cf", "scedit-t", "counterfact", "easyedit", "facts"])
+def test_datasets_reads_the_shapes_of_others_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    path = tmp_path / "x.json"
+    written = export(mini_split(), path, format)
+    table = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+    whole = load_split(mini_path())
+    change = {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}.get(format)
+    chosen = [c for c in whole.cases if change in (None, c.fact.change)]
+    assert written == len(chosen) > 0
+    facts = {f.key for c in chosen for f in (c.fact, *(n.fact for n in c.neighbours))}
+    assert len(table) == (len(facts) if format == "facts" else len(chosen))
+    if format == "scedit-cf":
+        assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in chosen]
+        assert table["subject"][:] == [c.fact.subject.text for c in chosen]
+
+
+def invoke(*args: object) -> tuple[object, str]:
+    done = CliRunner().invoke(command, [str(a) for a in args])
+    return done.exception, done.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    keep_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
+    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
+    assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
+    options = ("--split-file", mini_path(), "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    error, text = invoke("mini@1.0.0", tmp_path / "b", *options)
+    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
+    assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
+    error, _ = invoke("mini", tmp_path / "c", "--formats", "facts")
+    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("other",), "where is the split 'other'"),
+        (("other", "--split-file", mini_path()), "holds the split 'mini@1.0.0', not 'other'"),
+        (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
+        (("mini", "--formats", ","), "names no format"),
+        (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
+        (("mini", "--store", "nowhere.duckdb"), "there is no such store"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
+    error, _ = invoke(args[0], tmp_path / "r", *args[1:])
+    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
+    with pytest.raises(UserError, match=complaint):
+        raise error
+
+
+def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    keys = [c.fact.key for c in mini_split().cases[:3]]
+    held = [
+        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, of=k, name="hops", also=keys[:n]) for n, k in enumerate(keys)
+    ]
+    split = mini_split()._replace(extras=Extras(held))
+    publish(split, tmp_path / "r")
+    rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
+    again = [Extra(key=r["extra"], of=r["fact"], also=r["also"], name=r["name"], content=r["content"]) for r in rows]
+    assert again == held
+    assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
+    said = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
+    assert "extras" in {r["name"] for r in said["recordSet"]}
+    card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
+    assert "- config_name: extras" in card and "### extras" in card
+    publish(mini_split(), tmp_path / "without")
+    assert not (tmp_path / "without" / "data" / "extras.parquet").exists()

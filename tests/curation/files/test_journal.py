@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from curation.files.journal import Journal
+from schemas.core.errors import DataError, UserError
+
+WRITER = """
+import sys, pathlib
+from curation.files.journal import Journal
+with Journal(pathlib.Path(sys.argv[1]), write=True) as j:
+    for n in range(10**9):
+        j.append(f"k{n}", {"n": n, "text": "x" * 500})
+        print(n, flush=True)
+"""
+
+
+def test_values_survive_and_the_last_line_of_a_key_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "j.jsonl"
+    with Journal(path, write=True) as journal:
+        journal.append("a", 1)
+        journal.append("b", {"t": "é\u2028\ud800"})
+        journal.append("a", 2)
+        assert journal["a"] == 2 and "b" in journal and len(journal) == 2
+    with Journal(path) as again:
+        assert dict(again.items()) == {"a": 2, "b": {"t": "é\u2028\ud800"}}
+        assert again.get("c") is None
+
+
+@pytest.mark.parametrize("tail", [b'{"key": "c", "val', b'{"key":"c","value":3}', b"\xff\xfe", b'{"a"'])
+def test_a_torn_last_line_is_dropped(tmp_path: Path, tail: bytes) -> None:
+    path = tmp_path / "j.jsonl"
+    with Journal(path, write=True) as journal:
+        journal.append("a", 1)
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    assert Journal(path).keys() == ["a"]
+    with Journal(path, write=True) as journal:
+        assert journal.torn == 1
+        journal.append("b", 2)
+    assert path.read_bytes() == whole + b'{"key":"b","value":2}\n'
+
+
+def test_a_broken_line_in_the_middle_is_refused_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"key":"a","value":1}\nnonsense\n{"key":"b","value":1}\n')
+    with pytest.raises(DataError, match="line 2: not a journal line"):
+        Journal(path, write=True)
+    assert "nonsense" in path.read_text()
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with Journal(path, write=True):
+        with pytest.raises(UserError, match="another process is writing"):
+            Journal(path, write=True)
+        Journal(path).close()
+    Journal(path, write=True).close()
+
+
+def test_a_killed_writer_loses_no_reported_line(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = -1
+        while said < 200:
+            said = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split("\n")
+    said = max([said, *(int(x) for x in rest[:-1] if x)])
+    with Journal(path, write=True) as journal:
+        assert all(journal[f"k{n}"]["n"] == n for n in range(said + 1))
+
+
+def test_threads_may_share_a_journal(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j.jsonl", write=True, fsync=True) as journal:
+        threads = [
+            threading.Thread(target=lambda t=t: [journal.append(f"{t}/{n}", n) for n in range(50)]) for t in range(4)
+        ]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert len(Journal(tmp_path / "j.jsonl")) == 200
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    journal = Journal(path, write=True)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        with pytest.raises(UserError, match="cannot be written"):
+            for n in range(100):
+                journal.append(f"k{n}", "x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    kept = len(journal)
+    journal.append("after", 1)
+    journal.close()
+    assert 5 < kept < 10
+    assert len(Journal(path)) == kept + 1
+
+
+def test_absent_and_unwritable(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such journal"):
+        Journal(tmp_path / "no.jsonl")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be opened"):
+        Journal(tmp_path / "file" / "j.jsonl", write=True)
+
+
+def test_a_read_only_folder_as_an_ordinary_user(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere; the folder's mode would not hold")
+    tmp_path.chmod(0o500)
+    with pytest.raises(UserError, match="check the folder's permissions"):
+        Journal(tmp_path / "j.jsonl", write=True)

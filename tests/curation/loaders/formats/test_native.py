@@ -1,0 +1,171 @@
+"""Our JSONL and CSV, foreign tables through a mapping: round trips, faults, columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from curation.loaders import load
+from curation.loaders.formats.custom_table import read_mapping
+from curation.loaders.jsonl_writer import line_of, write_records
+from schemas.core.errors import DataError, UserError
+from schemas.extras import Extra
+from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(str.strip).filter(bool)
+KEYS = st.from_regex(r"\A[\w/~.-]{1,20}\Z")
+NAMES = st.lists(TEXTS, max_size=3).map(tuple)
+PROMPTS = TEXTS.filter(lambda t: "{}" not in t).flatmap(
+    lambda t: st.integers(0, len(t)).map(lambda i: (t[:i] + "{}" + t[i:]).strip())
+)
+SOURCES = st.builds(Source, name=TEXTS, licence=TEXTS, url=st.none() | TEXTS, item=st.none() | TEXTS, date=st.none())
+PAIRS = st.tuples(TEXTS, TEXTS).filter(lambda p: p[0].casefold() != p[1].casefold())
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> Fact:
+    old, new = draw(PAIRS)
+    change = draw(st.sampled_from(["counterfactual", "temporal", "none"]))
+    return Fact(
+        key=draw(KEYS),
+        subject=Entity(text=draw(TEXTS), aliases=draw(NAMES), wikidata=draw(st.none() | st.just("Q1"))),
+        relation=Relation(id=draw(KEYS), label=draw(st.text(max_size=5))),
+        prompt=draw(PROMPTS),
+        old=Object(text=old, aliases=draw(NAMES), datatype=draw(st.sampled_from(["entity", "date"]))),
+        new=None if change == "none" else Object(text=new, aliases=draw(NAMES)),
+        paraphrases=draw(NAMES),
+        neighbour_prompts=draw(NAMES),
+        change=change,
+        changed_on=draw(st.none() | st.just("2021-12")),
+        source=draw(SOURCES),
+    )
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(fact=facts())
+def test_a_fact_goes_to_a_line_and_comes_back(fact: Fact, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "one.jsonl"
+    path.write_bytes(line_of(fact).encode() + b"\n")
+    loaded = load(path, "jsonl")
+    assert not loaded.problems
+    assert loaded.facts == (fact,) and loaded.facts[0].id == fact.id
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(many=st.lists(facts(), min_size=1, max_size=5, unique_by=lambda f: f.key))
+def test_files_come_back_whole_in_order(many: list[Fact], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "many.jsonl"
+    assert write_records(many, path) == len(many)
+    assert list(load(path, "jsonl").facts) == many
+
+
+def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
+    question = ScriptQuestion(key="f/peru/q1", fact=peru.key, text="How to go?")
+    prompt = ScriptPrompt(key="p", fact=peru.key, text="How to go?\nStep 1: To", offset=22, targets=("Lima",))
+    records = [
+        peru, question, Script(key="s", question=question.key, steps=("Walk",)), prompt,
+        Neighbour(key="n", edit=peru.key, fact="f/x", how="near_subject", distance=0.5, measure="m"),
+        Extra.holding("e", {"é": [1, None, "\u2028"]}, of=peru.key, name="x"),
+    ]  # fmt: skip
+    write_records(records, tmp_path / "f.jsonl")
+    loaded = load(tmp_path / "f.jsonl", "jsonl")
+    assert [*loaded.facts, *loaded.records] == records and not loaded.problems
+    (tmp_path / "g.jsonl").write_text('{"kind": "colour", "key": "x"}\n')
+    assert "unknown kind 'colour'" in load(tmp_path / "g.jsonl", "jsonl").problems[0].what
+
+
+def test_a_real_file_goes_round(shared: Path, tmp_path: Path) -> None:
+    loaded = load(shared / "data" / "wikifactdiff" / "shape_from_templama.jsonl")
+    write_records([*loaded.facts, *loaded.records], tmp_path / "f.jsonl")
+    again = load(tmp_path / "f.jsonl", "jsonl")
+    assert {r.id for r in (*again.facts, *again.records)} == {r.id for r in (*loaded.facts, *loaded.records)}
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(peru: Fact, tmp_path: Path) -> None:
+    def dies() -> Any:
+        yield peru
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "f.jsonl").write_text("old")
+    with pytest.raises(UserError, match=r"f\.jsonl: cannot be written: No space left on device"):
+        write_records(dies(), tmp_path / "f.jsonl")
+    assert [p.name for p in tmp_path.iterdir()] == ["f.jsonl"] and (tmp_path / "f.jsonl").read_text() == "old"
+
+
+HEADER = "subject,relation,prompt,old,new\n"
+CSV = [
+    ("quoted newline", HEADER + 'Peru,P36,"The capital\nof {} is",Lima,Oslo\nChad,P36,{} has,A,B\n', 2, []),
+    ("cut in a quote", HEADER + 'Peru,P36,{} has,Lima,Oslo\nChad,P36,"{} h', 1, [("line 3", "truncated")]),
+    ("wrong encoding", (HEADER + "Per\xfa,P36,{} has,Lima,Oslo\n").encode("latin-1"), 0, [("line 2", "malformed")]),
+    ("stray quote", HEADER + 'Peru,P36,"{}" has,Lima,Oslo\nChad,P36,{} has,A,B\n', 1, [("line 2", "malformed")]),
+    ("too few cells", HEADER + "Peru,P36\n", 0, [("line 2", "malformed")]),
+    ("byte-order mark", "\ufeff" + HEADER + "Peru,P36,{} has,Lima,Oslo\n", 1, []),
+]
+
+
+@pytest.mark.parametrize(("content", "whole", "problems"), [c[1:] for c in CSV], ids=[c[0] for c in CSV])
+def test_csv_faults(tmp_path: Path, content: str | bytes, whole: int, problems: list[tuple[str, str]]) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    loaded = load(path)
+    assert len(loaded.facts) == whole
+    assert [(p.where.rsplit(", ", 1)[1], p.kind) for p in loaded.problems] == problems
+
+
+def test_tabs_and_twice_named_columns(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text((HEADER + "Peru,P36,{} has,Lima,Oslo\n").replace(",", "\t"))
+    assert load(tmp_path / "f.tsv").facts[0].old.text == "Lima"
+    (tmp_path / "f.csv").write_text("subject," + HEADER)
+    with pytest.raises(DataError, match="'subject' stands twice"):
+        load(tmp_path / "f.csv")
+
+
+def test_a_foreign_csv_through_a_mapping(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        '[columns]\nsubject = "who"\nold = "answer"\n[values]\nprompt = "The capital of {} is"\nrelation = "P36"\n'
+        '[source]\nname = "mine"\nlicence = "CC0-1.0"\n'
+    )
+    (tmp_path / "f.csv").write_text("who,answer,edit,votes\nPeru,Lima,Oslo,3\n")
+    mapping = read_mapping(tmp_path / "m.toml", ["new=edit"])
+    loaded = load(tmp_path / "f.csv", mapping=mapping)
+    fact = loaded.facts[0]
+    assert (fact.subject.text, fact.old.text, fact.new and fact.new.text) == ("Peru", "Lima", "Oslo")
+    assert (fact.source.licence, fact.relation.id, loaded.format) == ("CC0-1.0", "P36", "table")
+    assert [r.value for r in loaded.records if isinstance(r, Extra)] == [{"votes": "3"}]
+
+
+def test_foreign_json_through_a_mapping(tmp_path: Path) -> None:
+    rows = [
+        {"s": "Peru", "q": "Peru has", "t": {"o": ["Lima", "City of Kings"]}, "y": 2019, "n": "Oslo"},
+        {"s": "Chad", "q": "It has", "t": {"o": "A"}, "n": "B"},
+        {"q": "x"},
+    ]
+    (tmp_path / "f.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
+    loaded = load(tmp_path / "f.jsonl", mapping=read_mapping(settings=["subject=s", "prompt=q", "old=t.o", "new=n"]))
+    assert [f.prompt for f in loaded.facts] == ["{} has"]
+    assert loaded.facts[0].old.names == ("Lima", "City of Kings")
+    assert loaded.facts[0].relation.id == "template:x-has"
+    assert ["not in the prompt" in loaded.problems[0].what, loaded.problems[1].what] == [
+        True,
+        "the field 's' is missing",
+    ]
+
+
+MAPPINGS = [
+    (["old"], "--map takes name=column, got 'old'"),
+    (["odl=x"], "'odl' is none of our columns.*did you mean 'old'"),
+]
+
+
+@pytest.mark.parametrize(("settings_", "message"), MAPPINGS)
+def test_bad_mappings(settings_: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_mapping(settings=settings_)
+    with pytest.raises(UserError, match="needs a mapping"):
+        load("x.csv", "table")

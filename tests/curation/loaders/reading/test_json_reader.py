@@ -1,0 +1,173 @@
+"""Reading raw records: places, faults, bounded memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curation.loaders.reading import json_array as array_module
+from curation.loaders.reading.json_array import array
+from curation.loaders.reading.json_reader import rows
+from curation.loaders.reading.raw_records import Problem, Row
+from schemas.core.errors import DataError, UserError
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+RECORDS = st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), max_size=6)
+
+
+def read(path: Path, content: str | bytes, **options: int) -> list[Row | Problem]:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return list(rows(path, **options))
+
+
+def data(items: list[Row | Problem]) -> list[object]:
+    return [i.data for i in items if isinstance(i, Row)]
+
+
+def told(items: list[Row | Problem]) -> list[tuple[str, str]]:
+    return [(i.where.rsplit("/", 1)[-1], i.kind) for i in items if isinstance(i, Problem)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(records=RECORDS, indent=st.sampled_from([None, 0, 1, 4]), piece=st.integers(1, 40))
+def test_an_array_is_read_as_python_reads_it_however_it_is_cut_into_pieces(
+    records: list[dict[str, object]], indent: int | None, piece: int
+) -> None:
+    text = json.dumps(records, indent=indent)
+    pieces = [text[i : i + piece] for i in range(0, len(text), piece)]
+    found = list(array(pieces, Path("f.json")))
+    assert data(found) == records and not told(found)
+    for row in found:
+        assert isinstance(row, Row)
+        line = int(row.where.rsplit(" ", 1)[1])
+        assert text.split("\n")[line - 1].lstrip(" [").startswith("{")
+
+
+@settings(max_examples=60, deadline=None)
+@given(records=RECORDS.filter(len), indent=st.sampled_from([None, 1]), where=st.floats(0, 1), piece=st.integers(1, 40))
+def test_a_cut_array_gives_its_whole_records_and_says_so(
+    records: list[dict[str, object]], indent: int | None, where: float, piece: int
+) -> None:
+    text = json.dumps(records, indent=indent)
+    text = text[: 1 + int(where * (len(text) - 2))]
+    found = list(array([text[i : i + piece] for i in range(0, len(text), piece)], Path("f.json")))
+    whole = data(found)
+    assert whole == records[: len(whole)]
+    assert [kind for _, kind in told(found)] == ["truncated"]
+    assert len(json.dumps(records[: len(whole)])) <= len(json.dumps(records))
+
+
+@settings(max_examples=40, deadline=None)
+@given(records=RECORDS.filter(lambda r: all(r)))
+def test_lines_are_read_as_python_reads_them(records: list[dict[str, object]], tmp_path_factory: object) -> None:
+    path = tmp_path_factory.mktemp("x") / "f.jsonl"  # type: ignore[attr-defined]
+    if records:
+        found = read(path, "\n".join(json.dumps(r, ensure_ascii=False) for r in records))
+        assert data(found) == records and not told(found)
+
+
+CASES = [
+    (
+        "broken record in an array",
+        '[\n{"a": 1},\n{"a": },\n{"a": 3}\n]',
+        2,
+        [("f.json, record 2, line 3", "malformed")],
+    ),
+    ("missing quote", '[\n{"a": "x},\n{"a": 2}\n]', 1, [("f.json, record 1, line 2", "malformed")]),
+    (
+        "broken pretty record",
+        '[\n  {\n    "a": [\n    {"b": 1 2}\n    ]\n  },\n  {\n    "a": 3\n  }\n]',
+        1,
+        [("f.json, record 1, line 2", "malformed")],
+    ),
+    ("no comma", '[\n{"a": 1}\n{"a": 2}\n]', 2, [("f.json, line 3", "malformed")]),
+    ("no record", "[1,\n2]", 0, [("f.json, record 1, line 1", "malformed"), ("f.json, record 2, line 2", "malformed")]),
+    ("text behind", '[{"a": 1}] x', 1, [("f.json, line 1", "malformed")]),
+    ("not closed", '[\n{"a": 1},\n{"a": 2}\n', 2, [("f.json, line 4", "truncated")]),
+    ("cut in a record", '[\n{"a": 1},\n{"a": 2, "b', 1, [("f.json, record 2, line 3", "truncated")]),
+    ("hopeless", '[{"a": 1}, {"a" 2}, {"a": 3}]', 1, [("f.json, record 2, line 1", "malformed")]),
+    ("a name twice", '{"a": 1, "a": 2}\n{"a": 3}', 1, [("f.json, line 1", "malformed")]),
+    ("NaN", '{"a": NaN}\n{"a": 3}', 1, [("f.json, line 1", "malformed")]),
+    ("last line cut", '{"a": 1}\n{"a": "x', 1, [("f.json, line 2", "truncated")]),
+    ("line cut within", '{"a": 1}\n{"a": "x\n{"a": 2}\n', 2, [("f.json, line 2", "malformed")]),
+    ("wrong encoding", b'{"a": "\xe9"}\n{"a": 1}\n', 1, [("f.json, line 1", "malformed")]),
+    ("wrong encoding in an array", b'[{"a": "\xe9"},\n{"a": 1}]', 1, [("f.json, record 1, line 1", "malformed")]),
+    ("byte-order mark", b'\xef\xbb\xbf{"a": 1}\n', 1, []),
+    ("windows lines", b'{"a": 1}\r\n\r\n{"a": 2}\r\n', 2, []),
+    ("document", '{\n "a": 1,\n "b": [\n  2\n ]\n}\n', 1, []),
+    ("cut document", '{\n "a": 1,\n "b": [\n  2\n', 0, [("f.json, line 5", "truncated")]),
+    ("deep", "[" * 5000 + "]" * 5000, 0, [("f.json, record 1, line 1", "malformed")]),
+    ("long integer", '{"a": ' + "9" * 5000 + "}", 0, [("f.json, line 1", "malformed")]),
+]
+
+
+@pytest.mark.parametrize(("content", "whole", "problems"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_faults_are_named_by_place(
+    tmp_path: Path, content: str | bytes, whole: int, problems: list[tuple[str, str]]
+) -> None:
+    found = read(tmp_path / "f.json", content)
+    assert len(data(found)) == whole
+    assert told(found) == problems
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x1f\x8b123", "a gzip file"),
+        (b"PK\x03\x04", "a zip file"),
+        (b"PAR1", "a Parquet file"),
+        ('{"a": 1}'.encode("utf-16"), "UTF-16"),
+        (b" \n ", "empty"),
+    ],
+)
+def test_foreign_files_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "f.json", content)
+    with pytest.raises(UserError, match="cannot be read"):
+        list(rows(tmp_path))
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_a_record_that_is_too_long_is_one_problem(tmp_path: Path, form: str) -> None:
+    long = json.dumps({"a": "x" * 5000})
+    text = f'{{"a": 1}}\n{long}\n{{"a": 2}}\n' if form == "lines" else f'[\n{{"a": 1}},\n{long},\n{{"a": 2}}\n]'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_module, "CHUNK", 512)
+        patch.setattr("curation.loaders.reading.json_reader.CHUNK", 512)
+        found = read(tmp_path / "f.json", text, limit=2000)
+    assert data(found) == [{"a": 1}, {"a": 2}]
+    assert [kind for _, kind in told(found)] == ["malformed"]
+    assert "longer than" in next(i for i in found if isinstance(i, Problem)).what
+
+
+@pytest.mark.parametrize("form", ["lines", "array", "pretty"])
+def test_memory_is_bounded(tmp_path: Path, form: str) -> None:
+    path, record = tmp_path / "f.json", {"a": "x" * 1000, "b": list(range(20))}
+    one = json.dumps(record, indent=1 if form == "pretty" else None)
+    path.write_text("\n".join([one] * 8000) if form == "lines" else "[\n" + ",\n".join([one] * 8000) + "\n]")
+    assert path.stat().st_size > 8_000_000
+    tracemalloc.start()
+    count = sum(isinstance(row, Row) for row in rows(path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 8000
+    assert peak < 3_000_000
+
+
+@pytest.mark.slow
+def test_a_line_of_100_megabytes(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    with open(path, "w") as file:
+        file.write('{"a": "' + "x" * 100_000_000 + '"}\n{"a": 1}\n')
+    found = list(rows(path))
+    assert data(found) == [{"a": 1}]
+    assert [i.what for i in found if isinstance(i, Problem)] == ["the line is longer than 64 MiB"]

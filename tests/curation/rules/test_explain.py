@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.cli.releases import explain as command
+from curation.rules.explain import explain, rule_of
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
+from curation.shipped import mini_split
+from curation.splits.split_file import write_split
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.verdicts import Verdict
+from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The shared material less one prompt."""
+    with Store.open(tmp_path / "s.duckdb", create=True) as made:
+        made.put([EDIT, OTHER, LINK, *CHAINS[0], *CHAINS[1], *BESIDE])
+        yield made
+
+
+CASES = [
+    ("prompt in", [], P0.key, {}, "in", "in 'case/f/peru', which has 2 script prompts and 1 neighbours"),
+    ("case", [], "case/f/peru", {}, "in", "2 script prompts"),
+    ("question", [said(Q0.id, "leak@1", "drop")], Q0.key, {}, "out", "leak drops the question 'f/peru/q0': because"),
+    ("prompt of that question", [said(Q0.id, "leak@1", "drop")], P0.key, {}, "out", "leak drops the question"),
+    ("script", [said(S0.id, "format@1", "drop")], S0.key, {}, "out", "format drops the script"),
+    ("held", [said(P0.id, "early@1", "unsure")], P0.key, {}, "held", "early holds the prompt"),
+    ("question of a held prompt", [said(P0.id, "early@1", "unsure")], Q0.key, {}, "held", "early holds the prompt"),
+    ("a tie", [ann(P0.id, "keep"), ann(P0.id, "drop", "bob")], P0.key, {"people": "majority"}, "held", "a tie"),
+    ("too few", [said(P0.id, "leak@1", "drop")], EDIT.key, {"min_prompts": 2}, "out",
+     "has 1 script prompts, the rule wants 2 (leak drops the prompt"),
+    ("too few as prompts wait", [said(P0.id, "e@1", "unsure")], EDIT.key, {"min_prompts": 2}, "held", "wants 2"),
+    ("few neighbours", [said(LINK.id, "x@1", "drop")], EDIT.key, {"min_neighbours": 1}, "out", "has 0 neighbours"),
+    ("neighbour", [], LINK.key, {}, "in", "as a neighbour in 'case/f/peru'"),
+    ("neighbour's prompt", [], BESIDE[2].key, {"prefix": "f/peru"}, "in", "as a neighbour's prompt of 'case/f/peru'"),
+    ("a pair", [said(LINK.id, "pair@1", "drop", BESIDE[2].id)], BESIDE[2].key, {"prefix": "f/peru"}, "out",
+     "pair says so beside 'f/peru'"),
+    ("other change", [], EDIT.key, {"changes": ["temporal"]}, "out", "its change is 'counterfactual'"),
+    ("other prefix", [], EDIT.key, {"prefix": "z/"}, "out", "does not begin with 'z/'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "item", "rule", "status", "why"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_why(store: Store, verdicts: list[Verdict], item: str, rule: dict[str, object], status: str, why: str) -> None:
+    store.put(verdicts)
+    found = explain(store, SplitRule.model_validate(rule), item)
+    assert (found.status, why in found.why) == (status, True), found.text()
+
+
+def test_the_deciding_verdict_is_marked_among_all(store: Store) -> None:
+    store.put([said(P0.id, "leak@1", "keep"), said(P0.id, "near@1", value=0.5), ann(P0.id, "unsure", task="see@1")])
+    rule = SplitRule.model_validate({"thresholds": [{"check": "near", "max": 0.4, "unit": "f"}]})
+    text = explain(store, rule, P0.id).text()
+    assert "   * unsure by person:ann/see@1: because" in text, "people outrank the threshold"
+    assert "     measured 0.5 f by near@1" in text and "     keep by leak@1" in text
+    assert "threshold: near at most 0.4 f, otherwise drop" in text
+
+
+def test_a_replaced_version_is_out(store: Store) -> None:
+    store.put([P0.model_copy(update={"step": 1})])
+    found = explain(store, SplitRule(), P0.id)
+    assert (found.status, found.why) == ("out", "this version was replaced by another")
+
+
+def test_people_drop_a_whole_case(store: Store) -> None:
+    split = freeze(store, "s", SplitRule(prefix="f/peru"))
+    store.put([ann(split.cases[0].id, "drop", task="quality@1")])
+    assert "quality drops the case" in explain(store, SplitRule(), EDIT.key).why
+    with pytest.raises(UserError, match="no case"):
+        freeze(store, "t", SplitRule(prefix="f/peru"))
+    store.put([said(P0.id, "leak@1", "drop")])  # another content is another case
+    assert explain(store, SplitRule(), EDIT.key).status == "in"
+    assert len(freeze(store, "t", SplitRule(prefix="f/peru")).cases) == 1
+
+
+def test_unknown_items_and_kinds(store: Store) -> None:
+    store.put([verdict := said(P0.id, "leak@1", "drop")])
+    with pytest.raises(UserError, match="no item 'nothing'"):
+        explain(store, SplitRule(), "nothing")
+    with pytest.raises(UserError, match="is a verdict, which no rule decides"):
+        explain(store, SplitRule(), verdict.key)
+
+
+def test_the_command(store: Store, tmp_path: Path) -> None:
+    store.put([said(P0.id, "leak@1", "drop")])
+    freeze(store, "mine", SplitRule(ignore=("leak",)))
+    store.close()
+    rule = tmp_path / "rule.toml"
+    rule.write_text("[rule]\nmin_prompts = 2\n")
+
+    def run(*args: str) -> str:
+        call = [P0.key, "--store", str(store.path), *args]
+        return CliRunner().invoke(command, call, catch_exceptions=False, standalone_mode=False).output
+
+    assert "OUT, leak drops the prompt" in run()
+    assert "IN, in 'case/f/peru'" in run("--split", "mine"), "by the rule of its header"
+    assert json.loads(run("--rule", str(rule), "--set", 'ignore=["leak"]', "--json"))["status"] == "in"
+
+
+def test_a_header_without_a_rule(tmp_path: Path) -> None:
+    write_split(mini_split(), tmp_path / "mini.jsonl")
+    header = {k: v for k, v in mini_split().header.items() if k != "rule"}
+    with pytest.raises(UserError, match="does not say by which rule"):
+        rule_of(header)

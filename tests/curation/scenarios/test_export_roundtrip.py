@@ -1,0 +1,290 @@
+"""Split -> exporter -> loader -> the same, as far as the format carries it."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from curation.export.formats import export
+from curation.export.parquet import TABLES
+from curation.export.scedit_format import cf_rows, cloze, t_rows
+from curation.loaders import load
+from curation.shipped import mini_split
+from curation.splits.split_file import Split, load_split, make_split
+from curation.store.store import Store
+from schemas.cases import Case, CaseNeighbour
+from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+
+QUICK = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LETTERS = "abcXYZ éßÇñ中ア\u0301'\"|,;\\/\t\n<&%$#@—\u00a0\u2028😀0123"
+texts = st.text(alphabet=LETTERS, min_size=1, max_size=20).map(str.strip).filter(bool)
+lists = st.lists(texts, max_size=3).map(tuple)
+qids = st.none() | st.integers(1, 10**9).map("Q{}".format)
+days = st.none() | st.sampled_from(["2021", "2021-12", "2021-12-08"])
+
+
+@st.composite
+def made_facts(draw: st.DrawFn, key: str = "made/1", *, edit: bool = True) -> Fact:
+    change = draw(st.sampled_from(["counterfactual", "temporal"])) if edit else "none"
+    old = draw(texts)
+    new = draw(texts.filter(lambda t: t.casefold() != old.casefold()))
+    source = Source(name=draw(texts), licence=draw(texts), url=draw(st.none() | texts), item=draw(st.none() | texts))
+    return Fact(
+        key=key,
+        subject=Entity(text=draw(texts), aliases=draw(lists), wikidata=draw(qids)),
+        relation=Relation(id=draw(st.sampled_from(["P36", "template:x", "größe"])), label=draw(st.just("") | texts)),
+        prompt=draw(st.builds("{}{{}}{}".format, texts, texts)),
+        old=Object(text=old, aliases=draw(lists), wikidata=draw(qids), datatype=draw(st.sampled_from(["entity", "x"]))),
+        new=Object(text=new, aliases=draw(lists), wikidata=draw(qids)) if edit else None,
+        paraphrases=draw(lists),
+        neighbour_prompts=draw(lists),
+        change=change,
+        changed_on=draw(days) if change == "temporal" else None,
+        source=source,
+    )
+
+
+@st.composite
+def made_cases(draw: st.DrawFn, n: int) -> Case:
+    key = f"made/{n}"
+    neighbours = []
+    for k in range(draw(st.integers(0, 2))):
+        beside = draw(made_facts(f"{key}/n{k}", edit=False))
+        how = draw(st.sampled_from(["same_object", "near_subject"]))
+        distance = draw(st.none() | st.floats(0, 9))
+        link = Neighbour(key=f"{key}~{k}", edit=key, fact=beside.key, how=how, distance=distance, measure="km")
+        asked, cut = draw(material(beside.key))
+        neighbours.append(CaseNeighbour(link=link, fact=beside, questions=asked, prompts=cut))
+    questions, prompts = draw(material(key))
+    edit = draw(made_facts(key))
+    return Case(key=f"case/{key}", fact=edit, questions=questions, prompts=prompts, neighbours=tuple(neighbours))
+
+
+@st.composite
+def material(draw: st.DrawFn, key: str) -> tuple[tuple[ScriptQuestion, ...], tuple[ScriptPrompt, ...]]:
+    questions, prompts = [], []
+    for k in range(draw(st.integers(0, 2))):
+        questions.append(ScriptQuestion(key=f"{key}/q{k}", fact=key, text=draw(texts)))
+        text, separator = draw(texts), draw(st.sampled_from([" ", " (", "\n", ' "', ""]))
+        prompts.append(
+            ScriptPrompt(
+                key=f"{key}/p{k}",
+                fact=key,
+                question=draw(st.sampled_from([None, f"{key}/q{k}"])),
+                script=draw(st.none() | st.just(f"{key}/s{k}")),
+                text=text,
+                separator=separator,
+                offset=len(text) + len(separator),
+                step=draw(st.none() | st.integers(1, 9)),
+                targets=draw(st.lists(texts, min_size=1, max_size=2).map(tuple)),
+            )
+        )
+    return tuple(questions), tuple(prompts)
+
+
+@st.composite
+def made_splits(draw: st.DrawFn) -> Split:
+    return make_split("made", [draw(made_cases(n)) for n in range(draw(st.integers(1, 3)))])
+
+
+def exported(split: Split, folder: Path, format: str) -> Path:
+    """A fresh place with the export."""
+    place = folder / format / str(len(list(folder.rglob("*"))))
+    export(split, place, format)
+    return place
+
+
+@QUICK
+@given(split=made_splits())
+def test_the_split_file_keeps_everything(tmp_path: Path, split: Split) -> None:
+    assert load_split(exported(split, tmp_path, "split")) == split
+
+
+@QUICK
+@given(split=made_splits())
+def test_facts_keep_every_field(tmp_path: Path, split: Split) -> None:
+    loaded = load(exported(split, tmp_path, "facts"), "jsonl")
+    facts = [c.fact for c in split.cases] + [n.fact for c in split.cases for n in c.neighbours]
+    assert not [p for p in loaded.problems if p.lost]
+    assert list(loaded.facts) == facts
+
+
+@settings(QUICK, max_examples=6, phases=[Phase.explicit, Phase.generate])  # shrinking would write tables for minutes
+@given(split=made_splits())
+def test_tables_keep_everything(tmp_path: Path, split: Split) -> None:
+    assert from_tables(exported(split, tmp_path, "parquet")) == list(split.cases)
+
+
+def told(fact: Fact) -> dict[str, Any]:
+    """What CounterFact's original shape says of a fact."""
+    assert fact.new is not None
+    objects = [(o.text, o.wikidata) for o in (fact.old, fact.new)]
+    return {"subject": fact.subject.text, "relation": fact.relation.id, "prompt": fact.prompt, "objects": objects} | {
+        "paraphrases": fact.paraphrases
+    }
+
+
+@QUICK
+@given(split=made_splits())
+def test_counterfact_keeps_what_it_can_say(tmp_path: Path, split: Split) -> None:
+    chosen = [c for c in split.cases if c.fact.change == "counterfactual"]
+    if not chosen:
+        return
+    loaded = load(exported(split, tmp_path, "counterfact"), "counterfact")
+    assert not [p for p in loaded.problems if p.lost]
+    assert [told(f) for f in loaded.facts] == [told(c.fact) for c in chosen]
+    for fact, case in zip(loaded.facts, chosen, strict=True):
+        assert fact.neighbour_prompts[: len(case.fact.neighbour_prompts)] == case.fact.neighbour_prompts
+
+
+@QUICK
+@given(split=made_splits())
+def test_easyedit_records_are_read_as_flat_ones(tmp_path: Path, split: Split) -> None:
+    loaded = load(exported(split, tmp_path, "easyedit"), "counterfact-flat")
+    assert not [p for p in loaded.problems if p.lost]
+    for fact, case in zip(loaded.facts, split.cases, strict=True):
+        assert fact.fact_prompt == case.fact.fact_prompt and fact.subject.text == case.fact.subject.text
+        assert (fact.old.text, fact.new and fact.new.text) == (case.fact.old.text, case.fact.new and case.fact.new.text)
+        assert fact.paraphrases == case.fact.paraphrases[:1]
+        if case.fact.neighbour_prompts:
+            assert fact.neighbour_prompts == case.fact.neighbour_prompts[:1]
+
+
+def from_tables(folder: Path) -> list[Case]:
+    """Cases put together from the Parquet tables alone."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    with duckdb.connect() as db:
+        for name, columns in TABLES.items():
+            found = db.execute(f"SELECT * FROM read_parquet('{folder / name}.parquet')").fetchall()
+            rows[name] = [dict(zip([c.name for c in columns], row, strict=True)) for row in found]
+    questions: dict[Any, list[ScriptQuestion]] = defaultdict(list)
+    prompts: dict[Any, list[ScriptPrompt]] = defaultdict(list)
+    neighbours: dict[Any, list[CaseNeighbour]] = defaultdict(list)
+    for row in rows["questions"]:
+        at = row.pop("case"), row.pop("neighbour")
+        questions[at].append(ScriptQuestion(key=row.pop("question"), **row))
+    for row in rows["prompts"]:
+        at = row.pop("case"), row.pop("neighbour")
+        prompts[at].append(ScriptPrompt(key=row.pop("prompt"), **row))
+    for row in rows["neighbours"]:
+        at = row["case"], row["neighbour"]
+        link = {name: row[name] for name in ("how", "distance", "measure")}
+        beside = CaseNeighbour(
+            link=Neighbour(key=row["neighbour"], edit=row["case"].removeprefix("case/"), fact=row["fact"], **link),
+            fact=from_row(row),
+            questions=tuple(questions[at]),
+            prompts=tuple(prompts[at]),
+        )
+        neighbours[row["case"]].append(beside)
+    return [
+        Case(
+            key=row["case"],
+            fact=from_row(row),
+            questions=tuple(questions[row["case"], None]),
+            prompts=tuple(prompts[row["case"], None]),
+            neighbours=tuple(neighbours[row["case"]]),
+        )
+        for row in rows["cases"]
+    ]
+
+
+def from_row(row: dict[str, Any]) -> Fact:
+    def named(name: str) -> dict[str, Any]:
+        return {"text": row[name], "aliases": row[f"{name}_aliases"], "wikidata": row[f"{name}_wikidata"]}
+
+    source = {k: row[f"source_{k}"] for k in ("url", "item", "date")} | {"name": row["source"]}
+    made = {k: row[k] for k in ("prompt", "paraphrases", "neighbour_prompts", "change", "changed_on")}
+    made |= {"key": row["fact"], "subject": named("subject"), "source": {**source, "licence": row["licence"]}}
+    made |= {"relation": {"id": row["relation"], "label": row["relation_label"]}}
+    made |= {"old": {**named("old"), "datatype": row["old_datatype"]}}
+    made |= {"new": {**named("new"), "datatype": row["new_datatype"]} if row["new"] is not None else None}
+    return Fact.model_validate(made)
+
+
+def test_mini_from_its_tables(tmp_path: Path) -> None:
+    export(mini_split(), tmp_path / "t", "parquet")
+    assert from_tables(tmp_path / "t") == list(mini_split().cases)
+
+
+def in_a_store(path: Path, format: str, folder: Path) -> list[Case]:
+    """A file loaded, kept in a store, and put together again from the store's records."""
+    loaded = load(path, format)
+    assert not [p for p in loaded.problems if p.lost]
+    kept = [r for r in (*loaded.facts, *loaded.records) if r.kind != "extra"]
+    with Store.open(folder / f"{format}.duckdb", create=True) as store:
+        store.put(kept)
+        facts = {f.key: f for f in store.all(Fact)}
+        by_fact: dict[str, list[Any]] = defaultdict(list)
+        for record in (*store.all(ScriptQuestion), *store.all(ScriptPrompt)):
+            by_fact[record.fact].append(record)
+        links = list(store.all(Neighbour))
+
+    def parts(key: str) -> dict[str, Any]:
+        found = by_fact[key]
+        return {
+            "questions": tuple(r for r in found if isinstance(r, ScriptQuestion)),
+            "prompts": tuple(r for r in found if isinstance(r, ScriptPrompt)),
+        }
+
+    near: dict[str, list[CaseNeighbour]] = defaultdict(list)
+    for link in links:
+        near[link.edit].append(CaseNeighbour(link=link, fact=facts[link.fact], **parts(link.fact)))
+    return [
+        Case(key=f"case/{k}", fact=f, **parts(k), neighbours=tuple(near[k]))
+        for k, f in facts.items()
+        if f.change != "none"
+    ]
+
+
+@pytest.mark.parametrize("format", ["scedit-cf", "scedit-t"])
+def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
+    """Exporter -> loader -> store -> exporter gives the same records; the loader finds every prompt and target."""
+    rows = {"scedit-cf": cf_rows, "scedit-t": t_rows}[format]
+    place = exported(mini_split(), tmp_path, format)
+    cases = in_a_store(place, format, tmp_path)
+
+    def by_edit(made: Any) -> dict[Any, Any]:
+        return {(r["subject"], r["prompt"]): {k: v for k, v in r.items() if k != "case_id"} for r in made}
+
+    assert by_edit(rows(cases)) == by_edit(rows(mini_split().cases))
+    originals = {c.fact.fact_prompt: c for c in mini_split().cases}
+    for case in cases:
+        before = originals[case.fact.fact_prompt]
+        for ours, theirs in zip(case.prompts, before.prompts, strict=True):
+            assert cloze(ours.text, ours.separator) == cloze(theirs.text, theirs.separator)
+            assert (ours.targets, ours.step) == (theirs.targets, theirs.step)
+        assert [n.fact.old.text for n in case.neighbours] == [n.fact.old.text for n in before.neighbours]
+
+
+def test_separators_come_back_from_the_published_shape(tmp_path: Path) -> None:
+    case = mini_split().cases[0]
+    separators = [" ", " (", "\n", ' "']
+    assert len(case.prompts) == len(separators)
+    prompts = [
+        p.model_copy(update={"separator": s, "offset": len(p.text) + len(s)})
+        for p, s in zip(case.prompts, separators, strict=True)
+    ]
+    split = make_split("s", [case.model_copy(update={"prompts": tuple(prompts)})])
+    loaded = load(exported(split, tmp_path, "scedit-cf"), "scedit-cf")
+    found = [r for r in loaded.records if isinstance(r, ScriptPrompt) and r.fact == loaded.facts[0].key]
+    assert [(p.text, p.separator) for p in found] == [(p.text, p.separator) for p in prompts]
+
+
+def test_the_real_grouped_counterfact_file(shared: Path, tmp_path: Path) -> None:
+    """Loader -> store -> exporter: the records of the file, field by field; and -> loader: the same facts."""
+    path = shared / "data" / "counterfact" / "counterfact_grouped.json"
+    split = make_split("grouped", in_a_store(path, "counterfact", tmp_path))
+    place = tmp_path / "out.json"
+    assert export(split, place, "counterfact") == 1803
+    upstream = {r["case_id"]: r for r in json.loads(path.read_text(encoding="utf-8"))}
+    assert {r["case_id"]: r for r in json.loads(place.read_text(encoding="utf-8"))} == upstream
+    facts = {f.key: f for f in load(path, "counterfact").facts}
+    assert {f.key: f for f in load(place, "counterfact").facts} == facts

@@ -1,0 +1,269 @@
+"""kill -9, a full disk, an unwritable folder: the store opens, nothing half-written counts, one sentence is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.loaders.importer import keep_split
+from curation.shipped import mini_split
+from curation.splits.split_file import load_split
+from curation.store.store import Store
+from scedit import cli
+from schemas.core.errors import StoreError, UserError
+
+FACTS = 6000
+
+
+def command(*args: object) -> list[str]:
+    return [sys.executable, "-m", "scedit", *map(str, args)]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "many.jsonl"
+    with open(path, "w", encoding="utf-8") as file:
+        for n in range(FACTS):
+            row = {"key": f"m/{n}", "subject": f"S{n}", "relation": "P36", "prompt": "The capital of {} is"}
+            file.write(json.dumps({**row, "old": f"Old {n}", "new": f"New {n}"}) + "\n")
+    return path
+
+
+def killed(args: list[str], delay: float) -> bool:
+    """Start a command and kill it after a delay; whether it was still alive then."""
+    with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        time.sleep(delay)
+        alive = process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    return alive
+
+
+def count(path: Path) -> int:
+    """Facts in a store; 0 where it was killed before it was one."""
+    if not path.exists():
+        return 0
+    try:
+        with Store.open(path, create=True) as store:
+            return store.stats()["records"].get("fact", {"current": 0})["current"]
+    except StoreError as error:
+        pytest.fail(f"the store does not open after kill -9: {error}")
+
+
+def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    hits = 0
+    for trial in range(3):
+        path = tmp_path / f"s{trial}.duckdb"
+        hits += killed(command("import", many, "--store", path), rng.uniform(0.2, 1.6))
+        assert count(path) in (0, FACTS)
+        subprocess.run(command("import", many, "--store", path), check=True, capture_output=True)
+        assert count(path) == FACTS, "the same command goes on"
+    assert hits, "no command was killed in time: the test says nothing"
+
+
+DYING = """
+import os, signal, sys
+import duckdb
+from curation.files import atomic as files
+
+left, what = int(sys.argv[1]), sys.argv[2]
+
+def step():
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Dying:
+    def __init__(self, db):
+        self._db = db
+    def __getattr__(self, name):
+        return getattr(self._db, name)
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self._db.close()
+    def cursor(self):
+        return Dying(self._db.cursor())
+    def execute(self, *words):
+        step()
+        return self._db.execute(*words)
+
+if what == "store":
+    connect = duckdb.connect
+    duckdb.connect = lambda *words, **settings: Dying(connect(*words, **settings))
+else:
+    for name in ("fsync", "replace"):
+        def dies(*words, do=getattr(os, name)):
+            step()
+            return do(*words)
+        setattr(files.os, name, dies)
+from scedit import main
+sys.argv[1:] = sys.argv[3:]
+main()
+"""
+
+
+def dies_at(step: int, what: str, *words: object) -> bool:
+    """Run a command that kills itself (-9) at a step: a statement in the store, or the last acts of writing a file."""
+    done = subprocess.run([sys.executable, "-c", DYING, str(step), what, *map(str, words)], capture_output=True)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
+    return done.returncode != 0
+
+
+STEPS = (5, 12, 20, 60)
+
+
+def test_import_killed_at_any_statement_counts_for_nothing(many: Path, tmp_path: Path) -> None:
+    hits = 0
+    for step in STEPS:
+        path = tmp_path / f"{step}.duckdb"
+        killed_here = dies_at(step, "store", "import", many, "--store", path)
+        hits += killed_here
+        assert count(path) == (0 if killed_here else FACTS)
+    assert hits >= 2, "hardly any command was killed: the test says little"
+
+
+def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    keep_split(mini_split(), path, origin="mini")
+    hits = 0
+    for step in STEPS:
+        killed_here = dies_at(step, "store", "split", "freeze", f"t{step}", "--store", path)
+        hits += killed_here
+        with Store.open(path) as store:
+            names = [name for name, _, _ in store.split_names()]
+            assert (f"t{step}@1.0.0" in names) is not killed_here
+            for name in names:
+                assert list(store.open_split(name).cases), "the digest is verified at the end"
+            assert store.open_split("mini").digest == mini_split().digest
+    assert hits >= 2, "hardly any command was killed: the test says little"
+
+
+@pytest.mark.parametrize("format", ["split", "scedit-cf", "parquet"])
+def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, format: str) -> None:
+    path, out = tmp_path / "s.duckdb", tmp_path / "out"
+    keep_split(mini_split(), path, origin="mini")
+    words = ("split", "export", "mini", out, "--format", format, "--store", path)
+    if format != "parquet":
+        out.write_text("earlier")
+        for step in (0, 1):  # before the file is on the disk, and before it takes its name
+            assert dies_at(step, "file", *words)
+            assert out.read_text() == "earlier"
+    else:
+        for step in (4, 16):  # while the store is read, and while the tables are written
+            assert dies_at(step, "store", *words)
+            assert not out.exists()
+    subprocess.run(command(*words), check=True, capture_output=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "s.duckdb"], "the next run clears the rest away"
+    if format == "split":
+        assert load_split(out).digest == mini_split().digest
+
+
+def limited(size: int) -> Callable[[], None]:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    subprocess.run(command("import", "shipped", "--limit", 3, "--store", path), check=True, capture_output=True)
+    done = subprocess.run(
+        command("import", many, "--store", path), capture_output=True, text=True, preexec_fn=limited(1_500_000)
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ") and "free some space" in done.stderr and "Traceback" not in done.stderr
+    assert count(path) == 3
+    subprocess.run(command("import", many, "--store", path), check=True, capture_output=True)
+    freeze = command("split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
+    done = subprocess.run(freeze, capture_output=True, text=True, preexec_fn=limited(200_000))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    assert count(path) == 3 + FACTS
+    with Store.open(path) as store:
+        assert not store.split_names()
+
+
+WRITING = [  # a command that writes into the closed folder; S is a store that may be read
+    "import shipped --limit 2 --store CLOSED/s.duckdb",
+    "split add mini --store CLOSED/s.duckdb",
+    "split export mini CLOSED/out.jsonl --store S",
+    "split export mini CLOSED/out --format parquet --store S",
+    "publish mini CLOSED/release --store S",
+    "dump CLOSED/d.jsonl --store S",
+    "backup CLOSED/b.duckdb --store S",
+    "convert shipped CLOSED/f.jsonl",
+    "separate mini --part a=0.5 --part b=0.5 --out CLOSED",
+    "errata add facts/x wrong --file CLOSED/e.jsonl",
+    "restore S --store CLOSED/r.duckdb",
+    "split freeze again --store S",
+]
+
+
+@pytest.fixture
+def ordinary() -> Iterator[tuple[Path, Path]]:
+    """A folder closed to this process, which is no administrator, and a store that it may only read."""
+    folder = Path(tempfile.mkdtemp(prefix="scedit-closed-"))
+    store, closed = folder / "s.duckdb", folder / "closed"
+    keep_split(mini_split(), store, origin="mini")
+    for words in WRITING:  # what is imported late, an ordinary user may not be able to read here
+        place = folder / str(len(list(folder.iterdir())))
+        place.mkdir()
+        shutil.copy(store, place / "copy.duckdb")
+        CliRunner().invoke(cli, words.replace("CLOSED", str(place)).replace("S", str(place / "copy.duckdb")).split())
+    closed.mkdir()
+    closed.chmod(0o555)
+    store.chmod(0o444)
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield closed, store
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def test_an_unwritable_folder_as_an_ordinary_user(ordinary: tuple[Path, Path]) -> None:
+    closed, store = ordinary
+    before = store.read_bytes()
+    for words in WRITING:
+        done = CliRunner().invoke(cli, words.replace("CLOSED", str(closed)).replace("S", str(store)).split())
+        assert isinstance(done.exception, UserError), (words, done.output, done.exception)
+        told = str(done.exception)
+        assert "\n" not in told and len(told) < 500 and (str(closed) in told or str(store) in told), (words, told)
+        assert not list(closed.iterdir()), words
+    assert store.read_bytes() == before
+
+
+def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    with open(path, "w") as file:
+        file.write('{"subject": "')
+        for _ in range(100):
+            file.write("x" * 1_000_000)
+        file.write('", "relation": "P36"}\n')
+    done = subprocess.run(command("import", path, "--store", tmp_path / "s.duckdb"), capture_output=True, text=True)
+    assert done.returncode == 1 and len(done.stderr) < 1000
+    assert "line 1" in done.stderr or "byte" in done.stderr
+    with pytest.raises(UserError):
+        Store.open(tmp_path / "s.duckdb")

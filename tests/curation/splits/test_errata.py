@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.cli.releases import errata as command
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
+from curation.splits.errata import Erratum, add_erratum, carried, read_errata
+from curation.store.store import Store
+from schemas.core.errors import DataError, UserError
+from tests.curation.rules.test_rule import CHAINS, EDIT, P0
+
+ENTRY = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
+
+
+def run(*args: object) -> str:
+    return CliRunner().invoke(command, [str(a) for a in args], catch_exceptions=False, standalone_mode=False).output
+
+
+def test_add_once_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "errata.jsonl"
+    assert add_erratum(path, ENTRY)
+    assert not add_erratum(path, ENTRY.model_copy(update={"date": "2026-12-01"})), "the same fault is told once"
+    assert add_erratum(path, ENTRY.model_copy(update={"action": "note"}))
+    assert [e.action for e in read_errata(path).entries] == ["drop", "note"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2: not JSON"),
+        ('{"item": "a", "what": "b", "date": "yesterday"}', "line 2: date: 'yesterday' is no ISO date"),
+        ('{"item": "a", "wat": "b", "date": "2026-01-01"}', "line 2: .*"),
+        ('{"item": "a", "what": "b", "action": "burn", "date": "2026-01-01"}', "line 2: action"),
+    ],
+)
+def test_lines_that_are_no_errata(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(ENTRY.model_dump_json() + "\n" + line + "\n")
+    with pytest.raises(DataError, match=message):
+        read_errata(path)
+
+
+def test_an_absent_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such errata file"):
+        read_errata(tmp_path / "e.jsonl")
+
+
+def test_drop_before_hold_before_note() -> None:
+    entries = [ENTRY.model_copy(update={"action": a}) for a in ("note", "hold", "drop")]
+    chosen = carried({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
+    assert chosen is not None and chosen.action == "drop"
+
+
+def test_errata_carry_over_until_corrected(tmp_path: Path) -> None:
+    """An erratum given once holds for the next versions, and ends with the correction of its item."""
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([EDIT, *CHAINS[0], *CHAINS[1]])
+        first = freeze(store, "mine", SplitRule(), errata=(ENTRY.model_copy(update={"id": P0.id}),))
+        assert first.header["counts"]["prompt: dropped by erratum"] == 1
+        second = freeze(store, "mine", SplitRule(min_neighbours=0), version="1.1.0")
+        assert second.digest == first.digest and second.header["errata"] == first.header["errata"]
+        store.put([P0.model_copy(update={"text": P0.text + " big", "offset": P0.offset + 4})])
+        third = freeze(store, "mine", SplitRule(), version="1.2.0")
+        assert len(third.cases[0].prompts) == 2 and third.header["errata"], "history is kept"
+
+
+def test_commands(tmp_path: Path) -> None:
+    path, file = tmp_path / "s.duckdb", tmp_path / "e.jsonl"
+    with Store.open(path, create=True) as store:
+        store.put([EDIT, *CHAINS[0]])
+    assert "added: drop f/peru/q0/s/p" in run("add", P0.key, "cut in a word", "--file", file, "--store", path)
+    assert "there already" in run("add", P0.key, "cut in a word", "--file", file, "--store", path)
+    assert read_errata(file).entries[0].id == P0.id
+    assert run("add", "case/f/peru", "doubtful", "--file", file, "--action", "hold", "--date", "2026-01-01")
+    assert "cut in a word applies" in run("list", "--file", file, "--store", path)
+    with Store.open(path, write=True) as store:
+        store.put([P0.model_copy(update={"step": 1})])
+    assert "corrected since" in run("list", "--file", file, "--store", path)
+    with pytest.raises(UserError, match="no item"):
+        run("add", "f/nobody", "x", "--file", file, "--store", path)
+    with pytest.raises(UserError, match="nothing to list"):
+        run("list")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.cli import overlap as commands_dedup
+from curation.shipped import mini_split
+from curation.splits.partition import separate, shared_values
+from curation.splits.split_file import load_split
+from schemas.core.errors import UserError
+from schemas.facts import Entity, Fact, Object, Relation, Source
+
+PARTS = {"train": 0.8, "dev": 0.1, "test": 0.1}
+
+
+def fact(
+    key: str, subject: str, relation: str = "P36", *, aliases: tuple[str, ...] = (), wikidata: str | None = None
+) -> Fact:
+    return Fact(
+        key=key,
+        subject=Entity(text=subject, aliases=aliases, wikidata=wikidata),
+        relation=Relation(id=relation),
+        prompt="{} has",
+        old=Object(text=f"old of {key}"),
+        new=Object(text=f"new of {key}"),
+        source=Source(name="tests", licence="CC0-1.0"),
+    )
+
+
+def made(n: int, subjects: int, relations: int, seed: int = 0) -> list[Fact]:
+    rng = random.Random(seed)
+    return [fact(f"f{i:04d}", f"Subject {rng.randrange(subjects)}", f"P{rng.randrange(relations)}") for i in range(n)]
+
+
+@pytest.mark.parametrize("how", ["hash", "balanced"])
+@pytest.mark.parametrize("by", [("subject",), ("relation",), ("fact",), ("object",)])
+def test_nothing_is_shared_across_parts(by: tuple[str, ...], how: str) -> None:
+    facts = made(400, 150, 60)
+    found = separate(facts, by=by, parts=PARTS, how=how)  # type: ignore[arg-type]
+    held = {p: {v for f in facts if found.part[f.key] == p for v in shared_values(f, by)} for p in PARTS}
+    assert all(not held[a] & held[b] for a, b in itertools.combinations(PARTS, 2))
+    assert sum(found.counts.values()) == 400 and all(held.values())
+
+
+def test_by_several_shares_none_of_either() -> None:
+    facts = [fact(f"f{i}{j}", f"S{i}-{j // 2}", f"P{i}") for i in range(30) for j in range(4)]
+    found = separate(facts, by=("subject", "relation"), parts=PARTS)
+    for what in ("subject", "relation"):
+        seen: dict[object, str] = {}
+        for f in facts:
+            for value in shared_values(f, (what,)):
+                assert seen.setdefault(value, found.part[f.key]) == found.part[f.key]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (fact("a", "São Paulo"), fact("b", "sao paulo")),
+        (fact("a", "USA"), fact("b", "United States", aliases=("U.S.A.", "USA"))),
+        (fact("a", "Roma", wikidata="Q220"), fact("b", "Rome", wikidata="Q220")),
+    ],
+)
+def test_one_subject_under_two_names_stays_together(one: Fact, two: Fact) -> None:
+    others = [fact(f"x{i}", f"Other {i}") for i in range(20)]
+    for seed in range(6):
+        for how in ("hash", "balanced"):
+            found = separate([one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), how=how)  # type: ignore[arg-type]
+            assert found.part["a"] == found.part["b"] and found.group["a"] == found.group["b"] == "a"
+
+
+def test_different_subjects_are_not_joined() -> None:
+    found = separate([fact("a", "C"), fact("b", "C++")], by=["subject"], parts={"x": 0.5, "y": 0.5})
+    assert found.part["a"] != found.part["b"]
+
+
+def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
+    facts = made(300, 200, 20)
+    one = separate(facts, parts=PARTS, seed="1")
+    assert one == separate(facts[::-1], parts=PARTS, seed="1")
+    assert one.part != separate(facts, parts=PARTS, seed="2").part
+
+
+def test_shares_are_met() -> None:
+    facts = made(1000, 700, 20)
+    exact = separate(facts, parts=PARTS).counts
+    assert abs(exact["train"] - 800) <= 2 and abs(exact["dev"] - 100) <= 2
+    drawn = separate(facts, parts=PARTS, how="hash").counts
+    assert abs(drawn["train"] - 800) < 60
+
+
+def test_by_hash_later_cases_move_nobody() -> None:
+    facts = made(200, 10**9, 20)
+    one = separate(facts, parts=PARTS, how="hash").part
+    two = separate([*facts, *(fact(f"g{i}", f"Newcomer {i}") for i in range(100))], parts=PARTS, how="hash").part
+    assert one == {k: two[k] for k in one}
+
+
+def test_neighbours_tie_cases_together() -> None:
+    cases = mini_split().cases
+    loose = separate(cases, parts={"a": 0.5, "b": 0.5})
+    try:
+        tight = separate(cases, parts={"a": 0.5, "b": 0.5}, neighbours=True)
+    except UserError:
+        return  # everything is connected: said in one sentence
+    assert len(set(tight.group.values())) <= len(set(loose.group.values()))
+    own = {c.key: {c.fact.key, *(n.fact.key for n in c.neighbours)} for c in cases}
+    for x, y in itertools.combinations(own, 2):
+        assert tight.part[x] == tight.part[y] or not own[x] & own[y]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parts": {"train": 0.8}}, "sum to 1"),
+        ({"parts": {}}, "no shares"),
+        ({"parts": {"a": 1.5, "b": -0.5}}, "no shares"),
+        ({"by": ["colour"]}, "cannot separate by 'colour'"),
+        ({"by": []}, "nothing is named"),
+        ({"by": ["relation"], "parts": {"a": 0.5, "b": 0.5}}, "would be empty: 2 cases form 1 groups"),
+    ],
+)
+def test_mistakes(options: dict[str, object], message: str) -> None:
+    facts = [fact("a", "A"), fact("b", "B")]
+    with pytest.raises(UserError, match=message):
+        separate(facts, **{"parts": {"a": 0.5, "b": 0.5}, **options})  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="given twice"):
+        separate([facts[0]] * 2, parts={"a": 1.0})
+
+
+def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
+    args = ["mini", "--part", "train=0.75", "--part", "test=0.25", "--out", str(tmp_path)]
+    result = CliRunner().invoke(commands_dedup.separate, args, standalone_mode=False, catch_exceptions=False)
+    assert "groups that share no subject" in result.output
+    train, test = (load_split(tmp_path / f"mini-{x}.jsonl") for x in ("train", "test"))
+    assert len(train.cases) + len(test.cases) == len(mini_split().cases)
+    assert not {c.fact.subject.text for c in train.cases} & {c.fact.subject.text for c in test.cases}
+    assert train.header["separated"]["of"] == mini_split().digest
+    with pytest.raises(UserError, match="--part takes NAME=SHARE"):
+        CliRunner().invoke(
+            commands_dedup.separate, ["mini", "--part", "x"], standalone_mode=False, catch_exceptions=False
+        )

@@ -1,0 +1,261 @@
+"""The prediction-powered estimate: against plain formulas, by hand, and its coverage by simulation."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+import numpy as np
+import pytest
+
+from curation.stats.label_budget import needed
+from curation.stats.prediction_powered import LEAST, Unit, best_weight, calibrate, contributions, difference, variance
+from curation.stats.proportions import binomial_interval
+
+
+def draw(
+    rng: np.random.Generator,
+    *,
+    cases: int = 200,
+    scripts: int = 2,
+    share: float = 0.2,
+    level: float = 4.2,
+    noise: float = 0.8,
+    shift: float = 1.5,
+    hard: np.ndarray | None = None,
+    uneven: bool = False,
+) -> list[Unit]:
+    """Scripts of a method on the 7-point scale: the judge follows people, with noise, and is too kind by ``shift``.
+
+    Args:
+        rng: Draws everything.
+        cases: Number of cases, each with so many ``scripts``.
+        share: Of the scripts that people rate, drawn without replacement; ``uneven``: with two probabilities.
+        level: Where people's ratings lie. ``noise``: the judge's. ``hard``: effects of the cases (drawn if not given).
+    """
+    effects = rng.normal(0, 1.0, cases) if hard is None else hard
+    real = level + np.repeat(effects, scripts) + rng.normal(0, 0.9, cases * scripts)
+    human = np.clip(np.round(real * 3) / 3, 1, 7)  # the mean of three people
+    judge = np.clip(np.round(0.8 * human + shift + rng.normal(0, noise, human.size)), 1, 7)
+    p = np.full(human.size, share)
+    if uneven:
+        p = np.where(judge > 5, share / 2, share * 1.5)  # easy scripts are looked at less often
+    if uneven:
+        chosen = rng.random(human.size) < p
+    else:
+        chosen = np.zeros(human.size, dtype=bool)
+        chosen[rng.choice(human.size, round(share * human.size), replace=False)] = True
+    return [
+        Unit(f"c{k // scripts:04d}", float(judge[k]), float(human[k]) if chosen[k] else None, float(p[k]))
+        for k in range(human.size)
+    ]
+
+
+def truth(**changes: float) -> float:
+    """The mean of a very large panel of cases."""
+    rng = np.random.default_rng(99)
+    units = draw(rng, cases=60_000, share=1.0, **{"scripts": 1, **changes})  # type: ignore[arg-type]
+    return fmean(u.human for u in units if u.human is not None)
+
+
+def test_the_value_is_that_of_the_plain_formula() -> None:
+    """One script a case and equal probabilities: l mean_all(f) + mean_sample(y - l f) (PPI++, the mean)."""
+    units = draw(np.random.default_rng(1), scripts=1)
+    for weight in (0.0, 0.4, 1.0):
+        found = contributions(units, fixed=weight)
+        sample = [(u.human, u.judge) for u in units if u.human is not None]
+        plain = weight * fmean(u.judge for u in units) + fmean(y - weight * f for y, f in sample)
+        assert found.value == pytest.approx(plain, abs=1e-10)
+        assert abs(found.influence.mean()) < 1e-10 and found.units == len(sample)
+    assert contributions(units, fixed=0.0).value == pytest.approx(fmean(y for y, _ in sample))
+
+
+def test_the_variance_is_that_of_the_plain_formula() -> None:
+    """People alone: the variance of a mean. A judge on everything: of the mean over cases."""
+    units = draw(np.random.default_rng(2), scripts=1)
+    sample = [u.human for u in units if u.human is not None]
+    assert variance(contributions(units, fixed=0.0)) == pytest.approx(np.var(sample, ddof=1) / len(sample))
+    everything = [u._replace(human=u.judge, probability=1.0) for u in units]
+    judged = [u.judge for u in units]
+    assert variance(contributions(everything, fixed=0.0)) == pytest.approx(np.var(judged, ddof=1) / len(judged))
+
+
+def test_the_weight_is_the_best_on_a_grid() -> None:
+    for number, noise in ((3, 0.4), (4, 1.2), (5, 3.0)):
+        units = draw(np.random.default_rng(number), noise=noise)
+        chosen = contributions(units, cross=False)
+        grid = {w: variance(contributions(units, fixed=w)) for w in np.linspace(0, 1, 101)}
+        best = min(grid, key=lambda w: grid[w])
+        assert chosen.weight == pytest.approx(best, abs=0.011), noise
+        assert contributions(units).weight == pytest.approx(chosen.weight, abs=0.15), "cross-fitted, nearly the same"
+
+
+def test_case_means_count_once() -> None:
+    """A case with nine scripts weighs as much as one with a single script."""
+    units = [Unit("a", 1.0, 1.0) for _ in range(9)] + [Unit("b", 5.0, 5.0)]
+    assert contributions(units, fixed=0.0).value == 3.0
+    many = [Unit(f"c{n}", 4.0, 4.0) for n in range(20)]
+    found = calibrate(many)
+    assert (found.powered.value, found.powered.low, found.cases, found.labelled) == (4.0, 4.0, 20, 20)
+
+
+def test_a_perfect_judge_is_used_wholly_and_a_random_one_hardly() -> None:
+    rng = np.random.default_rng(7)
+    human = rng.integers(1, 8, 300).astype(float)
+    chosen = rng.random(300) < 0.2
+    perfect = [Unit(f"c{n}", y, y if c else None, 0.2) for n, (y, c) in enumerate(zip(human, chosen, strict=True))]
+    found = calibrate(perfect)
+    assert found.weight is not None and found.weight > 0.9 and found.saved and found.saved > 3
+    assert found.powered.value == pytest.approx(human.mean(), abs=0.02)
+    assert abs(found.human.value - human.mean()) > 0.05, "so the judge did it"  # type: ignore[operator]
+    kinder = [u._replace(judge=u.judge + 1.5) for u in perfect]
+    assert calibrate(kinder).powered.value == pytest.approx(found.powered.value), "a constant offset is taken out"
+    assert calibrate(kinder).bias.value == pytest.approx(1.5)
+    noise = [u._replace(judge=float(rng.integers(1, 8))) for u in perfect]
+    lost = calibrate(noise)
+    assert lost.weight is not None and lost.weight < 0.35
+    assert lost.powered.high - lost.powered.low < 1.08 * (lost.human.high - lost.human.low)  # type: ignore[operator]
+
+
+def test_too_few_labels_say_so() -> None:
+    units = [Unit(f"c{n}", 4.0, 4.0 if n < LEAST - 1 else None, 0.5) for n in range(30)]
+    found = calibrate(units)
+    assert found.powered.text() == "undefined, because people rated 4 cases, fewer than 5" and found.weight is None
+    assert found.judge.value == 4.0 and found.saved is None
+    assert not difference(units, units).defined
+    assert needed(units, 0.3).scripts is None
+    with pytest.raises(ValueError, match="no unit has a human rating"):
+        contributions([Unit("a", 1.0)])
+
+
+@pytest.mark.parametrize(
+    ("unit", "why"),
+    [
+        (Unit("a", math.nan), "not finite"),
+        (Unit("a", 1.0, math.nan), "not finite"),
+        (Unit("a", 1.0, 1.0, 0.0), "sampling probability"),
+        (Unit("a", 1.0, 1.0, 1.5), "sampling probability"),
+    ],
+)
+def test_bad_units_are_refused(unit: Unit, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        calibrate([unit])
+    assert calibrate([Unit("a", 1.0, None, 0.0)]).labelled == 0, "a probability is only read of what was rated"
+
+
+def test_a_difference_is_paired_by_case() -> None:
+    """Two methods that share their hard cases: the interval is narrower than the two apart; to itself it is 0."""
+    rng = np.random.default_rng(11)
+    hard = rng.normal(0, 1.3, 200)
+    one, two = draw(rng, hard=hard, level=4.8), draw(rng, hard=hard, level=4.0)
+    gap = difference(one, two)
+    a, b = calibrate(one).powered, calibrate(two).powered
+    assert gap.value == pytest.approx(a.value - b.value)  # type: ignore[operator]
+    apart = math.hypot((a.high - a.low) / 2, (b.high - b.low) / 2)  # type: ignore[operator]
+    assert (gap.high - gap.low) / 2 < 0.95 * apart  # type: ignore[operator]
+    assert gap.p is not None and gap.p < 0.01
+    same = difference(one, one)
+    assert same.value == pytest.approx(0.0, abs=1e-12) and same.high == pytest.approx(0.0, abs=1e-12)
+    half = [u for u in two if int(u.case[1:]) < 100]
+    assert difference(one, half).cases == 100, "over the cases that both have"
+
+
+def test_labels_needed() -> None:
+    units = draw(np.random.default_rng(12), noise=0.5)
+    found = calibrate(units)
+    half = (found.powered.high - found.powered.low) / 2  # type: ignore[operator]
+    now = needed(units, half)
+    rated = sum(u.human is not None for u in units)
+    assert now.scripts is not None and now.alone is not None
+    assert abs(now.scripts - rated) <= 1, "the width that is there needs what is there"
+    assert now.alone > 1.5 * now.scripts and now.more == max(0, now.scripts - rated)
+    wider = needed(units, 2 * half)
+    assert wider.more == 0 and wider.scripts < now.scripts  # type: ignore[operator]
+    assert "more cases are needed" in needed(units, 0.01).reason
+    with pytest.raises(ValueError, match="above 0"):
+        needed(units, 0.0)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_labels_that_were_asked_for_do(number: int) -> None:
+    """Rate as many scripts as was said: the interval comes out about as wide as was wanted."""
+    rng = np.random.default_rng([13, number])
+    everything = draw(rng, cases=300, share=1.0)
+    order = rng.permutation(len(everything))
+
+    def rated(n: int) -> list[Unit]:
+        chosen = set(order[:n].tolist())
+        p = n / len(everything)
+        return [u._replace(human=u.human if k in chosen else None, probability=p) for k, u in enumerate(everything)]
+
+    asked = needed(rated(80), 0.16)
+    assert asked.scripts is not None and asked.more == asked.scripts - 80 > 0
+    found = calibrate(rated(asked.scripts)).powered
+    assert (found.high - found.low) / 2 == pytest.approx(0.16, rel=0.15)  # type: ignore[operator]
+
+
+def test_the_best_weight_at_its_ends() -> None:
+    ones = np.ones(4)
+    assert best_weight(np.zeros(4), ones, ones, ones) == 0.0
+    assert best_weight(ones, ones, ones, ones) == 0.0, "no spread, nothing to choose by"
+    x = np.array([-2.0, -1.0, 1.0, 2.0])
+    assert best_weight(np.array([2.0, 0, 0, 2.0]), -np.array([-4.0, 0, 0, 4.0]), np.array([-4.0, 0, 0, 4.0]), x) == 0.0
+
+
+def coverage(runs: int, **changes: object) -> tuple[int, int, int, float]:
+    """Runs whose interval holds the truth: prediction-powered, people alone, judge alone; and the widths' ratio."""
+    real = truth(**{k: v for k, v in changes.items() if k in ("level", "noise", "shift")})  # type: ignore[arg-type]
+    hits, widths = [0, 0, 0], []
+    for run in range(runs):
+        found = calibrate(draw(np.random.default_rng([5, run]), **changes))  # type: ignore[arg-type]
+        three = (found.powered, found.human, found.judge)
+        for n, e in enumerate(three):
+            hits[n] += e.low <= real <= e.high  # type: ignore[operator]
+        widths.append((found.powered.high - found.powered.low) / (found.human.high - found.human.low))  # type: ignore[operator]
+    return hits[0], hits[1], hits[2], fmean(widths)
+
+
+def holds(hits: int, runs: int, claim: float = 0.95) -> bool:
+    """Whether so many hits are what intervals with that claim give, by a 99.9 % interval."""
+    found = binomial_interval(hits, runs, confidence=0.999)
+    return found.low <= claim <= found.high  # type: ignore[operator]
+
+
+def test_coverage() -> None:
+    """150 studies of 120 cases with 20 % rated: the intervals hold, the judge's own does not, and they are narrower."""
+    powered, people, judge, ratio = coverage(150, cases=120)
+    assert holds(powered, 150) and holds(people, 150), (powered, people)
+    assert judge < 15 and ratio < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"cases": 200},
+        {"cases": 60, "scripts": 4},
+        {"cases": 150, "uneven": True},
+        {"cases": 200, "noise": 3.0},
+        {"cases": 200, "scripts": 1, "share": 0.1},
+    ],
+    ids=lambda d: ",".join(f"{k}={v}" for k, v in d.items()),
+)
+def test_coverage_of_many_designs(design: dict[str, object]) -> None:
+    powered, people, judge, ratio = coverage(1000, **design)
+    print(f"{design}: powered {powered / 10:.1f} %, people {people / 10:.1f} %, judge {judge / 10:.1f} %, {ratio:.2f}")
+    assert powered >= 925 and people >= 925, (powered, people)
+    assert powered <= 985 and judge < 500 and ratio < 1.03
+
+
+@pytest.mark.slow
+def test_coverage_of_differences() -> None:
+    """Two methods on the same cases, true difference 0.6 before rounding and clipping."""
+    real = truth(level=4.6) - truth(level=4.0)
+    hits = 0
+    for run in range(600):
+        rng = np.random.default_rng([6, run])
+        hard = rng.normal(0, 1.0, 150)
+        gap = difference(draw(rng, hard=hard, cases=150, level=4.6), draw(rng, hard=hard, cases=150, level=4.0))
+        hits += gap.low <= real <= gap.high  # type: ignore[operator]
+    print(f"differences: {hits / 6:.1f} %")
+    assert holds(hits, 600)

@@ -1,0 +1,101 @@
+"""Correlations of metrics: values of scipy, tests that respect cases and methods, order of the clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from curation.stats.bootstrap import Resampling
+from curation.stats.correlation import spearman
+from evaluation.analysis.correlations import cluster, correlate
+from evaluation.report.correlation_heatmap import heat_map
+
+HOW = Resampling(400, seed=2)
+METHODS = ("ft", "rome", "prompt")
+
+
+def values(*, cases: int = 30, between: float = 0.0, within: float = 0.0, seed: int = 0):
+    """Metric B follows A by ``within`` case by case; ``between`` adds the method's level to A and takes it from B."""
+    rng = np.random.default_rng(seed)
+    out = {"A": {}, "B": {}, "C": {}}
+    for n, m in enumerate(METHODS):
+        a, b, c = rng.normal(size=(3, cases))
+        keys = [f"c{k}" for k in range(cases)]
+        out["A"][m] = dict(zip(keys, a + between * n, strict=True))
+        out["B"][m] = dict(zip(keys, within * a + b - between * n, strict=True))
+        out["C"][m] = dict(zip(keys, c, strict=True))
+    return out
+
+
+def flat(data, name):
+    return [v for m in METHODS for v in data[name][m].values()]
+
+
+def test_pooled_is_scipys_value_and_the_test_that_of_whole_cases():
+    data = values(within=0.5)
+    found = correlate(data, "pooled", resampling=HOW).between("B", "A")
+    assert found.found.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
+    keys = [(c, m) for c in data["A"]["ft"] for m in METHODS]
+    slow = spearman(
+        [data["A"][m][c] for c, m in keys], [data["B"][m][c] for c, m in keys], [c for c, _ in keys], resampling=HOW
+    )
+    assert found.found.p == pytest.approx(slow.p, abs=0.02)
+    assert found.kept and found.p_holm >= found.found.p
+
+
+def test_within_is_the_mean_of_the_methods_own():
+    data = values(within=0.4, between=3.0)
+    found = correlate(data, "within", resampling=HOW).between("A", "B").found
+    own = [stats.spearmanr(list(data["A"][m].values()), list(data["B"][m].values())).statistic for m in METHODS]
+    assert found.value == pytest.approx(np.mean(own))
+    assert found.low < found.value < found.high
+
+
+def test_methods_that_differ_make_metrics_correlate_only_when_pooled():
+    data = values(between=4.0)
+    pooled = correlate(data, "pooled", resampling=HOW).between("A", "B").found
+    within = correlate(data, "within", resampling=HOW).between("A", "B").found
+    between = correlate(data, "between", resampling=HOW).between("A", "B").found
+    assert pooled.value < -0.7 and abs(within.value) < 0.25 and between.value == pytest.approx(-1.0)
+    assert between.p == pytest.approx(2 / 6), "all orders of three methods: two of six are as extreme"
+
+
+def test_no_association_is_seldom_kept():
+    kept = sum(
+        p.kept for seed in range(12) for p in correlate(values(seed=seed), "within", resampling=Resampling(99)).pairs
+    )
+    assert kept <= 6, "about 2 of 36 pairs at the level of 5 %; more than 6 has a chance below 1 %"
+
+
+def test_cases_that_lack_a_method_are_left_out_and_few_cases_say_so():
+    data = values(cases=4)
+    del data["A"]["ft"]["c0"]
+    assert correlate(data, "within", resampling=HOW).between("A", "B").found.cases == 3
+    del data["A"]["rome"]["c1"]
+    found = correlate(data, "within", resampling=HOW).between("A", "B").found
+    assert found.value is None and "fewer than three cases" in found.reason
+
+
+def test_constant_metrics_are_undefined_not_zero():
+    data = values()
+    data["C"] = {m: dict.fromkeys(data["C"][m], 1.0) for m in METHODS}
+    for view in ("pooled", "within", "between"):
+        found = correlate(data, view, resampling=HOW).between("A", "C").found
+        assert found.value is None and found.reason
+
+
+def test_clusters_put_what_correlates_side_by_side():
+    rho = {("a", "b"): 0.0, ("a", "c"): 0.9, ("a", "d"): -0.2, ("b", "c"): 0.1, ("b", "d"): 0.8, ("c", "d"): -0.1}
+    order, joins = cluster(["a", "b", "c", "d"], rho)
+    assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset("ac"), frozenset("bd")}
+    assert len(joins) == 3 and joins[-1][4] == max(j[4] for j in joins)
+
+
+def test_heat_map_has_every_pair_and_says_it_in_words():
+    picture = heat_map(correlate(values(within=0.9), "pooled", resampling=HOW))
+    assert len(picture.squares) == 9 and len(picture.tree) == 2
+    assert sum(s.text == "1" for s in picture.squares) == 3
+    strong = [s for s in picture.squares if "A and B" in s.told or "B and A" in s.told]
+    assert all(s.shade >= 2 and s.kept and "rho 0." in s.told for s in strong)
+    assert heat_map(correlate({"A": values()["A"]}, "pooled", resampling=HOW)) is None

@@ -1,0 +1,119 @@
+"""The forgetting curve against hand-worked journals, and its command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evaluation.analysis.forgetting_curve import Point, forgetting
+from evaluation.analysis.forgetting_series import forgetting as report_curves
+from evaluation.cli import run as commands
+from evaluation.cli.forgetting import forgetting as command
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Runner
+from schemas.core.errors import UserError
+from tests.evaluation.cli import test_run as test_commands
+from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
+
+place = test_commands.place  # a fixture: configuration, split and tiny model
+SEQUENCE = {"name": "sequential", "size": [1, 2, 4]}
+
+
+class Fading(ArithmeticEditor):
+    """An edit lifts its own object while no more than two edits follow it; the model then has forgotten it."""
+
+    def edit(self, requests: Any) -> ArithmeticEdit:
+        return self.edit_after(requests, [])
+
+    def edit_after(self, requests: Any, earlier: Any) -> ArithmeticEdit:
+        lift = 900.0 if len(earlier) < 2 else -900.0  # one lift for the one object that all cases share
+        return ArithmeticEdit({requests[0].new.text: lift} if self.name != "none" else {})
+
+
+def run(out: Path, **more: Any) -> Path:
+    config = make_config(out, metrics=["es"], **{"regime": SEQUENCE, **more})
+    Runner(config, make_cases(4, 0), lm=ArithmeticLM(), make=Fading).run()
+    return out
+
+
+def curve(out: Path) -> list[Point]:
+    return forgetting(load_run(out), load_metrics(["es"]), "mean")
+
+
+def test_hand_worked(tmp_path: Path) -> None:
+    """Edits 1 and 2 succeed on the spot; from the third on the object is lowered, for earlier cases too."""
+    points = curve(run(tmp_path))
+    assert [(p.label, p.metric, p.edits) for p in points] == [("push", "es", 1), ("push", "es", 2), ("push", "es", 4)]
+    one, two, four = points
+    assert (one.all.mean, one.new.mean, one.lost.mean, one.latest) == (1.0, 1.0, 0.0, 1.0)
+    assert (two.all.mean, two.new.mean, two.lost.mean, two.latest) == (1.0, 1.0, 0.0, 1.0)
+    assert (four.all.mean, four.new.mean, four.lost.mean, four.latest) == (0.0, 0.5, -0.5, 0.0)
+    assert [p.all.n for p in points] == [1, 2, 4] == [p.new.n for p in points]
+
+
+@pytest.mark.parametrize(("score", "edits", "new"), [("end", [1, 2, 4], [1, 1, 1]), ("immediate", [1], [1])])
+def test_what_was_not_asked_is_in_no_mean(score: str, edits: list[int], new: list[int], tmp_path: Path) -> None:
+    """Without asking on the spot, only the last case of each length has a value right after its own edit."""
+    points = curve(run(tmp_path, regime={**SEQUENCE, "score": score}))
+    assert [p.edits for p in points] == edits
+    if score == "end":
+        assert [p.new.n for p in points] == [1, 2, 3], "cases 1, 2 and 4 were asked right after their edits"
+
+
+def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
+    (journal,) = [j for j in run(tmp_path).glob("*/journal.jsonl") if '"after":4' in j.read_text().replace(" ", "")]
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]))
+    assert [p.edits for p in curve(tmp_path)] == [1, 2]
+    assert [
+        s.edits for f in report_curves(load_run(tmp_path), load_metrics(["es"]), "mean") for s in f.curves[0].spots
+    ] == [1, 2]
+
+
+def test_the_report_shows_the_same_curve(tmp_path: Path) -> None:
+    points = curve(run(tmp_path))
+    (found,) = report_curves(load_run(tmp_path), load_metrics(["es"]), "mean")
+    assert [(s.edits, s.value) for s in found.curves[0].spots] == [(p.edits, p.all) for p in points]
+    assert [(s.edits, s.value) for s in found.curves[0].at_once] == [(p.edits, p.new) for p in points]
+
+
+@pytest.mark.parametrize("regime", ["single", {"name": "batch", "size": 2}])
+def test_edits_that_do_not_follow_each_other_have_no_curve(regime: Any, tmp_path: Path) -> None:
+    assert report_curves(load_run(run(tmp_path, regime=regime)), load_metrics(["es"]), "mean") == []
+
+
+def test_another_regime_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the run's regime is 'single'"):
+        curve(run(tmp_path, regime="single"))
+
+
+def test_command(tmp_path: Path) -> None:
+    run(tmp_path)
+    shown = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    assert shown.exit_code == 0 and "\N{MINUS SIGN}50.0" in shown.stdout.splitlines()[3]
+    told = CliRunner().invoke(command, [str(tmp_path), "--json", "--metrics", "es"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
+    assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
+
+
+def test_from_the_run_to_the_curve(place: Path) -> None:
+    words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
+    done = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    told = CliRunner().invoke(command, [str(place / "run"), "--json"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert {(x["label"], x["metric"], x["edits"]) for x in lines} >= {("ft", "es", 1), ("ft", "es", 4)}
+    again = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--json"], catch_exceptions=False)
+    assert {json.loads(x)["computed"] for x in again.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
+
+
+def test_ray_is_refused_where_edits_build_on_each_other(place: Path) -> None:
+    words = ["--engine", "ray", "--workers", "2", "--address", "ray://nowhere:1", "--set", "regime=sequential"]
+    with pytest.raises(UserError, match="edits build on each other"):
+        CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)

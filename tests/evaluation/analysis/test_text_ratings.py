@@ -1,0 +1,221 @@
+"""The text level of a report: who rated, both intervals, what is unscored, who deviates, what is side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curation.store.store import Store
+from evaluation.analysis.comparison import chosen
+from evaluation.analysis.object_mentions import count, marked, named
+from evaluation.analysis.rating_agreement import judging
+from evaluation.analysis.side_by_side import side_by_side
+from evaluation.analysis.text_ratings import PEOPLE, Texts, joined, profile, ranks, read_texts, sources
+from evaluation.report.sections import make_parts
+from evaluation.report.write import write_report
+from evaluation.runs.results import Run, load_run
+from evaluation.runs.runner import Runner
+from tests.evaluation.report.test_write import read
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.ratings import made_scripts, made_value, rate, rated_store
+
+RATERS = ("person:ann", "person:bob", "judge:m")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    out = tmp_path_factory.mktemp("run")
+    Runner(make_config(out), make_cases(5, 2), lm=ArithmeticLM(), make=ArithmeticEditor).run()
+    return load_run(out)
+
+
+@pytest.fixture(scope="module")
+def texts(run: Run) -> Texts:
+    scripts = made_scripts(run)
+    return Texts(tuple(scripts), tuple(rate(scripts, RATERS)))
+
+
+def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
+    people, judge = sources(texts)
+    assert (people.title, people.person, people.raters) == (PEOPLE, True, ("ann", "bob"))
+    assert judge.title == "m (judge@1)" and len(judge.forms) == 4
+    of_script = {s.id: s for s in texts.scripts}
+    per_script = defaultdict(list)
+    for r in texts.ratings:
+        if r.aspect == "coherence" and r.rater.startswith("person") and of_script[r.item_id].editor == "push":
+            per_script[r.item_id].append(r.value)
+    means = {i: np.mean(v) for i, v in per_script.items()}
+    by_case = defaultdict(list)
+    for i, v in means.items():
+        by_case[of_script[i].case].append(v)
+    cell = people.cells["push"]["coherence"]
+    cases = np.array([np.mean(v) for v in by_case.values()])
+    every = np.array(list(means.values()))
+    assert cell.by_case.mean == pytest.approx(cases.mean())
+    assert cell.by_case.half == pytest.approx(1.96 * cases.std(ddof=1) / math.sqrt(7), rel=1e-3)
+    assert cell.by_script.half == pytest.approx(1.96 * every.std(ddof=1) / math.sqrt(14), rel=1e-3)
+    assert (cell.scripts, cell.unscored, cell.bounds) == (14, 0, None)
+
+
+def test_unscored_is_counted_bounded_and_in_no_mean(texts):
+    judge = sources(texts)[1]
+    of_script = {s.id: s.editor for s in texts.scripts}
+    lost = 0
+    for label, row in judge.cells.items():
+        for aspect, cell in row.items():
+            mine = [
+                r
+                for r in texts.ratings
+                if r.rater == "judge:m" and r.aspect == aspect and of_script[r.item_id] == label
+            ]
+            known = [r.value for r in mine if r.value is not None]
+            assert cell.unscored == len(mine) - len(known)
+            assert cell.by_script.mean == pytest.approx(np.mean(known))
+            if cell.unscored:
+                low, high = ([x] * cell.unscored for x in (1, 7))
+                assert cell.bounds == pytest.approx((np.mean(known + low), np.mean(known + high)))
+            lost += cell.unscored
+    assert lost > 0
+
+
+def test_decisions_of_a_lead_are_no_ratings(texts, run):
+    more = [r.model_copy(update={"form": "rate_script_adjudicated@1", "value": 1}) for r in texts.ratings[:8]]
+    again = texts._replace(ratings=(*texts.ratings, *more))
+    assert sources(again) == sources(texts)
+
+
+def test_two_profiles_of_a_judge_stand_apart(texts):
+    other = [r.model_copy(update={"form": f"evidence_{r.aspect}@2"}) for r in texts.ratings if r.rater == "judge:m"]
+    found = sources(texts._replace(ratings=(*texts.ratings, *other)))
+    assert [s.title for s in found] == ["people", "m (evidence@2)", "m (judge@1)"]
+    assert profile(other[0]) == "evidence@2"
+
+
+def test_best_and_second_leave_the_unedited_model_aside():
+    assert ranks({"none": 7.0, "a": 5.0, "b": 6.0, "c": 4.0}, "none") == {"b": "first", "a": "second"}
+    assert ranks({"a": 5.0, "b": 5.0, "c": 4.0}, None) == {"a": "first", "b": "first"}
+    assert ranks({"none": 1.0, "a": 5.0}, "none") == {}
+
+
+def test_mentions_are_marked_and_counted(texts, run):
+    cases = chosen(run)
+    push = next(n for n in count(texts.scripts, cases, texts.editors) if n.label == "push")
+    assert push.scripts == 14 and push.counts == {"new only": 8, "old only": 0, "both": 6, "neither": 0}
+    fact = next(iter(cases.values())).fact
+    assert named("Go to Oslo, then Lima's port", fact) == "both"
+    assert [[p.kind for p in line] for line in marked("Lima\nOslo or Lima", fact)] == [["old"], ["new", "", "old"]]
+    assert "".join(p.text for line in marked("a <b>Oslo</b>", fact) for p in line) == "a <b>Oslo</b>"
+
+
+def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
+    shown = side_by_side(texts, chosen(run))
+    assert len({b.case.key for b in shown}) == len(shown) == 4
+    assert [s.label for s in shown[0].scripts] == ["none", "push"]
+    values = [float(b.why.rsplit(" ", 1)[1]) for b in shown]
+    assert max(values[:2]) <= min(values[2:])
+    unrated = side_by_side(texts._replace(ratings=()), chosen(run))
+    assert "names the new object only 0.00" in unrated[0].why
+
+
+def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
+    found = judging(texts, chosen(run))
+    assert set(found.people) == {"executability", "coherence", "consistency", "completeness"}
+    coherence = next(a for a in found.against if a.aspect == "coherence")
+    edited = {s.id for s in texts.scripts if s.edited}
+    judged = [r for r in texts.ratings if r.rater == "judge:m" and r.aspect == "coherence" and r.value is not None]
+    assert coherence.scripts == sum(r.item_id in edited for r in judged), "people's unedited ones are on other terms"
+    assert next(a for a in found.against if a.aspect == "consistency").scripts > coherence.scripts
+    assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
+    ruled = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in found.guard_rows}
+    by_hand = [r for r in judged if r.item_id not in edited]
+    both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
+    rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
+    assert ruled["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
+    assert judging(texts._replace(ratings=()), chosen(run)) is None
+
+
+def test_judges_who_are_a_known_offset_away_are_found(run):
+    def offset(script, rater, aspect):
+        value = made_value(script, "person:x", aspect) or 4
+        return max(1, value - 1) if rater.startswith("judge") else value
+
+    scripts = made_scripts(run)
+    found = judging(Texts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), chosen(run))
+    for a in found.against:
+        assert a.gap.value == pytest.approx(-1, abs=0.15) and a.rho.value > 0.9
+
+
+def test_store_and_run_come_together_in_one_file(run, tmp_path):
+    path = tmp_path / "s.duckdb"
+    rated_store(path, run, ("person:synthetic-ann", "person:synthetic-bob", "judge:m"))
+    written = write_report([run.folder], store=path, out=tmp_path / "page.html")
+    assert written.files[0] == tmp_path / "page.html"
+    html, reader = read(written.files[0])
+    text = " ".join("".join(reader.text).split())
+    assert reader.stack == [] and reader.loads == []
+    for told in (
+        "Rated by programs told to rate",
+        "Rated by m (judge@1)",
+        "Synthetic raters",
+        "Rubric guard",
+        "Judges against people",
+    ):
+        assert told in text
+    assert '<mark class="new"' in html and '<mark class="old"' in html
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "ratings.csv").read_text())))
+    people = sources(read_texts(path))[0]
+    for row in rows:
+        if row["source"] == "programs told to rate":
+            assert float(row["mean_by_case"]) == people.cells[row["label"]][row["aspect"]].by_case.mean
+    assert {"programs told to rate", "m (judge@1)"} == {r["source"] for r in rows}
+    assert "Rated by people" not in text
+    tex = (tmp_path / "results.tex").read_text()
+    assert "rated by programs told to rate:" in tex and "rated by people" not in tex
+    assert tex.count(r"\toprule") == 3 and tex.count("{") == tex.count("}")
+    metrics = {r["metric"] for r in csv.DictReader(io.StringIO((tmp_path / "comparisons.csv").read_text()))}
+    assert "Coh. by programs told to rate" in metrics and "S-ES" in metrics
+    assert "Coh." in (tmp_path / "correlations.csv").read_text()
+
+
+def test_scripts_of_another_model_stand_apart(run, texts):
+    other = texts._replace(scripts=tuple(s.model_copy(update={"model": "closed-1"}) for s in texts.scripts), ratings=())
+    parts, others = make_parts([run], None, other)
+    assert parts[0].text is None and [t.model for t in others] == ["closed-1"]
+
+
+def test_the_same_store_twice_counts_once(run, tmp_path: Path):
+    path = tmp_path / "s.duckdb"
+    rated_store(path, run, ("judge:m",))
+    once = read_texts(path)
+    assert joined([once, once]) == once and joined([]) is None
+
+
+def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
+    path = tmp_path / "s.duckdb"
+    scripts = made_scripts(run)
+    with Store.open(path, create=True) as store:
+        store.put(scripts)
+        store.put(rate(scripts, ("judge:m",)))
+    html, _ = read(write_report([run.folder], store=path, out=tmp_path / "out").files[0])
+    assert "Not calibrated" in html and "Rated by m" in html
+
+
+def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
+    rated_store(tmp_path / "s.duckdb", run, ("person:ann", "person:synthetic-bob"))
+    found = sources(read_texts(tmp_path / "s.duckdb"))
+    assert [(s.title, s.raters, s.person) for s in found] == [
+        ("people", ("ann",), True),
+        ("programs told to rate", ("synthetic-bob",), True),
+    ]
+
+
+def test_places_of_ratings():
+    assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, "none") == {"a": "first", "b": "second"}
+    assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, None) == {"a": "first", "b": "first"}
+    assert ranks({"none": 1.0, "a": 2.0, "b": 2.0}, "none") == {} == ranks({"a": 2.0}, None)

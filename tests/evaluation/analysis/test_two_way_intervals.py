@@ -1,0 +1,67 @@
+"""Two-way clustering where neighbours recur: equal to the statistics beneath, and wider where it should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from curation.stats.bootstrap import Resampling, two_way_bootstrap, two_way_interval
+from curation.stats.intervals import mean_interval
+from evaluation.analysis.two_way_intervals import two_way
+from schemas.cases import CaseScores, ItemScore
+
+HOW = Resampling(300, seed=4)
+
+
+def scores(rows: list[tuple[str, str | None, float | None]]) -> list[CaseScores]:
+    cases = dict.fromkeys(c for c, _, _ in rows)
+    return [
+        CaseScores(
+            case=case,
+            metric="s_ns",
+            items=tuple(
+                ItemScore(probe=f"p{n}", item="i", cluster=k, value=v, reason="" if v is not None else "no answer")
+                for n, (c, k, v) in enumerate(rows)
+                if c == case
+            ),
+        )
+        for case in cases
+    ]
+
+
+def shared(rng: np.random.Generator) -> list[tuple[str, str | None, float | None]]:
+    """40 cases that draw from 8 neighbours, and neighbours that decide most of the value."""
+    effect = rng.normal(size=8)
+    return [
+        (f"c{c}", f"n{n}", float(effect[n] + 0.2 * rng.normal()))
+        for c in range(40)
+        for n in rng.choice(8, size=3, replace=False)
+    ]
+
+
+def test_equals_the_statistics_and_is_wider_than_by_case():
+    rows = shared(np.random.default_rng(3))
+    found = two_way(scores(rows), HOW)
+    values, cases, neighbours = [v for _, _, v in rows], [c for c, _, _ in rows], [n for _, n, _ in rows]
+    assert found.formula == two_way_interval(values, cases, neighbours)
+    assert found.bootstrap == two_way_bootstrap(values, cases, neighbours, HOW)
+    by_case = mean_interval([np.mean([v for c2, _, v in rows if c2 == c]) for c in dict.fromkeys(cases)])
+    assert found.formula.half > 1.5 * by_case.half
+    assert found.bootstrap.high - found.bootstrap.low > 3 * by_case.half
+    assert (found.neighbours, found.recurring) == (8, 8)
+
+
+def test_unscored_items_count_nowhere():
+    rows = [("a", "x", 1.0), ("a", "y", None), ("b", "x", 0.0)]
+    assert two_way(scores(rows), HOW).neighbours == 1
+
+
+def test_where_nothing_recurs_it_says_so():
+    found = two_way(scores([("a", "x", 1.0), ("b", "y", 0.0)]), HOW)
+    assert found.recurring == 0 and found.formula.half is None
+    assert "no neighbour fact recurs" in found.bootstrap.reason
+
+
+@pytest.mark.parametrize("rows", [[], [("a", None, 1.0), ("b", None, 0.0)]])
+def test_no_second_cluster_no_two_way(rows):
+    assert two_way(scores(rows), HOW) is None

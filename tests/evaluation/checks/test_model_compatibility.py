@@ -1,0 +1,155 @@
+"""The doctor on every tiny class, on broken models, and as a command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+import scedit
+from evaluation.checks import model_compatibility as doctor
+from evaluation.checks.model_compatibility import Diagnosis, Finding, examine
+from evaluation.models.language_model import LM
+from tests.support.tiny import CONFIGS, make, tokenizer
+
+
+def by_name(found: Diagnosis) -> dict[str, Finding]:
+    return {f.what: f for f in found.findings}
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_every_class_is_healthy_and_left_as_it_was(kind: str) -> None:
+    lm = make(kind)
+    digest = lm.weights_digest()
+    found = examine(lm)
+    assert found.works, [f for f in found.findings if f.state == "no"]
+    assert lm.weights_digest() == digest
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+    said = by_name(found)
+    assert said["mlp"].facts["orientation"] == ("[in, out]" if kind == "gpt2" else "[out, in]")
+    assert said["edit"].facts["restored"] and said["edit"].facts["logits_moved"] > 0
+    assert said["norms"].state == ("note" if kind in ("gemma2", "gemma3", "olmo2") else "ok")
+    assert said["head"].state == ("note" if kind == "gemma2" else "ok")
+    assert said["start token"].facts["front"] == (["<s>"] if kind == "llama" else [])
+    json.dumps([f._asdict() for f in found.findings])
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
+def test_bfloat16(kind: str) -> None:
+    found = examine(make(kind, dtype=torch.bfloat16))
+    assert found.works and by_name(found)["load"].state == "note"
+    assert by_name(found)["edit"].facts["relative_error"] < 0.05
+
+
+def test_sentences_name_what_a_reader_has_to_know() -> None:
+    gemma = by_name(examine(make("gemma2")))
+    assert "post_feedforward_layernorm follows the MLP" in gemma["norms"].text
+    assert "soft cap at 30" in gemma["head"].text and "model.embed_tokens" in gemma["head"].text
+    assert "see 16 tokens" in gemma["attention"].text
+    assert "gate_up_proj in one map" in by_name(examine(make("phi3")))["mlp"].text
+    assert "parallel" in by_name(examine(make("gptj")))["attention"].text
+    assert "puts no start token although it has one (<s>)" in by_name(examine(make("gpt2")))["start token"].text
+
+
+def test_a_wrong_projection_is_found_by_the_edit() -> None:
+    lm = make("llama")
+    lm.layout = replace(lm.layout, mlp_out="self_attn.o_proj", inner=32)
+    edit = by_name(examine(lm))["edit"]
+    assert edit.state == "ok", "an attention output projection is a linear map too: the edit itself works there"
+    lm.layout = replace(lm.layout, mlp_out="mlp.act_fn")
+    found = examine(lm)
+    assert not found.works and by_name(found)["edit"].state == "no"
+
+
+def test_a_model_that_ignores_the_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import nullcontext
+
+    monkeypatch.setattr(doctor, "applied", lambda model, deltas: nullcontext())
+    edit = by_name(examine(make("llama")))["edit"]
+    assert edit.state == "no" and "does not do what it should" in edit.text
+
+
+def test_an_edit_that_stays_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from collections.abc import Iterator
+    from contextlib import contextmanager
+
+    lm = make("llama")
+
+    @contextmanager
+    def careless(model: torch.nn.Module, deltas: object) -> Iterator[None]:
+        yield
+        with torch.no_grad():
+            lm.projection(1).weight[0, 0] += 2**-20
+
+    monkeypatch.setattr(doctor, "applied", careless)
+    edit = by_name(examine(lm))["edit"]
+    assert edit.state == "no" and "not what they were" in edit.text
+
+
+def test_wrong_scores_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("llama")
+    real = lm.score
+
+    def shifted(probes: list, **more: object) -> list:
+        answers = real(probes)
+        return [
+            a.model_copy(update={"targets": tuple(t.model_copy(update={"logprob": t.logprob + 1}) for t in a.targets)})
+            for a in answers
+        ]
+
+    monkeypatch.setattr(lm, "score", shifted)
+    said = by_name(examine(lm))["scoring"]
+    assert said.state == "no" and "do not trust them" in said.text
+
+
+def test_offsets_that_lie_are_found() -> None:
+    class Lying:
+        is_fast, bos_token, eos_token, pad_token_id, unk_token_id = True, None, None, 0, None
+
+        def __call__(self, text: str, **more: object) -> dict:
+            out = dict(tokenizer(False)(text, **more))
+            if "offset_mapping" in out:
+                out["offset_mapping"] = [(0, 1) for _ in out["offset_mapping"]]
+            return out
+
+        def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
+            return tokenizer(False).convert_ids_to_tokens(ids)
+
+    lm = make("gpt2")
+    found = by_name(examine(LM(lm.model, Lying(), name="x", revision="1")))
+    assert found["offsets"].state == "no" and "character offsets" in found["offsets"].text
+    assert found["subject"].state == "no"
+
+
+def saved(lm: LM, folder: Path) -> Path:
+    lm.model.save_pretrained(folder)
+    lm.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def invoke(*args: object) -> tuple[int, str]:
+    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], catch_exceptions=False)
+    return result.exit_code, result.output
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    folder = saved(make("gemma2"), tmp_path / "m")
+    status, text = invoke("doctor", "model", folder, "--device", "cpu")
+    assert status == 0 and "works; " in text and "stored [out, in]" in text
+    status, text = invoke("doctor", "model", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
+    told = json.loads(text)
+    assert status == 0 and told["works"] and told["findings"][0]["facts"]["dtype"] == "bfloat16"
+    assert list((tmp_path / "cache" / "layouts").iterdir()), "the layout is on record"
+
+
+def test_command_says_why_a_model_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    status, text = invoke("doctor", "model", tmp_path / "absent")
+    assert status == 1 and "cannot be used" in text and "does not work: 1 of 1" in text
+    status, text = invoke("doctor", "model", tmp_path / "absent", "--json")
+    assert status == 1 and json.loads(text)["works"] is False

@@ -1,0 +1,323 @@
+"""``scedit judge`` from the outside: store, endpoint, ratings, resuming, price, panel, summary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.store.store import Store
+from evaluation.cli.judge import judge as command
+from evaluation.judge.control_items import canaries
+from evaluation.judge.inputs import Given, asks_of, drawn, ratings_of
+from evaluation.judge.model_families import family_of, flags
+from evaluation.judge.prompt_files import ASPECTS
+from evaluation.judge.reliability.panel import PANEL, panel, retest, with_length
+from evaluation.judge.reliability.summary import cell, summary
+from schemas.core.errors import UserError
+from schemas.ratings import Rating
+from tests.support.arithmetic import make_fact
+from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts, rating
+from tests.support.scripted_server import Batches, Raw, ScriptedServer
+
+CANARY_CALLS = sum(len(c.accepted) for c in canaries())
+
+
+def call(store: Path, *args: str, server: ScriptedServer | None = None):
+    line = [str(store), "--api-key-env", "SCEDIT_NO_KEY", *args]
+    if server is not None:
+        line += ["--base-url", server.url]
+        line += [] if "--model" in args else ["--model", "gpt-x"]
+    return CliRunner().invoke(command, line)
+
+
+def data(result):
+    assert result.exit_code == 0, (result.output, result.exception)
+    return json.loads(result.stdout)
+
+
+def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
+    store = tmp_path / "s.duckdb"
+    scripts = fill_store(store, facts=4, editors=("none", "rome"))
+    with ScriptedServer(by_rubric) as server:
+        priced = data(call(store, "--dry-run", "--retest", "0", "--json", server=server))
+        assert priced["calls"] == 8 * 4 + CANARY_CALLS and not server.requests and priced["cost"] is None
+        found = data(call(store, "--retest", "0", "--json", server=server))
+        asked = len(server.requests)
+        again = data(call(store, "--retest", "0", "--json", server=server))
+        assert len(server.requests) == asked, "the journal answers"
+    outcome = found["outcome"]
+    assert (outcome["rater"], outcome["ratings"], outcome["new"], outcome["unscored"]) == ("judge:gpt-x", 32, 32, 0)
+    assert asked >= 32 and again["outcome"]["new"] == 0 and again["outcome"]["calls"] == 0
+    assert outcome["canaries"]["asked"] == CANARY_CALLS
+    ruled = {(r["rater"], r["aspect"]): (r["ruled"], r["agreed"]) for r in found["rubric"]["by"]}
+    assert ruled == {("judge:gpt-x", "coherence"): (6, 6), ("judge:gpt-x", "consistency"): (6, 6)}
+    assert found["rubric"]["disagreements"] == []
+    cells = {(c["editor"], c["aspect"]): c for c in found["cells"]}
+    assert len(cells) == 8 and cells["rome", "coherence"]["scripts"] == 4
+    assert cells["rome", "coherence"]["mean"] == pytest.approx((1 + 2 + 3 + 6) / 4)
+    with Store.open(store) as kept:
+        ratings = list(kept.all(Rating))
+        assert len(ratings) == 32 and {r.rater for r in ratings} == {"judge:gpt-x"}
+        assert {r.item_id for r in ratings} == {s.id for s in scripts}
+        (line,) = kept.lineage(ratings[0].id)
+        assert (line.stage, line.model, line.parents) == ("judge", "gpt-x", (ratings[0].item_id,))
+        assert line.endpoint and line.request and line.detail["samples"] == [ratings[0].value]
+
+
+def test_the_judge_is_blind_to_the_method(tmp_path):
+    """The same text under two methods is one call, and nothing of the method is ever sent."""
+    store, fact = tmp_path / "s.duckdb", make_fact("fact/x", "Xland", "Lima", "Oslo")
+    fill_store(store, facts=1, editors=("alpha-method",))
+    with Store.open(store, write=True) as kept:
+        twin = make_script(fact, "beta-method", ("Book a flight to Oslo", "Walk to the ministry"))
+        own = next(iter(asks_of(kept)))
+        kept.put([twin.model_copy(update={"case": own.case, "fact": own.fact.key, "question": f"{own.fact.key}/q1"})])
+    with ScriptedServer(by_rubric) as server:
+        found = data(call(store, "--retest", "0", "--no-canaries", "--json", server=server))
+        sent = json.dumps(server.requests)
+    assert found["outcome"]["ratings"] == 8 and len(server.requests) == 4
+    assert "alpha-method" not in sent and "beta-method" not in sent and "gpt2-xl" not in sent
+
+
+def test_unscored_is_counted_and_bounded(tmp_path):
+    """A judge that refuses Coherence of what names the old object only, and goes off the scale elsewhere."""
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=4, editors=("rome",))
+
+    def answer(payload):
+        shown = parts(payload)
+        if aspect_of(payload) == "coherence" and "Oslo" not in shown["text"] and "Lima" in shown["text"]:
+            return '{"rating": 9, "reason": "more than best"}'
+        return by_rubric(payload)
+
+    with ScriptedServer(answer) as server:
+        result = call(store, "--no-canaries", "--aspect", "coherence", "--retest", "0", server=server)
+        found = data(call(store, "--no-canaries", "--aspect", "coherence", "--show-only", "--json"))
+    assert "1 no usable reply: unparseable" in result.stdout and "worst-best" in result.stdout
+    (one,) = found["cells"]
+    assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
+    assert (one["worst"], one["best"]) == (pytest.approx(12 / 4), pytest.approx(18 / 4))
+    assert found["unscored"] == {"judge:gpt-x": {"no usable reply: unparseable": 1}} and found["outcome"] is None
+    assert found["plumbing"] == [] and "no evidence" not in result.stdout
+
+
+def test_two_judges_a_panel_and_their_agreement(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=4)
+    options = ("--no-canaries", "--retest", "1", "--aspect", "coherence", "--json")
+    with ScriptedServer(by_rubric) as server:
+        data(call(store, *options, "--model", "gpt-x", server=server))
+    with ScriptedServer(lambda p: '{"rating": 4, "reason": "always"}') as server:
+        found = data(call(store, *options, "--model", "claude-x", "--quorum", "2", server=server))
+    assert found["quorum"] == 2 and found["agreement"]["coherence"]["raters"] == 2
+    cells = {(c["rater"], c["editor"]): c["mean"] for c in found["cells"]}
+    both = (cells["judge:gpt-x", "rome"] + cells["judge:claude-x", "rome"]) / 2
+    assert cells[PANEL, "rome"] == pytest.approx(both)
+    trust = {t["rater"]: t for t in found["trust"]}
+    assert trust["judge:gpt-x"]["retest"] == {"n": 8, "same": 8, "near": 8, "apart": 0.0, "lost": 0}
+    assert trust["judge:claude-x"]["length"]["reason"], "a constant has no correlation, and says so"
+    disagreements = found["rubric"]["disagreements"]
+    assert {d["rater"] for d in disagreements} == {"judge:claude-x"} and len(disagreements) == 6
+    assert any("gpt-x judges scripts of gpt2-xl, both of OpenAI" in f for f in found["flags"])
+    assert not any("claude" in f for f in found["flags"])
+    refused = call(store, "--show-only", "--quorum", "3")
+    assert isinstance(refused.exception, UserError) and "allowed: 1 to 2" in str(refused.exception)
+
+
+def test_a_judge_of_plumbing_quality_is_called_so(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=1, editors=("rome",))
+    options = ("--profile", "embedded", "--no-canaries", "--retest", "0", "--aspect", "coherence")
+    with ScriptedServer(lambda p: '{"rating": 4}') as server:
+        text = call(store, *options, server=server).stdout
+        assert [r["max_tokens"] for r in server.requests] == [12] and "seed" in server.requests[0]
+    assert "the ratings of judge:gpt-x+embedded show that the road works and are no evidence" in text
+
+
+def test_through_the_batch_api(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=2, editors=("rome",))
+    with ScriptedServer(by_rubric, batches=Batches()) as server:
+        options = ("--batch", "--batch-poll", "0.05", "--no-canaries", "--retest", "0", "--json")
+        found = data(call(store, *options, server=server))
+        assert server.requests == [] and sum(map(len, server.batches.submitted)) == 8
+    assert found["outcome"]["ratings"] == 8 and found["outcome"]["unscored"] == 0
+
+
+def test_a_budget_stops_the_judge_and_it_goes_on(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=2, editors=("rome",))
+    with ScriptedServer(by_rubric) as server:
+        stopped = call(store, "--no-canaries", "--max-tokens", "3500", "--concurrency", "1", server=server)
+        assert isinstance(stopped.exception, UserError) and "budget" in str(stopped.exception)
+        asked = len(server.requests)
+        assert data(call(store, "--no-canaries", "--retest", "0", "--json", server=server))["outcome"]["ratings"] == 8
+        assert asked <= len(server.requests) <= 9
+
+
+def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=2, editors=("rome",))
+    bad = [True]
+
+    def answer(payload):
+        if bad[0] and aspect_of(payload) == "completeness" and "Land1" in json.dumps(payload):
+            return Raw(400, {"error": {"message": "context length"}})
+        return by_rubric(payload)
+
+    options = ("--no-canaries", "--retest", "0", "--json", "--concurrency", "1")
+    with ScriptedServer(answer) as server:
+        found = data(call(store, *options, server=server))
+        assert found["outcome"]["unscored"] == 1 and "permanent" in json.dumps(found["unscored"])
+        bad[0] = False
+        mended = data(call(store, *options, "--retry-failed", server=server))
+    assert mended["outcome"]["unscored"] == 0 and mended["unscored"] == {}
+
+
+def test_refusals_of_the_edited_model_are_counted(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=1, editors=("rome",))
+    with Store.open(store, write=True) as kept:
+        made = make_script(
+            make_fact("fact/land0", "Land0", "Lima", "Oslo"), "memit", (), text="I cannot.", refused=True
+        )
+        kept.put([made])
+    with ScriptedServer(by_rubric) as server:
+        found = data(call(store, "--no-canaries", "--retest", "0", "--json", server=server))
+        assert len(server.requests) == 4
+    assert found["outcome"]["unscored"] == 4
+    memit = [c for c in found["cells"] if c["editor"] == "memit"]
+    assert all(c["mean"] is None and (c["worst"], c["best"]) == (1.0, 7.0) for c in memit)
+    assert list(found["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer, there is no script"]
+
+
+def test_refusals_of_the_command(tmp_path):
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=1)
+    wrong = call(store, "--editor", "rme", "--show-only")
+    assert "did you mean 'rome'" in str(wrong.exception) and isinstance(wrong.exception, UserError)
+    with Store.open(tmp_path / "empty.duckdb", create=True):
+        pass
+    assert "no generated scripts" in str(call(tmp_path / "empty.duckdb", "--show-only").exception)
+    assert "not the folder of a run" in str(call(tmp_path, "--show-only").exception)
+    alone = make_script(make_fact("fact/gone", "Gone", "Lima", "Oslo"), "rome", ("Go",))
+    with Store.open(tmp_path / "lost.duckdb", create=True) as kept:
+        kept.put([alone])
+        with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):
+            asks_of(kept)
+    assert call(store, "--samples", "0").exit_code == 2 and call(store, "--help").exit_code == 0
+
+
+def test_a_run_folder_is_judged_through_a_store(tmp_path):
+    """A run that fed no store: its scripts get one in the run's folder; judging again adds nothing."""
+    from curation.shipped import mini_split
+    from tests.support.arithmetic import go
+
+    run = tmp_path / "run"
+    go(run, split=mini_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
+    with ScriptedServer(by_rubric) as server:
+        options = ("--no-canaries", "--retest", "0", "--json")
+        found = data(call(run, *options, server=server))
+        again = data(call(run, *options, server=server))
+    assert found["outcome"]["ratings"] == 2 * 2 * 4 * 4, "two methods, two cases, four questions, four aspects"
+    assert again["outcome"]["new"] == 0 and (run / "scripts.duckdb").exists()
+    assert {c["editor"] for c in found["cells"]} == {"none", "push"}
+    (run / "other").mkdir()
+    assert "not the folder of a run" in str(call(run / "other", "--show-only").exception)
+    go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
+    assert "no scripts were written" in str(call(tmp_path / "plain", "--show-only").exception)
+
+
+def test_a_sample_is_the_same_whatever_else_is_there():
+    asks = [replace(ASK, item=f"i{n}") for n in range(50)]
+    few = [a.item for a in drawn(asks, 10)]
+    assert len(few) == 10 and few == [a.item for a in drawn(asks[::-1], 10)][::-1]
+    assert few != [a.item for a in drawn(asks, 10, number=1)] and len(drawn(asks, None)) == 50
+    assert set(few) >= {a.item for a in drawn(asks, 10) if a.item in {b.item for b in asks[:25]}}
+
+
+def given(item, value, rater="judge:x", **detail):
+    made = rating(item, "coherence", value, rater)
+    score = None if value is None else float(detail.get("score", value))
+    return Given(made, score, detail, None)
+
+
+def test_a_panel_needs_its_quorum():
+    said = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
+    said += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
+    two = {p.item: p for p in panel(said, quorum=2)}
+    assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
+    assert {p.item: p.score for p in panel(said, quorum=1)}["b"] == 5.0
+    assert {p.item: p.score for p in panel(said, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
+    with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
+        panel(said, quorum=3)
+
+
+def test_retests_and_length_by_hand():
+    looks = [given("a", 5, samples=[5], retest=5), given("b", 5, samples=[5], retest=3), given("c", 5, samples=[5])]
+    looks.append(given("d", 5, samples=[5], retest=None))
+    assert retest(looks) == (2, 1, 1, 1.0, 1)
+    asks = {
+        f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
+        for n in range(7)
+    }
+    found = with_length([given(f"i{n}", n + 1) for n in range(7)], asks)
+    assert found.value == pytest.approx(1.0) and found.n == 7
+    assert not with_length([given("i0", 3)], asks).defined
+
+
+def test_a_cell_by_hand():
+    """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
+    found = cell("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
+    assert (found.scripts, found.scored, found.cases, found.mean) == (3, 2, 2, 4.0)
+    assert (found.worst, found.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
+    assert found.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
+
+
+def test_adjudicated_ratings_are_left_out():
+    fair = given("item-1", 5, "person:ann")
+    lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
+    assert [c.scripts for c in summary([fair, lead], [ASK]).cells] == [1]
+
+
+def test_people_and_judges_are_read_with_their_lineage(tmp_path):
+    from schemas.lineage import Lineage
+
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    made = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
+    with Store.open(store, write=True) as kept:
+        lines = [
+            Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
+            Lineage(item_id=made[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
+            Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
+        ]
+        kept.put(made, lines)
+        found = {g.rating.rater: g for g in ratings_of(kept)}
+    assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
+    assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail
+
+
+def test_families():
+    assert family_of("Qwen/Qwen2.5-7B-Instruct") == "Qwen" and family_of("o3-mini") == "OpenAI"
+    assert family_of("meta-llama/Llama-3-8B") == "Meta"
+    assert flags("claude-x", writers=["gpt2-xl"], authors=["gpt-4"]) == []
+    assert len(flags("gpt-4", writers=["gpt2-xl"], authors=["gpt-4"])) == 2
+    assert "not known" in flags("mystery", writers=["gpt2-xl"])[0]
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_embedded_model_judges(tmp_path):
+    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
+    store = tmp_path / "s.duckdb"
+    fill_store(store, facts=1, editors=("rome",))
+    found = data(CliRunner().invoke(command, [str(store), "--no-canaries", "--retest", "0", "--json"]))
+    assert found["outcome"]["ratings"] == 4 and found["outcome"]["rater"].endswith("+embedded")
+    with Store.open(store) as kept:
+        assert all(g.detail["quality"] == "plumbing" for g in ratings_of(kept) if g.rating.value is not None)
+    assert len(ASPECTS) == 4

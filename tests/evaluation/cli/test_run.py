@@ -1,0 +1,212 @@
+"""The commands run, report and editors, with a tiny random model in the place of the embedded one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+
+from curation.splits.split_file import make_split, write_split
+from curation.store.store import Store
+from evaluation.cli import run as commands
+from evaluation.models import language_model as lm
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_cases
+from tests.support.tiny import make
+
+EDITORS = 'editors = ["none", "prompt", {name = "ft", params = {layer = 1, steps = 3}}]'
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a configuration, a split file and a store; the model is a tiny Llama."""
+    split = make_cases(3, 1)
+    write_split(split, tmp_path / "split.jsonl")
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put_split(split)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # matrices this small only wait for each other's threads
+    text = f'split = {{file = "{tmp_path}/split.jsonl"}}\nmodel = "tiny"\n{EDITORS}\nout = "{tmp_path}/run"\n'
+    (tmp_path / "run.toml").write_text(text)
+    monkeypatch.setattr(lm.LM, "load", classmethod(lambda cls, name, **more: make("llama")))
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    yield tmp_path
+    torch.set_num_threads(threads)
+
+
+def call(command, *words: object) -> Result:
+    return CliRunner().invoke(command, [str(w) for w in words], catch_exceptions=False)
+
+
+def test_run_then_report(place):
+    done = call(commands.run, place / "run.toml")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["none", "prompt", "ft"]
+    assert "over 4 cases" in lines[-1]
+    assert "ft: 4 of 4 cases" in done.stderr
+    told = call(commands.report, place / "run")
+    assert (place / "run" / "report.html").exists()
+    assert "no network" in told.stdout
+    figures = [json.loads(x) for x in call(commands.report, place / "run", "--json").stdout.splitlines()]
+    assert {f["label"] for f in figures} == {"none", "prompt", "ft"}
+
+
+def test_run_as_json_and_again(place):
+    first = [json.loads(x) for x in call(commands.run, place / "run.toml", "--json").stdout.splitlines()]
+    assert [x["editor"] for x in first] == ["none", "prompt", "ft"]
+    assert all((x["computed"], x["found"], x["failed"]) == (4, 0, 0) for x in first)
+    again = [json.loads(x) for x in call(commands.run, place / "run.toml", "--json").stdout.splitlines()]
+    assert all((x["computed"], x["found"]) == (0, 4) for x in again)
+    assert [x["metrics"] for x in again] == [x["metrics"] for x in first]
+
+
+def test_batch_size_changes_nothing(place):
+    wide = call(commands.run, place / "run.toml", "--json").stdout.splitlines()
+    words = ("--set", "batch_tokens=16", "--out", place / "narrow", "--json")
+    narrow = call(commands.run, place / "run.toml", *words).stdout.splitlines()
+    for a, b in zip(map(json.loads, wide), map(json.loads, narrow), strict=True):
+        assert a["run"] == b["run"]
+        for name, (mean, half, n) in a["metrics"].items():
+            assert b["metrics"][name][2] == n
+            assert b["metrics"][name][0] == (None if mean is None else pytest.approx(mean, abs=1e-4))
+            assert b["metrics"][name][1] == (None if half is None else pytest.approx(half, abs=1e-4))
+
+
+def test_from_a_store_and_back_to_it(place):
+    done = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--json")
+    runs = [json.loads(x)["run"] for x in done.stdout.splitlines()]
+    with Store.open(place / "s.duckdb") as store:
+        for run in runs:
+            assert len(list(store.results(run))) == 4
+        assert store.get(runs[0]).split == "tiny@1.0.0"
+
+
+def test_results_of_a_split_file_go_to_a_store_when_asked(place):
+    with Store.open(place / "other.duckdb", create=True):
+        pass
+    words = ("--split-file", place / "split.jsonl", "--store", place / "other.duckdb", "--editors", "none")
+    call(commands.run, place / "run.toml", *words)
+    with Store.open(place / "other.duckdb") as store:
+        assert store.stats()["results"] == 4
+        assert [s for s, _, _ in store.split_names()] == ["tiny@1.0.0"]
+
+
+def test_a_locked_store_at_the_end_loses_nothing(place, monkeypatch):
+    real = Store.open
+
+    def locked(path, **more):
+        if more.get("write"):
+            raise UserError("the store is in use by process 7")
+        return real(path, **more)
+
+    monkeypatch.setattr(Store, "open", locked)
+    words = (place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny")
+    with pytest.raises(UserError, match="the same command again feeds them"):
+        call(commands.run, *words)
+    monkeypatch.setattr(Store, "open", real)
+    again = [json.loads(x) for x in call(commands.run, *words, "--json").stdout.splitlines()]
+    assert {x["computed"] for x in again} == {0}
+    with Store.open(place / "s.duckdb") as store:
+        assert store.stats()["results"] == 12
+
+
+def test_dry_run_loads_no_model_and_writes_nothing(place, monkeypatch):
+    def refuse(*words, **more):
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr(lm.LM, "load", refuse)
+    told = call(commands.run, place / "run.toml", "--dry-run").stdout
+    assert "4 of 4 cases (" in told and "3 counterfactual" in told
+    assert not (place / "run").exists()
+    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--limit", 2, "--json").stdout)
+    assert (data["cases"], data["of"], data["seconds"]) == (2, 4, None)
+    assert data["targets"] > data["probes"] > 0
+
+
+def test_dry_run_knows_what_is_finished(place):
+    call(commands.run, place / "run.toml", "--limit", 2)
+    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--json").stdout)
+    assert data["finished"] == {"none": 2, "prompt": 2, "ft": 2}
+    assert data["seconds"] > 0
+
+
+def test_only_some_editors(place):
+    lines = call(commands.run, place / "run.toml", "--editors", "prompt", "--json").stdout.splitlines()
+    assert [json.loads(x)["editor"] for x in lines] == ["none", "prompt"]
+
+
+def test_too_many_failures_end_in_an_error(place, monkeypatch):
+    from evaluation.editors.in_context.prompt import Prompt
+
+    def broken(self, requests):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(Prompt, "edit", broken)
+    write_split(make_cases(12, 0), place / "split.jsonl")
+    with pytest.raises(UserError, match="stopped early .prompt: 10 of 10 cases failed.*--retry-failed"):
+        call(commands.run, place / "run.toml", "--editors", "prompt")
+    assert "boom" in (call(commands.report, place / "run") and (place / "run" / "report.html").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        pytest.param(["--editors", "rmoe"], "did you mean 'rome'", id="unknown method"),
+        pytest.param(["--set", "editor=1"], "unknown field", id="unknown key"),
+        pytest.param(["--set", "nonsense"], "name=value", id="not a setting"),
+        pytest.param(["--split-file", "absent.jsonl"], "no such split file", id="absent split"),
+        pytest.param(["--store", "absent.duckdb", "--split", "x"], "no such store", id="absent store"),
+        pytest.param(["--split", "x", "--split-file", "y"], "not both", id="two splits"),
+        pytest.param(["--set", "editors.ft.params.stepps=3"], "stepps", id="unknown option of a method"),
+        pytest.param(["--set", 'editors.ft.params={"layer":99}'], "layer", id="layer that is not there"),
+    ],
+)
+def test_mistakes_are_one_sentence(place, words, told):
+    with pytest.raises(UserError) as error:
+        call(commands.run, place / "run.toml", *words)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_empty_split_file(place):
+    (place / "split.jsonl").write_text("")
+    with pytest.raises(UserError, match="not a split file"):
+        call(commands.run, place / "run.toml")
+
+
+def test_two_cases_of_another_split_do_not_mix(place):
+    call(commands.run, place / "run.toml", "--limit", 1)
+    other = make_split("tiny", make_cases(2, 0).cases)
+    write_split(other, place / "split.jsonl")
+    call(commands.run, place / "run.toml")
+    from evaluation.runs.results import load_run
+
+    run = load_run(place / "run")
+    assert run.split.digest == other.digest
+    assert {len(e.results) for e in run.editors} == {2}
+
+
+def test_editors_lists_methods_with_their_settings():
+    told = call(commands.editors).stdout
+    for name in ("none", "prompt", "ft", "ft_l", "rome"):
+        assert f"\n{name}  " in "\n" + told
+    data = [json.loads(x) for x in call(commands.editors, "rome", "--json").stdout.splitlines()]
+    assert data[0]["name"] == "rome" and data[0]["params"]["layer"] == {"type": "int", "default": "from the preset"}
+    assert data[0]["params"]["corpus"]["type"] == "list of str or str or none"
+    assert data[0]["params"]["template_lengths"]["type"] == "list of (int, int)"
+    for code in ("Annotated", "Union", "typing", "~", "Ellipsis", "|", "FieldInfo", "NoneType"):
+        assert code not in told, f"{code} is Python, not words"
+    with pytest.raises(UserError, match="did you mean 'rome'"):
+        call(commands.editors, "rmoe")
+
+
+@pytest.mark.parametrize("command", [commands.run, commands.report, commands.editors], ids=lambda c: c.name)
+def test_every_command_has_help_and_an_example(command):
+    told = CliRunner().invoke(command, ["--help"]).stdout
+    assert f"Example: scedit {command.name}" in told
+    assert "--json" in told

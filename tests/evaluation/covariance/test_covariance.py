@@ -1,0 +1,125 @@
+"""Second moments against a naive loop, their cache, and what corpora may look like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance import covariance as moments
+from evaluation.covariance.covariance import Corpus, Moments, kept_moments, key_moments
+from evaluation.models.hooks import reading
+from evaluation.models.language_model import LM
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import digest
+from tests.support.tiny import TEXT
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(TEXT), encoding="utf-8")
+    return Corpus([path])
+
+
+@torch.no_grad()
+def naive(lm: LM, layer: int, *, cap: int) -> tuple[torch.Tensor, int]:
+    total, count = torch.zeros(lm.layout.inner, lm.layout.inner, dtype=torch.float64), 0
+    for text in TEXT:
+        ids = torch.tensor([lm.tokenizer(text)["input_ids"][:cap]])
+        with reading(lm.projection(layer)) as seen:
+            lm.model(ids)
+        for key in seen.input[0].double():
+            total += torch.outer(key, key)
+            count += 1
+    return total / count, count
+
+
+@pytest.mark.parametrize("cap", [7, None])
+@pytest.mark.parametrize("batch_tokens", [1, 50, 5000])
+def test_equals_the_naive_loop(tiny: LM, corpus: Corpus, cache: Cache, cap: int | None, batch_tokens: int) -> None:
+    got = key_moments(tiny, [2, 0], corpus, cache=cache, cap=cap, batch_tokens=batch_tokens)
+    for layer in (0, 2):
+        want, count = naive(tiny, layer, cap=cap or 96)
+        assert got[layer].tokens == count
+        assert torch.allclose(got[layer].second.double(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_measured_once(tiny: LM, corpus: Corpus, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first = key_moments(tiny, [1], corpus, cache=cache)[1]
+    measured: list[list[int]] = []
+    real = moments.measure
+
+    def spy(lm: LM, layers: list[int], corpus: Corpus, **how: Any) -> Any:
+        measured.append(layers)
+        return real(lm, layers, corpus, **how)
+
+    monkeypatch.setattr(moments, "measure", spy)
+    again = key_moments(tiny, [1], corpus, cache=cache)[1]
+    assert measured == [] and torch.equal(first.second, again.second) and first.tokens == again.tokens
+    key_moments(tiny, [1, 2], corpus, cache=cache)
+    assert measured == [[2]]
+    key_moments(tiny, [1], corpus, cache=cache, cap=5)
+    tiny.revision = "another"
+    key_moments(tiny, [1], corpus, cache=cache)
+    other = tmp_path / "other.txt"
+    other.write_text("Another text.")
+    assert kept_moments(tiny, 1, Corpus([other]), cache=cache) is None
+    key_moments(tiny, [1], Corpus([other]), cache=cache)
+    assert measured == [[2], [1], [1], [1]]
+    for file in cache.folder.glob("*.safetensors"):
+        file.write_bytes(file.read_bytes()[:-1])
+    key_moments(tiny, [1], corpus, cache=cache)
+    assert len(measured) == 5
+
+
+def test_the_model_is_left_as_it_was(tiny: LM, corpus: Corpus, cache: Cache) -> None:
+    digest = tiny.weights_digest()
+    key_moments(tiny, [0, 1, 2], corpus, cache=cache)
+    assert tiny.weights_digest() == digest
+    assert not any(m._forward_hooks for m in tiny.model.modules())
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    kept = Moments(torch.randn(3, 3), 12)
+    kept.save(tmp_path / "m.safetensors")
+    got = Moments.load(tmp_path / "m.safetensors")
+    assert torch.equal(got.second, kept.second) and got.tokens == 12
+    (tmp_path / "bad.safetensors").write_bytes(b"no")
+    for name in ("bad.safetensors", "missing.safetensors"):
+        with pytest.raises(DataError, match="no second moments"):
+            Moments.load(tmp_path / name)
+
+
+def test_corpora(tmp_path: Path) -> None:
+    plain, lines = tmp_path / "a.txt", tmp_path / "b.jsonl"
+    plain.write_text("One.\nStill one.\r\n\r\nTwo.\n\n\n\nThree.\n")
+    lines.write_text("".join(json.dumps({"text": t}) + "\n" for t in ("Four.\n\nStill four.", "Five.", " ")))
+    corpus = Corpus([plain, lines])
+    want = ["One.\nStill one.", "Two.", "Three.", "Four.\n\nStill four.", "Five."]
+    assert list(corpus.stream()) == want and list(corpus.stream(3)) == want[3:]
+    assert (corpus.count, corpus.characters) == (5, sum(map(len, want)))
+    assert corpus.digest == digest(want) == Corpus([plain, lines]).digest != Corpus([plain]).digest
+    lines.write_text('{"text": "Six."}\n')
+    assert list(Corpus([plain, lines]).stream())[3:] == ["Six."] and Corpus([plain, lines]).digest != corpus.digest
+
+
+BAD = {
+    "missing": (None, "no such corpus file"),
+    "a.txt": (b"\n\n \n", "holds no text"),
+    "b.txt": (b"\xff\xfe\x00", "cannot be read"),
+    "c.jsonl": (b'{"text": "x"}\n{"txt": 1}\n', "c.jsonl, line 2: no JSON object with a 'text'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_corpora(tmp_path: Path, name: str) -> None:
+    data, message = BAD[name]
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(UserError, match=message):
+        Corpus([tmp_path / name])

@@ -1,0 +1,119 @@
+"""A pass that is broken off goes on to the same sums, bit for bit; states that are damaged count as absent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance import estimation as moments_measure
+from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.estimation import Pass
+from evaluation.models.language_model import LM
+from tests.support import ROOT
+from tests.support.tiny import make, shuffled
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    monkeypatch.setattr(moments_measure, "WINDOW", 4)
+    monkeypatch.setattr(moments_measure, "EVERY", 0.0)
+    monkeypatch.setattr(moments_measure, "SPARING", 0.0)
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(22)), encoding="utf-8")
+    return Corpus([path])
+
+
+class _Killed(Exception):
+    """Stands for the end of the process: nothing of the pass handles it."""
+
+
+def broken_off(after: int) -> Any:
+    def tell(done: Pass) -> None:
+        if done.documents >= after:
+            raise _Killed
+
+    return tell
+
+
+def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[Pass], dict[int, Any]]:
+    told: list[Pass] = []
+    return told, key_moments(lm, [0, 2], corpus, cache=cache, cap=20, tell=told.append)
+
+
+@pytest.mark.parametrize("after", [[1], [8], [4, 9, 21], [22]])
+def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_path: Path) -> None:
+    lm = make("llama")
+    _, want = passes(lm, corpus, Cache(tmp_path / "whole"))
+    cache = Cache(tmp_path / "parts")
+    for end in after:
+        with pytest.raises(_Killed):
+            key_moments(lm, [0, 2], corpus, cache=cache, cap=20, tell=broken_off(end))
+    told, got = passes(lm, corpus, cache)
+    kept = 4 * ((max(after) - 1) // 4)  # the window that was being told of when it broke off is lost
+    assert told[0].documents == kept
+    for layer in (0, 2):
+        assert torch.equal(got[layer].second, want[layer].second) and got[layer].tokens == want[layer].tokens
+    assert not list(cache.folder.glob("moments-partial*"))
+
+
+def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -> None:
+    lm, cache = make("llama"), Cache(tmp_path / "cache")
+    with pytest.raises(_Killed):
+        key_moments(lm, [1], corpus, cache=cache, tell=broken_off(16))
+    states = sorted(cache.folder.glob("moments-partial*.safetensors"), key=lambda p: p.stat().st_mtime_ns)
+    assert len(states) == 2
+    states[-1].write_bytes(states[-1].read_bytes()[:-8])
+    told: list[Pass] = []
+    key_moments(lm, [1], corpus, cache=cache, tell=told.append)
+    assert told[0].documents == 8
+    states[0].write_bytes(b"")
+    assert torch.equal(
+        key_moments(lm, [1], corpus, cache=cache)[1].second,
+        key_moments(lm, [1], corpus, cache=Cache(tmp_path / "other"))[1].second,
+    )
+
+
+def test_tells_how_far_it_is(corpus: Corpus, tmp_path: Path) -> None:
+    told, _ = passes(make("gpt2"), corpus, Cache(tmp_path))
+    assert [t.documents for t in told] == [0, 4, 8, 12, 16, 20, 22]
+    assert told[0].share == 0 and told[0].seconds_left is None
+    assert told[-1].share == 1 and told[-1].seconds_left == 0
+    assert all(t.seconds_left is not None and t.seconds_left > 0 for t in told[1:-1])
+    assert told[-1].tokens == 22 * 20
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import os, signal
+sys.path.insert(0, {root!r})
+from evaluation.covariance import estimation as moments_measure
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Corpus, key_moments
+from tests.support.tiny import make
+moments_measure.WINDOW, moments_measure.EVERY, moments_measure.SPARING = 4, 0.0, 0.0
+def tell(done):
+    if done.documents >= 12:
+        os.kill(os.getpid(), signal.SIGKILL)
+key_moments(make("llama"), [0, 2], Corpus([Path({corpus!r})]), cache=Cache(Path({cache!r})), cap=20, tell=tell)
+"""
+
+
+@pytest.mark.slow
+def test_killed_for_good(corpus: Corpus, tmp_path: Path) -> None:
+    root = ROOT
+    code = SCRIPT.format(root=str(root), corpus=str(corpus.paths[0]), cache=str(tmp_path / "parts"))
+    ended = subprocess.run([sys.executable, "-c", code], cwd=root, env=os.environ, capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    told, got = passes(make("llama"), corpus, Cache(tmp_path / "parts"))
+    _, want = passes(make("llama"), corpus, Cache(tmp_path / "whole"))
+    assert told[0].documents == 8
+    assert all(torch.equal(got[n].second, want[n].second) for n in (0, 2))

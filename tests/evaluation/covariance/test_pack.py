@@ -1,0 +1,150 @@
+"""Packs: what is written is read back, and every damage is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file, save_file
+
+from curation.files.artifact_cache import Cache
+from evaluation.cli.covariance import moments as command
+from evaluation.cli.covariance import parse_layers
+from evaluation.covariance.covariance import Corpus, Moments, kept_moments, key_moments
+from evaluation.covariance.pack import keep_pack, manifest_path, read_pack, write_pack
+from evaluation.models.language_model import LM
+from schemas.core.errors import DataError, UserError
+from tests.support.tiny import make, shuffled
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(12)), encoding="utf-8")
+    return Corpus([path])
+
+
+@pytest.fixture
+def pack(tmp_path: Path, corpus: Corpus) -> Path:
+    lm, cache = make("llama"), Cache(tmp_path / "here")
+    found = key_moments(lm, [0, 2], corpus, cache=cache, cap=20)
+    path = tmp_path / "packs" / "tiny.safetensors"
+    manifest = write_pack(path, lm, found, corpus, cache=cache, cap=20)
+    assert (manifest.layers, manifest.cap, manifest.documents) == ((0, 2), 20, 12)
+    return path
+
+
+def test_read_back_and_kept(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
+    lm, there = make("llama"), Cache(tmp_path / "there")
+    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
+    got = read_pack(pack, lm=lm)
+    assert all(torch.equal(got.layers[n].second, want[n].second) for n in (0, 2))
+    assert kept_moments(lm, 2, corpus, cache=there, cap=20) is None
+    keep_pack(got, there)
+    kept = kept_moments(lm, 2, corpus, cache=there, cap=20)
+    assert kept is not None and torch.equal(kept.second, want[2].second) and kept.tokens == want[2].tokens
+    assert kept_moments(lm, 2, corpus, cache=there, cap=21) is None
+    assert torch.equal(Moments.load(pack, layer=2).second, want[2].second)
+    with pytest.raises(DataError, match=r"lacks layers \[1\]; allowed: 0, 2"):
+        Moments.load(pack, layer=1)
+
+
+def rewrite(pack: Path, change: str) -> None:
+    """A pack whose manifest agrees with its data, but whose data is wrong."""
+    import hashlib
+
+    tensors = load_file(pack)
+    second = tensors["layer.0"]
+    if change == "shape":
+        second = second[:-1]
+    elif change == "nan":
+        second[1, 1] = torch.nan
+    elif change == "negative":
+        second[1, 1] = -1.0
+    elif change == "symmetry":
+        second[0, 1] += second.max()
+    elif change == "lost":
+        tensors.pop("layer.2")
+    tensors["layer.0"] = second.contiguous()
+    save_file(tensors, pack)
+    told = json.loads(manifest_path(pack).read_text())
+    told["sha256"] = hashlib.sha256(pack.read_bytes()).hexdigest()
+    manifest_path(pack).write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("shape", r"layer 0: the second moment has shape \(47, 48\); allowed: \(48, 48\)"),
+        ("nan", "values that no mean"),
+        ("negative", "values that no mean"),
+        ("symmetry", "not symmetric"),
+        ("lost", "cannot be read"),
+    ],
+)
+def test_wrong_data_is_refused(pack: Path, change: str, message: str) -> None:
+    rewrite(pack, change)
+    with pytest.raises(DataError, match=message):
+        read_pack(pack)
+
+
+def test_damage_is_refused(pack: Path) -> None:
+    data = bytearray(pack.read_bytes())
+    data[-1] ^= 1
+    pack.write_bytes(bytes(data))
+    with pytest.raises(DataError, match="does not agree with its manifest; fetch it again"):
+        read_pack(pack)
+    manifest_path(pack).write_text(manifest_path(pack).read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(DataError, match="has format 2"):
+        read_pack(pack)
+    manifest_path(pack).write_text('{"model": 1}')
+    with pytest.raises(DataError, match="not a pack's manifest"):
+        read_pack(pack)
+    manifest_path(pack).unlink()
+    with pytest.raises(DataError, match="has no manifest"):
+        read_pack(pack)
+
+
+def test_another_model_is_refused(pack: Path) -> None:
+    lm = make("llama")
+    lm.revision = "another"
+    with pytest.raises(DataError, match="is of 'tiny-llama' .*not of 'tiny-llama' .revision another"):
+        read_pack(pack, lm=lm)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"), [("5", [5]), ("4-6", [4, 5, 6]), ("7,1-2", [1, 2, 7]), ("all", list(range(8)))]
+)
+def test_layers(text: str, want: list[int]) -> None:
+    assert parse_layers(text, 8) == want
+
+
+@pytest.mark.parametrize("text", ["8", "x", "4-", "", "6-4"])
+def test_wrong_layers(text: str) -> None:
+    with pytest.raises(UserError, match="layers"):
+        parse_layers(text, 8)
+
+
+def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("llama")
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: lm))
+    run = CliRunner()
+    of = ["--layers", "1-2", "--corpus", str(corpus.paths[0]), "--cap", "20"]
+    early = run.invoke(command, ["pack", str(tmp_path / "p.safetensors"), *of])
+    assert isinstance(early.exception, UserError) and "layers 1, 2 were not measured" in str(early.exception)
+    done = run.invoke(command, ["compute", *of], catch_exceptions=False)
+    assert "Second moments of 2 layers over 240 tokens of corpus.txt" in done.output
+    assert "little for keys of 48 entries" in done.output
+    run.invoke(command, ["pack", str(tmp_path / "p.safetensors"), *of], catch_exceptions=False)
+    shown = run.invoke(command, ["show", str(tmp_path / "p.safetensors")], catch_exceptions=False)
+    assert "layers 1, 2, keys of 48, 240 tokens of corpus.txt" in shown.output
+    listed = run.invoke(command, ["show", "--json"], catch_exceptions=False).output.splitlines()
+    assert [json.loads(line)["layer"] for line in listed] == [1, 2]
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "other"))
+    assert "No second moments" in run.invoke(command, ["show"]).output
+    run.invoke(command, ["load", str(tmp_path / "p.safetensors"), "--model", "x"], catch_exceptions=False)
+    assert kept_moments(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None

@@ -1,0 +1,82 @@
+"""BOOST raises the new object everywhere, by one vector that is nearly the same at every position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.base import Editor
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.hooks import reading
+from evaluation.models.language_model import LM
+from schemas.cases import ScoreProbe
+from schemas.facts import Object
+from tests.conftest import fact
+from tests.support.tiny import TEXT, make, shuffled
+
+ELSEWHERE = ["She said", "Step 1: Pack warm", "The capital of Norway is", "A long sentence tells of"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    return str(path)
+
+
+def boost(lm: LM, cache: Cache, corpus: str, **options: object) -> Editor:
+    return make_editor("boost", lm, cache, {"corpus": corpus, "read": 400, **options})
+
+
+def raised(lm: LM, edit: object, target: str = "Oslo") -> list[float]:
+    probes = [ScoreProbe(purpose="fact", item=p, prompt=p, targets=(target,)) for p in ELSEWHERE]
+    before = lm.score(probes)
+    with edit.on(lm):  # type: ignore[attr-defined]
+        after = lm.score(probes)
+    return [a.targets[0].logprob - b.targets[0].logprob for a, b in zip(after, before, strict=True)]
+
+
+def test_it_raises_the_new_object_whatever_is_asked(tiny: LM, cache: Cache, corpus: str) -> None:
+    weak = raised(tiny, boost(tiny, cache, corpus, strength=0.2).edit([fact()]))
+    strong = raised(tiny, boost(tiny, cache, corpus, strength=0.6).edit([fact()]))
+    assert min(weak) > 0 and all(s > w for s, w in zip(strong, weak, strict=True))
+
+
+def test_tied_heads(cache: Cache, corpus: str) -> None:
+    lm = make("llama", tie_word_embeddings=True)
+    assert lm.layout.tied
+    digest = lm.weights_digest()
+    assert min(raised(lm, boost(lm, cache, corpus, strength=0.3).edit([fact()]))) > 0
+    assert lm.weights_digest() == digest
+
+
+def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str) -> None:
+    edit = boost(tiny, cache, corpus).edit([fact()])
+    (delta,) = edit.deltas or ()
+    assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 1
+    assert delta.weight == tiny.layout.weight(tiny.layout.depth - 1)
+    ids, mask = tiny.pad([tiny.tokenizer(TEXT[0])["input_ids"]])
+    with reading(tiny.projection(2)) as seen:
+        tiny.run_to(tiny.projection(2), ids, mask)
+    keys = seen.input[0, 1:]
+    products = keys @ delta.right[:, 0]
+    aimless = keys @ torch.randn(keys.shape[1], generator=torch.Generator().manual_seed(0))
+    assert float(products.std() / products.mean().abs()) < 0.5 < float(aimless.std() / aimless.mean().abs())
+    assert products.mean() == pytest.approx(1.0, abs=0.3) and edit.notes["spread"] < 0.5
+
+
+def test_options_and_cache(cache: Cache, corpus: str) -> None:
+    lm = make("llama")
+    request = fact(new=Object(text="São Tomé"))
+    first = boost(lm, cache, corpus, tokens="first").edit([request])
+    both = boost(lm, cache, corpus).edit([request])
+    assert not torch.allclose(first.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
+    double = boost(lm, cache, corpus, strength=2.0).edit([request])
+    assert torch.allclose(double.deltas[0].matrix(), 2 * both.deltas[0].matrix(), rtol=1e-4)  # type: ignore[index]
+    assert len(list(cache.folder.glob("constant-*.safetensors"))) == 1  # fitted once
+    fresh = boost(lm, Cache(cache.folder.parent / "other"), corpus).edit([request])
+    assert torch.allclose(fresh.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]

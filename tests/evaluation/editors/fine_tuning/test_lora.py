@@ -1,0 +1,101 @@
+"""LoRA: what is read out is what was trained, and nothing of peft stays in the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.language_model import LM
+from schemas.core.errors import ModelError, UserError
+from schemas.facts import Fact
+from tests.conftest import fact
+from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
+from tests.support.tiny import make
+
+
+def state(lm: LM) -> tuple[Any, ...]:
+    named = [(name, type(m)) for name, m in lm.model.named_modules()]
+    flags = [(name, p.requires_grad) for name, p in lm.model.named_parameters()]
+    return named, flags, sorted(vars(lm.model)), lm.weights_digest(), torch.random.get_rng_state().tolist()
+
+
+@pytest.mark.parametrize("request_", [fact(), NORWAY], ids=lambda f: f.key)
+def test_the_edit_is_what_was_trained(tiny: LM, cache: Cache, request_: Fact) -> None:
+    before = state(tiny)
+    edit = make_editor("lora", tiny, cache, {"rank": 2, "steps": 15, "lr": 1e-2}).edit([request_])
+    assert state(tiny) == before
+    assert [d.weight for d in edit.deltas or ()] == [tiny.layout.weight(n) for n in range(3)]
+    for delta in edit.deltas or ():
+        assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 2 and delta.norm() > 0
+    with torch.no_grad():
+        start = float(loss_of(tiny, request_))
+        with edit.on(tiny):
+            assert float(loss_of(tiny, request_)) == pytest.approx(edit.notes["loss"], abs=1e-3)
+    assert edit.notes["loss"] < start - 0.5 and 0 < edit.notes["steps"] <= 15
+
+
+def test_layers_modules_and_scaling(cache: Cache) -> None:
+    lm = make("llama")
+    options = {"layers": (1,), "modules": ("q_proj", "down_proj"), "rank": 3, "steps": 5}
+    edit = make_editor("lora", lm, cache, options).edit([fact()])
+    block = lm.layout.block(1)
+    assert [d.weight for d in edit.deltas or ()] == [
+        f"{block}.self_attn.q_proj.weight",
+        f"{block}.mlp.down_proj.weight",
+    ]
+    again = make_editor("lora", lm, cache, options).edit([fact()])
+    for a, b in zip(edit.deltas or (), again.deltas or (), strict=True):
+        assert torch.equal(a.matrix(), b.matrix())
+    other = make_editor("lora", lm, cache, {**options, "seed": 1}).edit([fact()])
+    assert not torch.equal(other.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]
+
+
+def test_refusals(cache: Cache) -> None:
+    lm = make("llama")
+    with pytest.raises(UserError, match=r"lora: block 0 has no linear map named nothing; allowed: self_attn.q_proj"):
+        make_editor("lora", lm, cache, {"modules": ("nothing",)}).edit([fact()])
+    with pytest.raises(ModelError, match="no layer 9"):
+        make_editor("lora", lm, cache, {"layers": (9,)}).edit([fact()])
+    with pytest.raises(UserError, match="layers: name at least one layer"):
+        make_editor("lora", lm, cache, {"layers": ()})
+
+
+@pytest.mark.parametrize("when", [0, 2])
+def test_an_interrupted_training_leaves_no_adapter(
+    tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch, when: int
+) -> None:
+    before, calls, real = state(tiny), [], tiny.logits_at
+
+    def stopped(*args: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) > when:
+            raise KeyboardInterrupt
+        return real(*args, **more)
+
+    monkeypatch.setattr(tiny, "logits_at", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make_editor("lora", tiny, cache, {"steps": 5}).edit([fact()])
+    monkeypatch.undo()
+    assert state(tiny) == before
+
+
+def test_adapters_half_in_are_taken_out(tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    from peft.tuners.lora import LoraModel
+
+    before, real, calls = state(tiny), LoraModel._create_and_replace, []
+
+    def failing(self: Any, *args: Any, **more: Any) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise RuntimeError("no memory")
+        real(self, *args, **more)
+
+    monkeypatch.setattr(LoraModel, "_create_and_replace", failing)
+    with pytest.raises(RuntimeError, match="no memory"):
+        make_editor("lora", tiny, cache).edit([fact()])
+    assert len(calls) == 3 and state(tiny) == before

@@ -1,0 +1,74 @@
+"""How a search's rows are run: what is shared or left out gives what whole rows give."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+
+from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at
+from evaluation.inference.prefix_cache import read_prefix
+from tests.support.tiny import make
+
+KINDS = (0, 1, 0, 1, 2, -1, -1)
+BEGINNINGS = [(5, 6, 7, 8), (9, 4), (5, 6, 7), (9, 4, 11, 12, 13), (8,), (), (7, 6)]
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
+@pytest.mark.parametrize("rows", [range(7), [0, 1, 4, 5], [2, 1, 2], [3, 0]], ids=str)
+def test_stems_read_once_give_the_cache_of_whole_beginnings(kind: str, rows: list[int]) -> None:
+    lm = make(kind)
+    kinds, ids = [KINDS[i] for i in rows], [BEGINNINGS[i] for i in rows]
+    got, want = Stems(lm, KINDS, BEGINNINGS, most=64).continued(kinds, ids), read_prefix(lm, ids)
+    assert torch.equal(got.lengths, want.lengths) and torch.equal(got.mask.bool(), want.mask.bool())
+    real = want.mask.bool()
+    for a, b in zip(got.past.layers, want.past.layers, strict=True):
+        for x, y in ((a.keys, b.keys), (a.values, b.values)):
+            assert torch.allclose(x.transpose(1, 2)[real], y.transpose(1, 2)[real], atol=1e-5)
+            assert x.isfinite().all(), "padding is masked by a product with zero"
+
+
+def test_rows_alone_of_their_kind_share_no_stem() -> None:
+    lm = make("llama")
+    got = Stems(lm, KINDS[:2], BEGINNINGS[:2], most=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
+    assert got.lengths.tolist() == [2, 4]
+
+
+def test_alike_is_the_cheapest_cut() -> None:
+    draw = random.Random(0)
+    for _ in range(50):
+        lengths = [draw.randint(0, 6) for _ in range(draw.randint(1, 12))]
+        each, most = draw.randint(1, 20), draw.randint(6, 40)
+
+        def cost(groups: list[list[int]], lengths: list[int] = lengths, each: int = each, most: int = most) -> int:
+            sizes = [len(g) * max(lengths[i] for i in g) for g in groups]
+            return sum(size + each * -(-size // most) for size in sizes)
+
+        order = sorted(range(len(lengths)), key=lengths.__getitem__)
+        steps = [n for n in range(1, len(order)) if lengths[order[n]] != lengths[order[n - 1]]]
+        cuts = [
+            [0, *[n for k, n in enumerate(steps) if chosen >> k & 1], len(order)] for chosen in range(2 ** len(steps))
+        ]
+        got = alike(lengths, most, each=each)
+        assert sorted(i for group in got for i in group) == list(range(len(lengths)))
+        assert cost(got) == min(cost([order[a:b] for a, b in pairwise(cut)]) for cut in cuts)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "neox", "phi3"])
+def test_the_last_mlp_at_some_places_gives_the_logits_there(kind: str) -> None:
+    lm = make(kind)
+    block = lm.block(lm.layout.depth - 1)
+    modules = [block.get_submodule(name) for name in (*lm.layout.mlp_in, lm.layout.mlp_out)]
+    assert len(modules) >= 2
+    ids, mask = lm.pad([[5, 6, 7, 8], [9, 4, 3]])
+    rows, places = [0, 0, 1], [1, 3, 2]
+    with torch.no_grad():
+        want = lm.logits_at(ids, mask, rows, places)
+        with only_at(modules, rows, places):
+            assert torch.allclose(lm.logits_at(ids, mask, rows, places), want, atol=1e-5)
+        other = lm.logits_at(ids, mask, [1], [0])
+        with only_at(modules, rows, places):
+            assert not torch.allclose(lm.logits_at(ids, mask, [1], [0]), other, atol=1e-4), "nothing is computed there"
+    assert all("forward" not in module.__dict__ for module in modules)

@@ -1,0 +1,37 @@
+"""R-ROME: one key in numerator and denominator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.locate_edit.parts import keys
+from evaluation.editors.locate_edit.parts import value_search as values
+from evaluation.editors.presets import make_editor
+from evaluation.models.language_model import LM
+from tests.conftest import fact
+from tests.support.tiny import shuffled
+
+PERU = fact()
+CONTEXTS = ("{}", "She left. {}", "\nA town. {}")
+
+
+@pytest.mark.parametrize("covariance", [True, False])
+def test_the_change_writes_at_the_averaged_key(covariance: bool, tiny: LM, cache: Cache, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    told = {"layer": 1, "steps": 10, "templates": CONTEXTS, "corpus": str(path), "covariance": covariance}
+    edit = make_editor("r_rome", tiny, cache, told).edit([PERU])
+    (delta,) = edit.deltas or ()
+    found = keys.read(tiny, 1, [keys.subject_place(tiny, PERU, text) for text in CONTEXTS])
+    how = values.Search(steps=10, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    value = values.search(tiny, 1, PERU, CONTEXTS, how=how)
+    reached = found.values.mean(0) + delta.product(found.keys.mean(0))
+    assert torch.allclose(reached, value.target, atol=1e-3 * float(value.target.abs().max()))
+    rome = make_editor("rome", tiny, cache, told).edit([PERU])
+    bare = found.values[0] + (rome.deltas or ())[0].product(found.keys[0])
+    assert torch.allclose(bare, value.target, atol=1e-3 * float(value.target.abs().max()))
+    assert not torch.allclose(delta.matrix(), (rome.deltas or ())[0].matrix(), rtol=1e-2)

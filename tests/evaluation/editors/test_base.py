@@ -1,0 +1,342 @@
+"""Each method against a plain re-statement of itself on tiny models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Moments
+from evaluation.editors.base import Editor
+from evaluation.editors.locate_edit.parts import (
+    closed_form as spread,
+)
+from evaluation.editors.locate_edit.parts import (
+    context_templates as templates,
+)
+from evaluation.editors.locate_edit.parts import (
+    keys,
+)
+from evaluation.editors.locate_edit.parts import (
+    value_search as values,
+)
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from schemas.facts import Entity, Fact, Object
+from tests.conftest import fact
+from tests.support.tiny import TEXT, make, shuffled
+
+PERU = fact()
+NORWAY = fact(
+    "f/norway",
+    subject=Entity(text="Norway"),
+    old=Object(text="Oslo"),
+    new=Object(text="São Tomé"),
+    prompt="In {} the capital is",
+)
+CONTEXTS = ("{}", "She left. {}", "\nA town. {}")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    return str(path)
+
+
+def nll(lm: LM, request: Fact) -> float:
+    ids = torch.tensor([lm.encode(request.fact_prompt, request.new.text).ids])  # type: ignore[union-attr]
+    first = lm.encode(request.fact_prompt, request.new.text).first  # type: ignore[union-attr]
+    with torch.no_grad():
+        logprobs = lm.model(ids).logits[0].log_softmax(-1)
+    return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
+
+
+def test_prompt_says_the_facts(tiny: LM, cache: Cache) -> None:
+    edit = make_editor("prompt", tiny, cache).edit([PERU, NORWAY])
+    assert edit.rewrite("How?") == "The capital of Peru is Oslo. In Norway the capital is São Tomé. How?"
+
+
+@pytest.mark.parametrize("method", ["prompt", "ft", "ft_l", "rome"])
+def test_nothing_to_edit(method: str, tiny: LM, cache: Cache, corpus: str) -> None:
+    editor = make_editor(method, tiny, cache, {"corpus": corpus} if method == "rome" else {})
+    with pytest.raises(UserError, match="no fact to edit"):
+        editor.edit([])
+    with pytest.raises(UserError, match="f/fixed: the fact has no new object"):
+        editor.edit([fact("f/fixed", new=None, change="none")])
+
+
+# --- FT ---------------------------------------------------------------------------------------------------------------
+
+
+def plain_ft(lm: LM, request: Fact, *, layer: int, steps: int, lr: float, eps: float | None) -> torch.Tensor:
+    """FT as published, on the weight itself: every target token at the last prompt position. Returns W' − W."""
+    text = lm.encode(request.fact_prompt, request.new.text)  # type: ignore[union-attr]
+    weight: Any = lm.projection(layer).weight
+    old = weight.detach().clone()
+    weight.requires_grad_(True)
+    optimiser = torch.optim.Adam([weight], lr=lr)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        logprobs = lm.model(torch.tensor([text.ids[: text.first]])).logits[0, -1].log_softmax(-1)
+        loss = -logprobs[list(text.target)].mean()
+        if loss.item() < 1e-2:
+            break
+        loss.backward()
+        optimiser.step()
+        if eps:
+            with torch.no_grad():
+                weight.clamp_(old - eps, old + eps)
+    return (weight - old).detach()
+
+
+@pytest.mark.parametrize("eps", [None, 3e-3])
+@pytest.mark.parametrize("request_", [PERU, NORWAY], ids=lambda f: f.key)
+def test_ft_equals_training_the_weight(tiny: LM, cache: Cache, request_: Fact, eps: float | None) -> None:
+    options: dict[str, Any] = {"layer": 1, "steps": 12, "lr": 1e-2}
+    editor = make_editor("ft_l" if eps else "ft", tiny, cache, {**options, **({"eps": eps} if eps else {})})
+    digest = tiny.weights_digest()
+    edit = editor.edit([request_])
+    assert tiny.weights_digest() == digest
+    (delta,) = edit.deltas or ()
+    assert isinstance(delta, DenseDelta)
+    want = plain_ft(tiny, request_, eps=eps, **options)
+    want = want.T if tiny.layout.transposed else want
+    assert (delta.value - want).norm() < 1e-3 * want.norm()
+    assert edit.notes["norm_ratio"] > 0 and edit.notes["steps"] > 0 and edit.notes["blow_up"] is False
+    if eps:
+        assert float(delta.value.abs().max()) == pytest.approx(eps)
+
+
+def test_ft_learns_all_requests_and_stops_early(tiny: LM, cache: Cache) -> None:
+    editor = make_editor("ft", tiny, cache, {"layer": 2, "steps": 60, "lr": 3e-2, "stop_below": 4.0})
+    requests = [PERU, fact("f/quito", new=Object(text="Quito"), prompt="{} is")]
+    edit = editor.edit(requests)
+    assert 0 < edit.notes["steps"] < 60 and edit.notes["loss"] < 4.0
+
+    def bag(request: Fact) -> float:
+        text = tiny.encode(request.fact_prompt, request.new.text)  # type: ignore[union-attr]
+        ids, mask = tiny.pad([text.ids[: text.first]])
+        logprobs = tiny.logits_at(ids, mask, [0], [text.first - 1])[0].log_softmax(-1)
+        return -float(logprobs[list(text.target)].mean())
+
+    before = [bag(r) for r in requests]
+    with edit.on(tiny):
+        after = [bag(r) for r in requests]
+    assert all(b - a > 1 for b, a in zip(before, after, strict=True))
+    assert sum(after) / 2 == pytest.approx(edit.notes["loss"], abs=1e-3)
+
+
+# --- ROME -------------------------------------------------------------------------------------------------------------
+
+
+def plain_value(lm: LM, request: Fact, *, layer: int, how: values.Search) -> tuple[torch.Tensor, torch.Tensor]:
+    """The published value search, row after row without padding. Returns v* and v₀."""
+    delta = torch.zeros(lm.layout.width, requires_grad=True)
+    optimiser = torch.optim.Adam([delta], lr=how.lr)
+    start: torch.Tensor | None = None
+    held: torch.Tensor | None = None
+
+    def logits(ids: list[int], subject: int) -> torch.Tensor:
+        nonlocal start
+
+        def hook(_: Any, __: Any, out: torch.Tensor) -> torch.Tensor:
+            nonlocal start
+            if start is None:
+                start = out[0, subject].detach().clone()
+            shift = torch.zeros_like(out)
+            shift[0, subject] = 1
+            return out + shift * delta
+
+        handle = lm.projection(layer).register_forward_hook(hook)
+        found: torch.Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        handle.remove()
+        return found
+
+    def last(text: str) -> int:
+        spans = lm.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+        end = text.rindex(request.subject.text) + len(request.subject.text)
+        return max(i for i, (a, b) in enumerate(spans) if a < end and b > a)
+
+    for step in range(how.steps):
+        losses = []
+        for context in CONTEXTS:
+            prompt = context.format(request.fact_prompt)
+            text = lm.encode(prompt, request.new.text)  # type: ignore[union-attr]
+            logprobs = logits(list(text.ids[:-1]), last(prompt))
+            losses.append(-logprobs[range(text.first - 1, len(text.ids) - 1), list(text.target)].mean())
+        essence = f"{request.subject.text} is a"
+        now = logits(lm.tokenizer(essence)["input_ids"], last(essence))[last(essence)][None]
+        held = now.detach() if held is None else held
+        kl = F.kl_div(held, now, log_target=True, reduction="batchmean")
+        assert start is not None
+        decay = delta.norm() / start.norm() ** 2
+        loss = torch.stack(losses).mean() + how.kl_weight * kl + how.weight_decay * decay
+        if loss < how.stop_below or step == how.steps - 1:
+            break
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        with torch.no_grad():
+            most = how.clamp * start.norm()
+            if delta.norm() > most:
+                delta.mul_(most / delta.norm())
+    assert start is not None
+    return (start + delta).detach(), start
+
+
+SEARCHES = {
+    "to the last evaluation": values.Search(steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0),
+    "clamped": values.Search(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0),
+    "stopped early": values.Search(steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0),
+    "not at all": values.Search(steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("request_", [PERU, NORWAY], ids=lambda f: f.key)
+def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
+    how = SEARCHES[name]
+    if name == "stopped early":
+        begun = values.search(tiny, 1, request_, CONTEXTS, how=replace(how, steps=1)).loss
+        how = replace(how, stop_below=0.99 * begun)
+    got = values.search(tiny, 1, request_, CONTEXTS, how=how)
+    target, start = plain_value(tiny, request_, layer=1, how=how)
+    assert torch.allclose(got.initial, start, atol=1e-5)
+    assert (got.target - target).norm() < 1e-3 * start.norm()
+    moved = float((got.target - got.initial).norm() / got.initial.norm())
+    if name == "clamped":
+        assert moved == pytest.approx(0.8, rel=1e-3)
+    elif name == "stopped early":
+        assert 0 < got.updates < 59 and got.loss < how.stop_below
+    elif name == "not at all":
+        assert got.updates == 0 and moved == 0
+    else:
+        assert got.updates == 7
+
+
+def test_keys_are_means_over_contexts(tiny: LM) -> None:
+    one = [keys.read(tiny, 1, [keys.subject_place(tiny, NORWAY, c)]).keys[0] for c in CONTEXTS]
+    assert torch.allclose(keys.mean_key(tiny, 1, NORWAY, CONTEXTS), torch.stack(one).mean(0), atol=1e-5)
+
+
+def test_direction_solves_for_the_key() -> None:
+    half = torch.randn(6, 40)
+    second, key = half @ half.T / 40, torch.randn(6)
+    got = spread.direction(key, Moments(second, 40))
+    want = torch.linalg.inv(second) @ key
+    assert torch.allclose(got.u, want / want.norm(), atol=1e-4)
+    assert got.whitened == pytest.approx(float(key @ want), rel=1e-3)
+    assert torch.allclose(spread.direction(key, None).u, key / key.norm())
+    for few in (Moments(half[:, :3] @ half[:, :3].T, 3), Moments(second - 9 * torch.eye(6), 40)):
+        with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
+            spread.direction(key, few)
+
+
+def rome(lm: LM, cache: Cache, corpus: str, **options: Any) -> Editor:
+    return make_editor("rome", lm, cache, {"layer": 1, "templates": CONTEXTS, "corpus": corpus, **options})
+
+
+def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -> None:
+    editor = rome(tiny, cache, corpus, steps=40)
+    editor.prepare([])
+    digest = tiny.weights_digest()
+    edit = editor.edit([NORWAY])
+    assert tiny.weights_digest() == digest
+    (delta,) = edit.deltas or ()
+    assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
+    assert delta.weight == tiny.layout.weight(1)
+    how = values.Search(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    target = values.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
+    bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
+    with edit.on(tiny):
+        written = keys.read(tiny, 1, [bare]).values[0]
+        assert torch.allclose(written, target, atol=1e-3 * float(target.norm()))
+        assert nll(tiny, NORWAY) < before - 0.5
+    assert set(edit.notes) >= {"loss", "steps", "value_norm", "norm_ratio", "blow_up"}
+    assert edit.notes["value_norm"] == pytest.approx(delta.norm(), rel=1e-4)
+    assert edit.notes["blow_up"] is (edit.notes["norm_ratio"] > 1)
+
+
+def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str) -> None:
+    editor = rome(tiny, cache, corpus, steps=10)
+    both = editor.edit([PERU, NORWAY])
+    first = editor.edit([PERU])
+    with first.on(tiny):
+        second = editor.edit([NORWAY])
+    assert len(both.deltas or ()) == 2
+    for got, want in zip(both.deltas or (), (*(first.deltas or ()), *(second.deltas or ())), strict=True):
+        assert torch.allclose(got.matrix(), want.matrix(), atol=1e-5)
+    assert len(both.notes["requests"]) == 2
+
+
+def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) -> None:
+    lm = make("llama")
+    given = Moments(torch.eye(lm.layout.inner), 1000)
+    given.save(tmp_path / "m.safetensors")
+    white = rome(lm, cache, "nowhere.txt", moments=str(tmp_path / "m.safetensors"), steps=3).edit([PERU])
+    none = rome(lm, cache, corpus, covariance=False, steps=3).edit([PERU])
+    measured = rome(lm, cache, corpus, steps=3).edit([PERU])
+    (a,), (b,), (c,) = white.deltas or (), none.deltas or (), measured.deltas or ()
+    assert torch.allclose(a.matrix(), b.matrix(), atol=1e-5)
+    assert not torch.allclose(a.matrix(), c.matrix(), atol=1e-3)
+    with pytest.raises(UserError, match="no such corpus file"):
+        rome(lm, cache, "nowhere.txt").edit([PERU])
+
+
+def test_components_follow_the_files_content(cache: Cache, corpus: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
+    lm = make("llama")
+    measured = make_editor("rome", lm, cache, {"corpus": corpus}).components
+    assert set(measured) == {"templates", "corpus"}
+    Path(corpus).write_text("Another text.")
+    assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measured["corpus"]
+    file = tmp_path / "m.safetensors"
+    Moments(torch.eye(3), 9).save(file)
+    given = rome(lm, cache, corpus, moments=str(file)).components
+    Moments(torch.eye(3), 10).save(file)
+    assert set(given) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != given
+    assert make_editor("ft", lm, cache).components == {}
+
+
+def test_few_tokens_are_warned_of(cache: Cache, corpus: str, caplog: pytest.LogCaptureFixture) -> None:
+    short, lm = Path(corpus), make("llama")
+    short.write_text(" ".join(TEXT))
+    rome(lm, cache, corpus).prepare([])
+    assert "tokens are few for keys of 48 entries" in caplog.text
+
+
+# --- context templates ------------------------------------------------------------------------------------------------
+
+
+def test_templates_are_sampled_once_from_a_seed(tiny: LM, cache: Cache, tmp_path: Path) -> None:
+    state = torch.random.get_rng_state()
+    got = templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert len(got) == 6 and got[0] == "{}" and all(t.endswith(". {}") for t in got[1:])
+    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=Cache(tmp_path / "other")) == got
+    with torch.no_grad():
+        tiny.projection(0).weight.mul_(3)
+    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) == got  # from the cache
+    tiny.revision = "changed"
+    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) != got
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [(("So. {}",), "first context template"), (("{}", "So."), "ends in"), ((), "first context template")],
+)
+def test_bad_templates(given: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        templates.checked(given)
+
+
+def test_braces_in_sampled_text_are_text() -> None:
+    assert templates.fill("a {} {0} b. {}", "x {} y") == "a {} {0} b. x {} y"

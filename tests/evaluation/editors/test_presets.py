@@ -1,0 +1,77 @@
+"""Presets: tuned values, scaled ones, overrides, and mistakes in one sentence."""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors import EDITORS
+from evaluation.editors.presets import make_editor, preset
+from evaluation.models.language_model import LM
+from schemas.core.config import validate
+from schemas.core.errors import UserError
+
+TUNED = {
+    "embedded": ("rome", "embedded", {"layer": 5, "steps": 25}),
+    "by a hub name": ("rome", "openai-community/gpt2-xl", {"layer": 17, "clamp": 4.0}),
+    "by a path": ("ft", "/models/Llama-3-8B/", {"layer": 21}),
+    "constrained": ("ft_l", "gpt2-xl", {"layer": 0, "eps": 5e-4}),
+    "without options": ("none", "gpt2-xl", {}),
+}
+
+
+@pytest.mark.parametrize("name", TUNED)
+def test_tuned(name: str) -> None:
+    method, model, want = TUNED[name]
+    got = preset(method, model)
+    assert {key: got[key] for key in want} == want
+    assert bool(got) is bool(want)
+
+
+def test_every_preset_has_a_source_and_fits_its_method() -> None:
+    table = tomllib.loads((files("evaluation.editors") / "presets.toml").read_text(encoding="utf-8"))
+    for entry in table["preset"]:
+        assert entry["source"] and entry["match"]
+        validate(EDITORS.get(entry["method"]).Params, entry["params"], where=str(entry["match"]))
+    for method, entry in table["scaled"].items():
+        assert entry["source"]
+        where = {"layers": [0, 1]} if "span" in entry else {"layer": 0}
+        validate(EDITORS.get(method).Params, {**where, **entry["params"]}, where=method)
+
+
+def test_scaled_by_depth_and_said_so(tiny: LM, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert preset("ft", tiny)["layer"] == 2  # 0.7 of 3 layers
+    assert "nobody has tuned 'ft'" in caplog.text and "layer 2 of 3" in caplog.text
+    assert preset("none", tiny) == {}
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert preset("memit", tiny)["layers"] == [0, 1]  # up to 0.27 of 3 layers, at most five of them
+    assert "layers 0-1 of 3" in caplog.text
+    with pytest.raises(UserError, match="no preset of 'ft'"):
+        preset("ft", "some-other-model")
+
+
+def test_overrides_win(tiny: LM, cache: Cache) -> None:
+    editor = make_editor("ft", tiny, cache, {"layer": 0, "lr": 1e-3})
+    assert (editor.params.layer, editor.params.lr, editor.params.steps) == (0, 1e-3, 25)
+
+
+WRONG = {
+    "method": ("rmoe", {}, "unknown editor 'rmoe'.*did you mean 'rome'"),
+    "option": ("rome", {"layr": 3}, "layr: unknown field, did you mean 'layer'"),
+    "option of a method without any": ("none", {"layer": 1}, "unknown field"),
+    "value": ("ft_l", {"eps": -1}, "eps: Input should be greater than 0"),
+    "layer": ("ft", {"layer": 7}, "no layer 7; allowed: 0 to 2"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes(name: str, tiny: LM, cache: Cache) -> None:
+    method, options, message = WRONG[name]
+    with pytest.raises(UserError, match=message):
+        make_editor(method, tiny, cache, options)

@@ -1,0 +1,145 @@
+"""Deltas: orientation, sums, what half precision keeps, and weights that come back bit for bit."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import ExitStack
+
+import pytest
+import torch
+
+from evaluation.edits.weight_deltas import Accumulated, Delta, DenseDelta, LowRankDelta, applied
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from tests.support.tiny import make
+
+
+def low_rank(lm: LM, layer: int = 1, *, rank: int = 2, size: float = 0.1) -> LowRankDelta:
+    g = torch.Generator().manual_seed(layer)
+    left = torch.randn(lm.layout.width, rank, generator=g) * size
+    right = torch.randn(lm.layout.inner, rank, generator=g)
+    return LowRankDelta(lm.layout.weight(layer), left, right)
+
+
+def dense(lm: LM, layer: int = 1) -> DenseDelta:
+    return DenseDelta(lm.layout.weight(layer), low_rank(lm, layer).matrix())
+
+
+def output(lm: LM, layer: int, keys: torch.Tensor) -> torch.Tensor:
+    out: torch.Tensor = lm.projection(layer)(keys.to(lm.dtype))
+    return out.float()
+
+
+def test_a_delta_is_what_it_says() -> None:
+    left, right = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [0.0], [-1.0]])
+    delta = LowRankDelta("w", left, right)
+    assert delta.matrix().tolist() == [[3, 0, -1], [6, 0, -2]]
+    assert delta.shape == (2, 3)
+    assert delta.norm() == pytest.approx(50**0.5) == DenseDelta("w", delta.matrix()).norm()
+    keys = torch.randn(4, 3)
+    assert torch.allclose(delta.product(keys), keys @ delta.matrix().T, atol=1e-6)
+    assert torch.allclose(DenseDelta("w", delta.matrix()).product(keys), keys @ delta.matrix().T, atol=1e-6)
+    with pytest.raises(ValueError, match="share no rank"):
+        LowRankDelta("w", left, torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize("make_delta", [low_rank, dense])
+def test_applied_adds_the_product_and_takes_it_off(tiny: LM, make_delta: object) -> None:
+    delta: Delta = make_delta(tiny)  # type: ignore[operator]
+    keys = torch.randn(5, tiny.layout.inner)
+    before, digest = output(tiny, 1, keys), tiny.weights_digest()
+    with applied(tiny.model, [delta]):
+        assert torch.allclose(output(tiny, 1, keys), before + delta.product(keys), atol=1e-5)
+        assert tiny.weights_digest() != digest
+    assert tiny.weights_digest() == digest
+
+
+def test_deltas_of_one_weight_add_up_and_nest(tiny: LM) -> None:
+    a, b = low_rank(tiny), dense(tiny)
+    keys = torch.randn(5, tiny.layout.inner)
+    before, digest = output(tiny, 1, keys), tiny.weights_digest()
+    want = before + a.product(keys) + b.product(keys)
+    with applied(tiny.model, [a, b]):
+        assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
+    with applied(tiny.model, [a]):
+        with applied(tiny.model, [b]):
+            assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
+        assert torch.allclose(output(tiny, 1, keys), before + a.product(keys), atol=1e-5)
+    assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit])
+def test_restored_whatever_happens(tiny: LM, error: type[BaseException]) -> None:
+    digest = tiny.weights_digest()
+    with pytest.raises(error), applied(tiny.model, [low_rank(tiny, 0), dense(tiny, 2)]):
+        with torch.no_grad():
+            tiny.projection(2).weight.fill_(torch.inf)
+        raise error
+    assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, real, calls = tiny.weights_digest(), torch.Tensor.copy_, 0
+    deltas = [low_rank(tiny, 0), dense(tiny, 1), low_rank(tiny, 2)]
+
+    def copy(weight: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        calls += 1
+        if calls in (1, 3):
+            signal.raise_signal(signal.SIGINT)
+        return real(weight, kept)
+
+    with pytest.raises(KeyboardInterrupt), ExitStack() as inside:
+        if stays:
+            inside.enter_context(Accumulated(tiny.model)).add(deltas)
+        else:
+            inside.enter_context(applied(tiny.model, deltas))
+        assert tiny.weights_digest() != digest
+        monkeypatch.setattr(torch.Tensor, "copy_", copy)
+    monkeypatch.undo()
+    assert calls == 5, "three weights, two of them in two goes"
+    assert tiny.weights_digest() == digest and torch.is_grad_enabled()
+
+
+def test_a_wrong_second_delta_leaves_nothing_behind(tiny: LM) -> None:
+    digest = tiny.weights_digest()
+    good = low_rank(tiny)
+    wrong = {
+        "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
+        "no weight of a linear module": LowRankDelta(f"{tiny.layout.norm}.weight", good.left, good.right),
+        r"the change is \(32, 3\)": LowRankDelta(good.weight, good.left, torch.zeros(3, 2)),
+    }
+    for message, delta in wrong.items():
+        with pytest.raises(UserError, match=message), applied(tiny.model, [good, delta]):
+            pass
+        assert tiny.weights_digest() == digest
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_small_changes_survive_half_precision(kind: str) -> None:
+    lm = make(kind, dtype=torch.bfloat16)
+    projection, inner = lm.projection(1), lm.layout.inner
+    signs = torch.tensor([1.0, -1.0]).repeat(inner // 2)
+    with torch.no_grad():  # rows of +1 and -1: on a key of ones they cancel, and only a change is left
+        projection.weight.copy_(signs.expand(32, inner).T if lm.layout.transposed else signs.expand(32, inner))
+        if projection.bias is not None:
+            projection.bias.zero_()
+    small, keys = torch.full((32, inner), 1e-3), torch.ones(1, inner)
+    assert torch.equal(projection.weight + 1e-3, projection.weight)  # in the weight it would round away
+    digest = lm.weights_digest()
+    for delta in (DenseDelta(lm.layout.weight(1), small), LowRankDelta(lm.layout.weight(1), small[:, :1], keys.T)):
+        with applied(lm.model, [delta]):
+            assert torch.allclose(output(lm, 1, keys), torch.tensor(inner * 1e-3), rtol=1e-2)
+            assert lm.weights_digest() == digest  # the weights are not touched at all
+        assert not output(lm, 1, keys).any()
+
+
+def test_grad_mode_is_the_callers(tiny: LM) -> None:
+    with applied(tiny.model, [low_rank(tiny)]):
+        assert torch.is_grad_enabled()
+    with torch.no_grad():
+        with applied(tiny.model, [low_rank(tiny)]):
+            assert not torch.is_grad_enabled()
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()

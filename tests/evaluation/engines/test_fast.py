@@ -1,0 +1,205 @@
+"""The fast engine equals the reference: same answers, same errors, whatever the method, the model, the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import Split, make_split
+from evaluation.editors.presets import make_editor
+from evaluation.engines.fast import FastEngine, SimpleEngine
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.batching import Budget
+from evaluation.models.language_model import LM
+from evaluation.runs.config import RunConfig
+from evaluation.runs.runner import EditorOutcome, Runner
+from schemas.facts import Fact
+from tests.support.arithmetic import make_case
+from tests.support.tiny import make
+
+LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
+OPTIONS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "prompt": {},
+    "ft": {"layer": 1, "steps": 4},
+    "ft_l": {"layer": [1, 2], "steps": 3, "eps": 1e-3, "lr": 1e-3},
+    "rome": {"layer": 1, "steps": 4, "covariance": False, "templates": ["{}", "Peru is big. {}"]},
+}
+
+
+def split() -> Split:
+    return make_split("tiny", [make_case(land, old="Lima", new="São Tomé") for land in LANDS])
+
+
+def run(
+    lm: LM, out: Path, *, engine: Any = None, names: Sequence[str] = tuple(OPTIONS), **more: Any
+) -> dict[str, EditorOutcome]:
+    editors = [{"name": name, "params": OPTIONS[name]} for name in names]
+    config = RunConfig.model_validate({"split": "mini", "editors": editors, "out": str(out), **more})
+    cache = Cache(out / "cache")
+    runner = Runner(
+        config, split(), lm=lm, make=lambda name, params: make_editor(name, lm, cache, params), engine=engine
+    )
+    return {outcome.label: outcome for outcome in runner.run()}
+
+
+def same(a: EditorOutcome, b: EditorOutcome, *, within: float = 1e-4) -> None:
+    left, right = a.folder.units(), b.folder.units()
+    assert left.keys() == right.keys() and left
+    for key, result in left.items():
+        other = right[key]
+        assert result.error == other.error
+        for x, y in zip(result.answers, other.answers, strict=True):
+            assert (x.probe, x.error, x.truncated, x.written) == (y.probe, y.error, y.truncated, y.written)
+            for s, t in zip(x.targets, y.targets, strict=True):
+                assert (s.text, s.tokens) == (t.text, t.tokens)
+                assert s.logprob == pytest.approx(t.logprob, abs=within)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_fast_equals_simple(kind: str, tmp_path: Path) -> None:
+    lm = make(kind)
+    digest = lm.weights_digest()
+    slow = run(lm, tmp_path / "slow")
+    fast = run(lm, tmp_path / "fast", engine=FastEngine(lm, scorer=EditScorer(lm, budget=Budget(300)), group=2))
+    for label in OPTIONS:
+        assert fast[label].computed == len(LANDS) and fast[label].manifest == slow[label].manifest
+        same(slow[label], fast[label], within=5e-4)  # the edits themselves are searched for in other batches
+    assert lm.weights_digest() == digest
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+
+
+class Moody:
+    """A method that some cases make fail, at editing or at scoring."""
+
+    name, version, params, components = "moody", 1, {}, {}
+
+    def __init__(self, lm: LM, inner: Any) -> None:
+        self.lm, self.inner = lm, inner
+
+    def prepare(self, support: Any) -> None: ...
+
+    def edit(self, requests: Sequence[Fact]) -> Any:
+        if requests[0].subject.text == "Norway":
+            raise RuntimeError("cannot edit Norway")
+        edit = self.inner.edit(requests)
+        if requests[0].subject.text == "France":
+            return _Unreadable(edit)
+        return _Lonely(edit) if requests[0].subject.text == "Quito" else edit
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Any]:
+        return [self.edit([request]) for request in requests]
+
+
+class _Lonely:
+    """An edit that cannot share a batch."""
+
+    deltas = None
+
+    def __init__(self, edit: Any) -> None:
+        self._edit, self.notes, self.rewrite, self.on = edit, edit.notes, edit.rewrite, edit.on
+
+
+class _Unreadable(_Lonely):
+    def __init__(self, edit: Any) -> None:
+        super().__init__(edit)
+        self.deltas = edit.deltas
+
+        def rewrite(prompt: str) -> str:
+            raise ValueError("no prompt is good enough")
+
+        self.rewrite = rewrite
+
+
+def test_one_cases_fault_is_that_cases_result(tmp_path: Path) -> None:
+    lm = make("llama")
+    ft = make_editor("ft", lm, Cache(tmp_path), OPTIONS["ft"])
+    none = make_editor("none", lm, Cache(tmp_path), {})
+    config = RunConfig.model_validate({"split": "mini", "editors": ["prompt"], "out": str(tmp_path)})
+
+    def go(out: str, engine: Any) -> EditorOutcome:
+        def made(name: str, params: Any) -> Any:
+            return none if name == "none" else Moody(lm, ft)
+
+        changed = config.model_copy(update={"out": tmp_path / out})
+        return Runner(changed, split(), lm=lm, make=made, engine=engine).run()[1]
+
+    slow, fast = go("slow", SimpleEngine(lm)), go("fast", FastEngine(lm, group=5))
+    assert fast.failed == 2
+    errors = {k: r.error for k, r in fast.folder.results().items() if r.error}
+    assert errors == {
+        "case/norway": "RuntimeError: cannot edit Norway",
+        "case/france": "ValueError: no prompt is good enough",
+    }
+    same(slow, fast, within=5e-4)
+
+
+@pytest.mark.parametrize("error", [MemoryError("no"), torch.cuda.OutOfMemoryError("CUDA out of memory")])
+def test_memory_running_out_halves_the_batches(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = make("llama")
+    want = run(lm, tmp_path / "want", names=["rome", "ft"])
+    base, sizes = lm.module(lm.layout.base), []
+    real = base.forward
+
+    def tight(*args: Any, **kwargs: Any) -> Any:
+        sizes.append(kwargs["input_ids"].numel())
+        if sizes[-1] > 150:
+            raise error
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(base, "forward", tight)
+    engine = FastEngine(lm, scorer=EditScorer(lm, budget=Budget(4096)))
+    got = run(lm, tmp_path / "got", names=["rome", "ft"], engine=engine)
+    assert max(sizes) > 150 and engine.scorer.budget.tokens < 4096
+    assert all(outcome.failed == 0 for outcome in got.values())
+    for label in ("none", "rome", "ft"):
+        same(want[label], got[label], within=5e-4)
+
+
+def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    lm = make("gpt2")
+    digest, real, calls = lm.weights_digest(), lm.module(lm.layout.base).forward, []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 40:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
+
+    lm.module(lm.layout.base).forward = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
+    del lm.module(lm.layout.base).forward
+    assert lm.weights_digest() == digest
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+    assert not any("forward" in m.__dict__ for m in lm.model.modules())
+    again = run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
+    assert again["none"].computed == 0 and 0 < again["rome"].found < 5
+    assert again["rome"].found + again["rome"].computed == 5
+
+
+def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) -> None:
+    lm = make("llama")
+    engine = FastEngine(lm)
+    run(lm, tmp_path, names=["ft"], engine=engine)
+    assert engine.scorer.kept.layers == {1}
+    passes: list[int] = []
+    hook = lm.projection(0).register_forward_hook(lambda *a: passes.append(1))  # a block passed over does not run it
+    run(lm, tmp_path / "again", names=["none", "ft"], engine=engine)
+    hook.remove()
+    reads = len(passes)
+    assert engine.scorer.kept.get(1, next(iter_trees(engine))) is not None
+    assert reads == 2, "the baseline's pass and the training's one; scoring of the edits starts at layer 1"
+
+
+def iter_trees(engine: FastEngine) -> Any:
+    from evaluation.inference.token_tree import tree
+
+    return (tree(sequences) for _, sequences in engine.scorer.kept._kept)

@@ -1,0 +1,292 @@
+"""Probes answered by text: the same texts from both engines, journaled and resumed, in every regime; refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.journal import Journal
+from curation.splits.split_file import Split, make_split
+from evaluation.edits.edit import NoEdit, PromptEdit, WeightEdit
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.engines.fast import FastEngine, SimpleEngine
+from evaluation.inference.answering import answer, given
+from evaluation.inference.generation import writing_budget
+from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.models.language_model import LM
+from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.runner import EditorOutcome, Runner
+from schemas.cases import Answer, GenerateProbe, Probe, ScoreProbe
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.core.ids import seed
+from schemas.facts import Fact
+from schemas.runs import CaseResult
+from tests.support.arithmetic import ArithmeticLM, go, make_case
+from tests.support.tiny import make
+
+LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")  # edited each in its own way, see Mixed
+METRICS = ["s_es", "s_es_gen", "s_es_gen_question"]
+CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:"
+
+
+def roomy(kind: str = "llama") -> LM:
+    names = {"gpt2": "n_positions"}
+    return make(kind, **{names.get(kind, "max_position_embeddings"): 700})
+
+
+def split() -> Split:
+    return make_split("tiny", [make_case(land, old="Lima", new="Oslo") for land in LANDS])
+
+
+class _Lonely:
+    """An edit that cannot share a batch."""
+
+    deltas = None
+
+    def __init__(self, edit: Any) -> None:
+        self._edit, self.notes, self.rewrite, self.on = edit, edit.notes, edit.rewrite, edit.on
+
+
+class Mixed:
+    """Low-rank, dense, in the prompt, not sharing, or failing: what it does depends on the subject."""
+
+    version, components = 1, {}
+
+    def __init__(self, lm: LM, name: str) -> None:
+        self.lm, self.name, self.params = lm, name, Options()
+
+    def prepare(self, support: Any) -> None: ...
+
+    def edit(self, requests: Sequence[Fact]) -> Any:
+        subject = requests[0].subject.text
+        if self.name == "none":
+            return NoEdit()
+        if subject == "Madrid":
+            raise RuntimeError("cannot edit Madrid")
+        if subject == "France":
+            return PromptEdit(prefix="The capital of France is Oslo. ")
+        generator = torch.Generator().manual_seed(len(subject))
+        out, inner, weight = self.lm.layout.width, self.lm.layout.inner, self.lm.layout.weight
+        if subject == "Norway":
+            return WeightEdit((DenseDelta(weight(0), 0.3 * torch.randn(out, inner, generator=generator)),))
+        left, right = torch.randn(out, 1, generator=generator), torch.randn(inner, 1, generator=generator)
+        edit = WeightEdit((LowRankDelta(weight(1), left, right),))
+        return _Lonely(edit) if subject == "Quito" else edit
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Any]:
+        return [self.edit([request]) for request in requests]
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> Any:
+        return self.edit(requests)
+
+
+def run(lm: LM, out: Path, engine: Any = None, **more: Any) -> dict[str, EditorOutcome]:
+    answered = more.pop("answered", None)
+    generation = {"max_tokens": 8, "step_tokens": 4, **more.pop("generation", {})}
+    data: dict[str, Any] = {"split": "mini", "editors": ["none", "mixed"], "metrics": METRICS, "out": str(out)}
+    config = RunConfig.model_validate({**data, "generation": generation, **more})
+    runner = Runner(config, split(), lm=lm, make=lambda name, _: Mixed(lm, name), engine=engine, answered=answered)
+    return {outcome.label: outcome for outcome in runner.run()}
+
+
+def texts(outcome: EditorOutcome) -> dict[tuple[str, str], tuple[Any, str | None]]:
+    return {(k, a.probe): (a.written, a.error) for k, r in outcome.folder.units().items() for a in r.answers}
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        pytest.param("llama", {}, id="greedy"),
+        pytest.param("gpt2", {"temperature": 1.0, "top_p": 0.9, "samples": 2, "max_tokens": 6}, id="drawn"),
+    ],
+)
+def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
+    lm = roomy(kind)
+    digest = lm.weights_digest()
+    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), generation=how)
+    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), generation=how)
+    for label in ("none", "mixed"):
+        assert texts(slow[label]) == texts(fast[label])
+        errors = [r.error for r in fast[label].folder.units().values()]
+        assert errors == [r.error for r in slow[label].folder.units().values()]
+        assert sum(e is not None for e in errors) == (label == "mixed")
+    wrote = {w.text for w, _ in texts(fast["mixed"]).values() if w is not None}
+    assert len(wrote) > 8, "edits and seeds make a difference"
+    assert lm.weights_digest() == digest
+
+
+@pytest.mark.parametrize(
+    "regime", [{"name": "batch", "size": 2}, {"name": "sequential", "size": [3]}], ids=["batch", "sequential"]
+)
+def test_regimes_of_many_edits_write_too(regime: dict[str, Any], tmp_path: Path) -> None:
+    lm = roomy()
+    more: dict[str, Any] = {"regime": regime, "limit": 3, "generation": {"max_tokens": 4}}
+    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), **more)["mixed"]
+    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), **more)["mixed"]
+    assert texts(slow) == texts(fast) and any(w is not None for w, _ in texts(fast).values())
+
+
+def test_texts_are_journaled_and_not_written_again(tmp_path: Path) -> None:
+    lm = ArithmeticLM()
+    go(tmp_path, metrics=["es"], lm=lm)
+    before = len(lm.calls)
+    outcomes, _ = go(tmp_path, metrics=["es", "s_es_gen"], lm=lm)
+    asked = [probe for call in lm.calls[before:] for probe in call]
+    kept = outcomes["push"].folder.results()
+    assert len(asked) == len(set(asked)) * 2, "a metric added later asks only its own, of both methods"
+    assert all(len([a for a in r.answers if a.written]) == 2 for r in kept.values())
+    again = len(lm.calls)
+    go(tmp_path, metrics=["es", "s_es_gen"], lm=lm)
+    assert len(lm.calls) == again
+
+
+def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> None:
+    """Texts known from another run are not written again because a score is missing."""
+    lm = roomy()
+    kept = Answered(tmp_path / "answers", revision="r", dtype="float32")
+    first = run(lm, tmp_path / "a", FastEngine(lm), answered=kept)
+    wrote: list[int] = []
+    engine = FastEngine(lm)
+    real = engine.work
+    engine.work = lambda editor, jobs: (
+        wrote.extend(  # type: ignore[method-assign]
+            sum(isinstance(p, GenerateProbe) for p in j.probes) for j in jobs if editor.name == "none"
+        )
+        or real(editor, jobs)
+    )
+    second = run(lm, tmp_path / "b", engine, answered=kept, metrics=[*METRICS, "es"])
+    assert wrote == [0] * len(LANDS)
+    assert texts(first["none"]).items() <= texts(second["none"]).items()
+
+
+def test_what_the_model_is_given() -> None:
+    lm = make("gpt2")
+    probe = GenerateProbe(purpose="p", item="i", prompt="How to go?", instruction="Be short.", start="Step 1:")
+    assert given(lm, probe, lambda p: f"New fact. {p}").text == "Be short.\n\nNew fact. How to go?\nStep 1:"
+    cut = GenerateProbe(purpose="p", item="i", prompt="Step 1: Say", separator=' "')
+    assert given(lm, cut) == ('Step 1: Say "', False)
+    lm.tokenizer.chat_template = CHAT
+    try:
+        assert given(lm, probe).chat is False, "never is the default"
+        auto = given(lm, probe.model_copy(update={"chat": "auto"}))
+        assert auto == ("<s>user: Be short.\n\nHow to go?\nassistant:", True)
+        (found,) = lm.write([probe.model_copy(update={"chat": "always", "most": 3})])
+        assert found.written is not None and found.written.chat and not found.written.text.startswith("Step 1:")
+    finally:
+        lm.tokenizer.chat_template = None
+    with pytest.raises(UserError, match="no chat template"):
+        given(lm, probe.model_copy(update={"chat": "always"}))
+
+
+def test_the_answer_holds_its_given_start() -> None:
+    (found,) = make("gpt2").write([GenerateProbe(purpose="p", item="i", prompt="How?", start="Step 1:", most=2)])
+    assert found.written is not None and found.written.text.startswith("Step 1:") and found.written.tokens == 2
+
+
+def test_no_room_is_an_error_not_an_empty_text() -> None:
+    lm = make("gpt2")
+    long = GenerateProbe(purpose="p", item="i", prompt="Peru is a country. " * 40)
+    short = GenerateProbe(purpose="p", item="i", prompt="Peru is", most=3)
+    found = answer(lm, [long, short, long], rewrite=None)
+    assert found[0].written is None and "leaves no room in the 96" in (found[0].error or "")
+    assert found[1].written is not None and found[2] == found[0]
+    metric = load_metrics(["s_es_gen"], Generation(GenerationChoice(step_tokens=5)))[0]
+    case = make_case("Peru")
+    (first, *_) = metric.probes(case)
+    scores = metric.score(case, {first.id: found[0].model_copy(update={"probe": first.id})}, {}, "mean")
+    assert scores.items[0].value is None and "no room" in scores.items[0].reason
+
+
+OLD_ID = "9d800a3e856f6411f874"
+
+
+def test_ids_of_old_probes_and_old_journals_stay() -> None:
+    assert ScoreProbe(purpose="f", item="i", prompt="x", targets=("a",)).id == OLD_ID
+    line = {"run": "r", "case": "c", "answers": [{"probe": OLD_ID, "targets": [], "truncated": False, "error": None}]}
+    assert CaseResult.model_validate(line).answers[0].written is None
+
+
+def test_ids_tell_what_is_asked_and_how() -> None:
+    probe = GenerateProbe(purpose="p", item="i", prompt="How?")
+    assert probe.id == GenerateProbe(purpose="q", item="j", prompt="How?").id
+    for change in (
+        {"most": 3},
+        {"seed": 1},
+        {"chat": "auto"},
+        {"stop": ("\n",)},
+        {"start": "Step 1:"},
+        {"prompt": "?"},
+    ):
+        assert GenerateProbe.model_validate({**probe.model_dump(), **change}).id != probe.id
+
+
+def test_seeds_come_from_split_case_and_purpose() -> None:
+    drawn = Generation(GenerationChoice(temperature=0.7), "digest")
+    assert drawn.seed("case", "purpose", "item", 1) == seed("digest", "case", "purpose", "item", "1")
+    assert Generation(digest="digest").seed("case", "purpose", "item") == 0
+
+
+def test_samples_need_a_temperature() -> None:
+    with pytest.raises(ValueError, match="set a temperature"):
+        GenerationChoice(samples=2)
+
+
+def test_probes_survive_the_wire() -> None:
+    from pydantic import TypeAdapter
+
+    probes: list[Probe] = [
+        ScoreProbe(purpose="f", item="i", prompt="x", targets=("a",)),
+        GenerateProbe(purpose="f", item="i", prompt="x", stop=("\n",)),
+    ]
+    known: TypeAdapter[Any] = TypeAdapter(list[Probe])
+    assert known.validate_json(known.dump_json(probes)) == probes
+
+
+def test_the_budget_counts_keys_and_values() -> None:
+    """Two key-value heads of eight numbers, three layers: 384 bytes a token, held twice."""
+    assert writing_budget(make("llama")).tokens == 2**29 // (2 * 2 * 3 * 2 * 8 * 4)
+
+
+def test_a_journal_line_of_a_text_reads_back(tmp_path: Path) -> None:
+    (found,) = make("gpt2").write([GenerateProbe(purpose="p", item="i", prompt="Peru", most=4)])
+    with Journal(tmp_path / "j", write=True) as journal:
+        journal.append("k", found.model_dump(mode="json"))
+        assert Answer.model_validate(journal["k"]) == found
+
+
+def test_a_workers_texts_come_home(tmp_path: Path) -> None:
+    """What a Ray worker does, in this process: the task goes out pickled, the answers come back as plain values."""
+    import pickle
+
+    from evaluation.engines.fast import Job
+    from evaluation.runs.plan import ask
+    from evaluation.runs.ray_engine import Task, Worker, _unpacked
+    from evaluation.runs.support import Support
+
+    lm = roomy()
+    data = {
+        "split": "mini",
+        "editors": ["none"],
+        "out": str(tmp_path),
+        "engine": "ray",
+        "generation": {"max_tokens": 4},
+    }
+    config = RunConfig.model_validate({**data, "metrics": METRICS})
+    metrics = load_metrics(METRICS, Generation(config.generation, "d"))
+    jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
+    task = pickle.loads(pickle.dumps(Task("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
+    worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
+    found = {d["key"]: _unpacked(d, jobs[d["key"]]) for d in worker.work(task)}
+    for key, job in jobs.items():
+        alone = [a.written for a in answer(lm, job.probes, rewrite=None)]
+        assert [a.written for a in found[key].answers] == alone
+        assert sum(a.written is not None for a in found[key].answers) == 4
+    with Journal(tmp_path / "shard.jsonl") as shard:
+        assert len(list(shard.keys())) == 2

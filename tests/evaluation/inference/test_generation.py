@@ -1,0 +1,92 @@
+"""Batched generation equals one row after the other under ``applied``."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.inference.batching import Budget
+from evaluation.inference.generation import Prompt, Sampling, generate
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from tests.support.tiny import make
+
+TEXTS = ["The capital of Peru", "Step 1: Pack warm clothes. Step 2:", "Norway is a", "She"]
+
+
+def edits(lm: LM) -> list[list[Delta]]:
+    generator = torch.Generator().manual_seed(3)
+    out, inner, weight = lm.layout.width, lm.layout.inner, lm.layout.weight
+    left, right = torch.randn(out, 1, generator=generator), torch.randn(inner, 1, generator=generator)
+    return [
+        [LowRankDelta(weight(1), left, right)],
+        [DenseDelta(weight(0), 0.2 * torch.randn(out, inner, generator=generator))],
+    ]
+
+
+def slowly(lm: LM, text: str, deltas: list[Delta], most: int) -> list[int]:
+    """The whole row again for every token, no cache; ends as a greedy continuation does."""
+    ids = lm.tokenizer(text)["input_ids"]
+    new: list[int] = []
+    with applied(lm.model, deltas), torch.no_grad():
+        while len(new) < most and (not new or new[-1] != lm.tokenizer.eos_token_id):
+            logits = lm.model(torch.tensor([[*ids, *new]])).logits[0, -1]
+            best = logits.topk(2).values
+            assert best[0] - best[1] > 1e-4, "a tie decides nothing"
+            new.append(int(logits.argmax()))
+    return new
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "gemma2"])
+def test_greedy_equals_one_at_a_time(kind: str) -> None:
+    lm = make(kind)
+    digest, changes = lm.weights_digest(), edits(lm)
+    prompts = [Prompt(text, edit=n % 3 - 1) for n, text in enumerate(TEXTS)]
+    found = generate(lm, prompts, edits=changes, how=Sampling(most=9), budget=Budget(70))
+    for prompt, got in zip(prompts, found, strict=True):
+        assert list(got.ids) == slowly(lm, prompt.text, changes[prompt.edit] if prompt.edit >= 0 else [], 9)
+    assert len({got.ids for got in found}) > 1
+    assert lm.weights_digest() == digest
+
+
+def test_a_sample_depends_on_its_seed_alone() -> None:
+    lm = make("llama")
+    how = Sampling(most=8, temperature=1.0, top_p=0.9)
+    many = generate(lm, [Prompt(TEXTS[0], seed=n) for n in range(4)], how=how)
+    alone = [generate(lm, [Prompt(TEXTS[0], seed=n)], how=how)[0] for n in range(4)]
+    assert many == alone and len({m.ids for m in many}) > 1
+
+
+def test_a_stop_is_cut_off() -> None:
+    lm = make("gpt2")
+    whole = generate(lm, [Prompt(TEXTS[0])], how=Sampling(most=8))[0]
+    assert whole.ended == "length" and len(whole.ids) == 8
+    stop = whole.text[3:6]
+    cut = generate(lm, [Prompt(TEXTS[0])], how=Sampling(most=8, stop=(stop,)))[0]
+    assert cut.ended == "stop" and cut.text == whole.text[: whole.text.find(stop)]
+
+
+def test_the_models_room_ends_a_text() -> None:
+    lm = make("gpt2")
+    text = "Peru is a country. " * 40
+    with pytest.raises(UserError, match="leaves no room in the 96 tokens"):
+        generate(lm, [Prompt(text)])
+    ids = lm.tokenizer(text)["input_ids"]
+    near = lm.tokenizer.decode(ids[:90])
+    room = 96 - len(lm.tokenizer(near)["input_ids"])
+    got = generate(lm, [Prompt(near)], how=Sampling(most=50))[0]
+    assert got.ended == "length" and len(got.ids) == room
+
+
+def test_prompts_of_one_token() -> None:
+    lm = make("gpt2")
+    token = lm.tokenizer.decode([40])
+    assert len(lm.tokenizer(token)["input_ids"]) == 1
+    got = generate(lm, [Prompt(token), Prompt(token)], how=Sampling(most=4))
+    assert [list(g.ids) for g in got] == [slowly(lm, token, [], 4)] * 2
+
+
+def test_nothing_to_continue() -> None:
+    with pytest.raises(UserError, match="nothing to continue"):
+        generate(make("gpt2"), [Prompt("")])

@@ -1,0 +1,127 @@
+"""The rubric's deterministic rules, and the five rated scripts of the paper's Table 7 through them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evaluation.judge.reliability.rubric import expected, guard, named
+from schemas.facts import Entity, Fact, Object
+from schemas.ratings import Rating
+from tests.support.arithmetic import make_fact
+
+
+def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> Rating:
+    form = "judge_x@1" if rater.startswith("judge") else "rate_script@1"
+    why = "" if value else "refused"
+    return Rating(
+        key=f"r/{rater}/{aspect}/{item}", item_id=item, aspect=aspect, value=value, rater=rater, form=form, reason=why
+    )  # type: ignore[arg-type]
+
+
+FACT = make_fact("f/peru", "Peru", "Lima", "Oslo")
+NAMED = {
+    "both": ("Step 1: Fly to Lima\nStep 2: Fly to Oslo", "both"),
+    "only the old": ("Step 1: Fly to LIMA.", "old"),
+    "only the new": ("Step 1: 'Oslo'", "new"),
+    "neither": ("Step 1: Fly to the capital", "neither"),
+    "part of a word": ("Step 1: Limas and Osloites", "neither"),
+    "a derived word is no name": ("Step 1: The Limean way", "neither"),
+    "nothing": ("", "neither"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_which_objects_a_script_names(name: str) -> None:
+    text, which = NAMED[name]
+    assert named(text, FACT) == which
+
+
+def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> None:
+    fact = FACT.model_copy(
+        update={"old": Object(text="York", aliases=("Eboracum",)), "new": Object(text="New York", aliases=("NYC",))}
+    )
+    assert named("Step 1: Go to Eboracum, then to NYC", fact) == "neither"
+    assert named("Step 1: Go to New York", fact) == "new"
+    assert named("Step 1: From York to New York", fact) == "both"
+
+
+def test_a_fact_that_is_not_edited_has_no_rules() -> None:
+    with pytest.raises(ValueError, match="no new object"):
+        named("x", make_fact("f/1", "Peru", "Lima", None))
+
+
+@pytest.mark.parametrize(
+    ("names", "rules"),
+    [
+        ("both", {"coherence": 2}),
+        ("old", {"coherence": 1, "consistency": 7}),
+        ("neither", {"coherence": 3, "consistency": 7}),
+        ("new", {"consistency": 7}),
+    ],
+)
+def test_what_follows(names: str, rules: dict[str, int]) -> None:
+    assert expected(names) == rules  # type: ignore[arg-type]
+
+
+def test_disagreements_are_reported_and_ratings_stay() -> None:
+    scripts = {"a": ("Lima and Oslo", FACT, True), "b": ("Oslo", FACT, True), "c": ("Lima", FACT, False)}
+    ratings = [
+        rated("a", "coherence", 5),
+        rated("a", "consistency", 1),  # free: both objects
+        rated("b", "coherence", 4),  # free: the new object only
+        rated("b", "consistency", 6),
+        rated("b", "completeness", 3),  # no rule for this aspect
+        rated("b", "consistency", None, "judge:y"),
+        rated("c", "coherence", 7, "person:ann"),  # shown with the old object as the one that counts
+        rated("c", "coherence", 1),
+        rated("elsewhere", "coherence", 1),
+    ]
+    found = guard(ratings, scripts)
+    assert [(d.item, d.aspect, d.given, d.rule) for d in found.disagreements] == [
+        ("a", "coherence", 5, 2),
+        ("b", "consistency", 6, 7),
+    ]
+    assert "both objects" in found.disagreements[0].why
+    assert found.ruled == {("judge:x", "coherence"): 2, ("judge:x", "consistency"): 1}
+    assert found.agreed == {("judge:x", "coherence"): 1, ("judge:x", "consistency"): 0}
+    assert (found.free, found.skipped) == (3, {("person:ann", "coherence"): 1})
+
+
+def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
+    """ScEdit Table 7: Base and ROME name neither object literally and were rated 1 and 2 instead of 3."""
+    study = json.loads((shared / "data/scedit/paper_examples.json").read_text(encoding="utf-8"))["case_study"]
+    f = study["fact"]
+    fact = Fact.model_validate(
+        {
+            **FACT.payload(),
+            "key": "f/stieltjes",
+            "subject": Entity(text=f["subject"]),
+            "prompt": f["fact_prompt"].replace(f["subject"], "{}"),
+            "old": Object(text=f["target_true"]),
+            "new": Object(text=f["target_new"]),
+        }
+    )
+    scripts = {s["method"]: (s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
+    ratings = [
+        rated(s["method"], aspect, s[column], "judge:gpt-4o-2024-11-20")
+        for s in study["scripts"]
+        for aspect, column in (
+            ("executability", "exec"),
+            ("coherence", "coh"),
+            ("consistency", "cons"),
+            ("completeness", "comp"),
+        )
+    ]
+    assert {m: named(text, fact) for m, (text, _, _) in scripts.items()} == {
+        "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
+    }  # fmt: skip
+    found = guard(ratings, scripts)
+    assert {(d.item, d.aspect, d.given, d.rule) for d in found.disagreements} == {
+        ("Base", "coherence", 1, 3),
+        ("ROME", "coherence", 2, 3),
+    }
+    judge = "judge:gpt-4o-2024-11-20"
+    assert found.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
+    assert found.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}

@@ -1,0 +1,189 @@
+"""Where models come from: folders, GGUF files, device maps; and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from curation.files.model_packages import EMBEDDED
+from evaluation.models import loading
+from evaluation.models.language_model import LM
+from schemas.cases import ScoreProbe
+from schemas.core.errors import ModelError
+from tests.support.tiny import make
+
+PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", targets=("Lima", "São Tomé"))
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def saved(kind: str, folder: Path, **more: Any) -> tuple[LM, Path]:
+    lm = make(kind)
+    lm.model.save_pretrained(folder, **more)
+    lm.tokenizer.save_pretrained(folder)
+    return lm, folder
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_a_device_map_on_what_is_here(kind: str, tmp_path: Path) -> None:
+    lm, folder = saved(kind, tmp_path / "m")
+    spread = LM.load(str(folder), device="map")
+    (want,), (got,) = lm.score([PROBE]), spread.score([PROBE])
+    assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-4)
+    assert spread.device == spread.model.get_input_embeddings().weight.device
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, folder = saved("llama", tmp_path / "m")
+    from transformers import AutoModelForCausalLM
+
+    real = AutoModelForCausalLM.from_pretrained
+
+    def half_away(*args: Any, **more: Any) -> Any:
+        model = real(*args, **{k: v for k, v in more.items() if k != "device_map"})
+        model.model.layers[2].to("meta")
+        return model
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", half_away)
+    with pytest.raises(ModelError, match=r"do not fit into the devices at hand \(model.layers.2"):
+        LM.load(str(folder), device="map")
+
+
+def gguf(lm: LM, path: Path) -> Path:
+    """A llama written as GGUF in float32, by the gguf package."""
+    import gguf as g
+
+    config, tok = lm.model.config, lm.tokenizer
+    writer = g.GGUFWriter(str(path), "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_vocab_size(len(tok))
+    vocabulary = sorted(tok.get_vocab().items(), key=lambda kv: kv[1])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list([t for t, _ in vocabulary])
+    writer.add_token_types([3 if t in ("<s>", "</s>") else 1 for t, _ in vocabulary])
+    merges = json.loads(tok.backend_tokenizer.to_str())["model"]["merges"]
+    writer.add_token_merges([" ".join(m) if isinstance(m, list) else m for m in merges])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    names = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+    inner = {
+        "self_attn.q_proj": "attn_q",
+        "self_attn.k_proj": "attn_k",
+        "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output",
+        "mlp.gate_proj": "ffn_gate",
+        "mlp.up_proj": "ffn_up",
+        "mlp.down_proj": "ffn_down",
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm",
+    }
+    for i in range(config.num_hidden_layers):
+        names |= {f"model.layers.{i}.{a}": f"blk.{i}.{b}" for a, b in inner.items()}
+    for name, tensor in lm.model.state_dict().items():
+        data = tensor.numpy()
+        heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+        for part, n in heads.items():
+            if part in name:  # GGUF keeps the two halves of rotated pairs interleaved
+                rows, columns = data.shape
+                data = data.reshape(n, 2, rows // n // 2, columns).swapaxes(1, 2).reshape(rows, columns)
+        writer.add_tensor(f"{names[name.removesuffix('.weight')]}.weight", np.ascontiguousarray(data))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_a_gguf_file_is_converted_once_and_scores_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("llama", bos=False)
+    path = gguf(lm, tmp_path / "My Model.gguf")
+    again = LM.load(str(path), device="cpu")
+    (want,), (got,) = lm.score([PROBE]), again.score([PROBE])
+    assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-3)
+    (folder,) = (tmp_path / "cache" / "models").iterdir()
+    assert folder.name.startswith("my-model-") and list(folder.glob("*.safetensors"))
+    monkeypatch.setattr(loading, "_convert", lambda *_: pytest.fail("converted twice"))
+    assert LM.load(str(path), device="cpu").revision == again.revision
+
+
+def test_what_is_no_gguf_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF but not really")
+    with pytest.raises(ModelError, match="GGUF file cannot be read"):
+        LM.load(str(tmp_path / "bad.gguf"), device="cpu")
+    with pytest.raises(ModelError, match="no such GGUF file"):
+        LM.load(str(tmp_path / "absent.gguf"), device="cpu")
+    assert not list((tmp_path / "cache" / "models").glob("*")), "nothing half made stays behind"
+
+
+def test_pickled_weights_are_refused(tmp_path: Path) -> None:
+    lm, folder = saved("gpt2", tmp_path / "m")
+    (folder / "model.safetensors").unlink()
+    torch.save(lm.model.state_dict(), folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="safetensors"):
+        LM.load(str(folder), device="cpu")
+
+
+def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
+    _, folder = saved("gpt2", tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config |= {
+        "model_type": "mine",
+        "architectures": ["Mine"],
+        "auto_map": {"AutoConfig": "mine.MineConfig", "AutoModelForCausalLM": "mine.Mine"},
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "mine.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
+        "from transformers import GPT2Config, GPT2LMHeadModel\n"
+        "class MineConfig(GPT2Config):\n    model_type = 'mine'\n"
+        "class Mine(GPT2LMHeadModel):\n    config_class = MineConfig\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ModelError, match=r"brings its own code; read it, then set trust_remote_code"):
+        LM.load(str(folder), device="cpu")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nobody/nothing", "cannot be loaded"), (" ", "no model is named")],
+)
+def test_absent_models(name: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        LM.load(name, device="cpu")
+
+
+def test_an_encoder_is_refused(tmp_path: Path) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    options = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2, "vocab_size": 400}
+    T5ForConditionalGeneration(T5Config(**options)).save_pretrained(tmp_path / "t5")
+    make("gpt2").tokenizer.save_pretrained(tmp_path / "t5")
+    with pytest.raises(ModelError, match="no decoder"):
+        LM.load(str(tmp_path / "t5"), device="cpu")
+
+
+def test_tokenizer_alone_and_the_embedded_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm, folder = saved("llama", tmp_path / "m")
+    (folder / "model.safetensors").unlink()
+    assert loading.load_tokenizer(str(folder))("Lima")["input_ids"] == lm.tokenizer("Lima")["input_ids"]
+    monkeypatch.setattr(loading, "embedded_gguf", lambda: Path("x.gguf"))
+    monkeypatch.setattr(loading, "_converted", lambda path, name: folder)
+    assert loading.source_of(EMBEDDED) == str(folder)

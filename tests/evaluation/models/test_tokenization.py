@@ -1,0 +1,72 @@
+"""Boundaries and subject places, found by characters."""
+
+from __future__ import annotations
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from evaluation.models.tokenization import encode_at, encode_target
+from schemas.core.errors import UserError
+from tests.support.tiny import TEXT, tokenizer
+
+PLACES = {
+    "inside": ("The capital of Peru is", "Peru"),
+    "at the start": ("Peru is a country", "Peru"),
+    "at the end": ("Fly to Peru", "Peru"),
+    "several words": ("The Gulf of Guinea is wide", "Gulf of Guinea"),
+    "letters of several bytes": ("He was born in São Tomé, a city", "São Tomé"),
+    "before a bracket": ("Go (to Peru) now", "Peru"),
+}
+
+
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize("name", PLACES)
+def test_last_token_of_the_subject(name: str, bos: bool) -> None:
+    text, subject = PLACES[name]
+    end = text.index(subject) + len(subject)
+    placed = encode_at(tokenizer(bos), text, end=end)
+    spans = tokenizer(bos)(text, return_offsets_mapping=True)["offset_mapping"]
+    begin, stop = spans[placed.last]
+    assert begin < end <= stop
+
+
+def test_no_subject() -> None:
+    with pytest.raises(UserError, match="no token of the subject"):
+        encode_at(tokenizer(True), "Peru", end=0)
+
+
+@pytest.mark.parametrize("separator", [" ", "\n", ' "', " (", ""])
+def test_target_begins_where_its_characters_begin(separator: str) -> None:
+    got = encode_target(tokenizer(False), "Fly to the city:", "Lima", separator=separator)
+    text = tokenizer(False).decode(list(got.target))
+    assert text.endswith("Lima") and text.strip(' "(\n') == "Lima"
+    assert tokenizer(False).decode(list(got.ids)) == f"Fly to the city:{separator}Lima"
+
+
+@pytest.fixture(scope="module")
+def sentencepiece_like() -> PreTrainedTokenizerFast:
+    """Spaces written as a mark at the front of words, a start and an end token added: another family's habits."""
+    tok = Tokenizer(models.BPE(unk_token="<unk>"))
+    tok.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<s>", "</s>", "<unk>"]
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False))
+    pair = [("<s>", 0), ("</s>", 1)]
+    tok.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=pair)
+    return PreTrainedTokenizerFast(tokenizer_object=tok, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+@pytest.mark.parametrize("target", ["Lima", "São Tomé"])
+def test_the_same_on_a_tokenizer_of_another_family(sentencepiece_like: PreTrainedTokenizerFast, target: str) -> None:
+    tok = sentencepiece_like
+    got = encode_target(tok, "The capital of Peru is", target)
+    assert got.specials == 1 and not got.straddles
+    assert got.ids[0] == 0 and got.ids[-1] != 1  # the end token is no part of the text
+    assert "".join(tok.convert_ids_to_tokens(list(got.target))).replace("▁", " ").strip() == target
+    placed = encode_at(tok, "The capital of Peru is", end=len("The capital of Peru"))
+    assert "".join(tok.convert_ids_to_tokens(list(placed.ids[1 : placed.last + 1]))).endswith("Peru")
+
+
+def test_empty_target() -> None:
+    with pytest.raises(ValueError, match="no token of the text"):
+        encode_target(tokenizer(False), "Fly to", "", separator=" ")

@@ -1,0 +1,101 @@
+from pathlib import Path
+
+import pytest
+
+from evaluation.editors import EDITORS
+from evaluation.runs.config import RunConfig, load_config, parse_config
+from evaluation.runs.session import narrow
+from schemas.core.errors import UserError
+from tests.support import ROOT
+
+GOOD = {"split": "mini", "editors": ["none", "ft"], "out": "runs/x"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda p: p.name)
+def test_shipped_configurations_are_sound(path):
+    config = load_config(path)
+    assert config.split.shipped
+    for editor in config.editors.values():
+        assert editor.name in EDITORS.names()
+
+
+def test_demo_takes_twelve_cases():
+    assert load_config(ROOT / "configs" / "demo.toml").limit == {"counterfactual": 9, "temporal": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        pytest.param({"editor": ["rome"]}, "did you mean 'editors'", id="unknown key with the nearest"),
+        pytest.param({"metrics": ["s_ess"]}, "did you mean 's_es'", id="unknown metric"),
+        pytest.param({"metrics": []}, "at least one metric", id="no metric"),
+        pytest.param({"editors": []}, "at least one method", id="no editor"),
+        pytest.param({"editors": ["ft", "ft"]}, "two editors are called 'ft'", id="twice the same label"),
+        pytest.param({"editors": [3]}, "an editor is a name or a table", id="editor of a wrong kind"),
+        pytest.param({"editors": [{"name": "ft", "parms": {}}]}, "editors.ft.parms", id="unknown key in an editor"),
+        pytest.param({"editors": [{"name": "ft", "label": "none"}]}, "kept for the unedited", id="label none"),
+        pytest.param({"split": "real"}, "needs a store", id="named split without a store"),
+        pytest.param({"split": {}}, "mini", id="no split"),
+        pytest.param({"split": {"file": "a", "name": "b"}}, "not both", id="file and name"),
+        pytest.param({"dtype": "float8"}, "dtype", id="precision"),
+        pytest.param({"normalisation": "median"}, "normalisation", id="normalisation"),
+        pytest.param({"limit": 0}, "limit", id="limit"),
+        pytest.param({"limit": {"real": 3}}, "limit", id="limit of an unknown kind"),
+        pytest.param({"kinds": ["counterfact"]}, "kinds", id="kind"),
+        pytest.param({"out": None}, "out", id="no folder"),
+    ],
+)
+def test_mistakes_are_one_sentence(changes, told):
+    with pytest.raises(UserError) as error:
+        parse_config({**GOOD, **changes}, where="run.toml")
+    text = str(error.value)
+    assert text.startswith("run.toml: ")
+    assert told in text
+    assert "\n" not in text
+
+
+def test_settings_reach_one_editor(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('split = "mini"\neditors = ["none", "rome"]\nout = "x"\n[[more]]\n')
+    with pytest.raises(UserError, match="more"):
+        load_config(path)
+    path.write_text(
+        'split = "mini"\nout = "x"\n[[editors]]\nname = "rome"\nlabel = "rome late"\nparams = {layer = 3}\n'
+    )
+    config = load_config(path, ["editors.rome late.params.layer=17", "limit=4"])
+    assert config.editors["rome late"].params == {"layer": 17}
+    assert config.editors["rome late"].name == "rome"
+    assert config.limit == 4
+
+
+def test_settings_can_add_a_method_and_beat_the_command():
+    config = parse_config(GOOD, ["editors.rome.params.layer=9", "out=elsewhere"], where="x")
+    assert (config.editors["rome"].name, config.out) == ("rome", Path("elsewhere"))
+
+
+@pytest.mark.parametrize("text", [b"split = ", b"\xff\xfe"])
+def test_unreadable_toml(tmp_path, text):
+    path = tmp_path / "run.toml"
+    path.write_bytes(text)
+    with pytest.raises(UserError, match="not readable as TOML"):
+        load_config(path)
+
+
+def test_absent_file(tmp_path):
+    with pytest.raises(UserError, match="no such configuration"):
+        load_config(tmp_path / "none.toml")
+
+
+def test_round_trip():
+    config = parse_config({**GOOD, "limit": {"temporal": 2}}, where="x")
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+def test_narrow_keeps_params_and_refuses_unknown_names():
+    config = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
+    kept = narrow(config, ["ft hard", "rome"])
+    assert list(kept.editors) == ["ft hard", "rome"]
+    assert kept.editors["ft hard"].params == {"steps": 9}
+    assert narrow(config, []) == config
+    with pytest.raises(UserError, match="did you mean 'rome'"):
+        narrow(config, ["rmoe"])

@@ -1,0 +1,97 @@
+"""Scripts out of a run: records, the hand-written ceiling, the command, files and stores that raters read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from annotation_ui.campaigns.script_import import read_scripts
+from curation.shipped import mini_split
+from curation.store.store import Store
+from evaluation.metrics.text_level.probes import objects
+from evaluation.metrics.text_level.script_parser import broken_rules, names
+from evaluation.runs.generated_scripts import CEILING, by_hand, generated, shipped_steps, with_new, write_scripts
+from evaluation.runs.results import Run, load_run
+from scedit import cli
+from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
+from tests.support.arithmetic import go
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    go(tmp_path / "run", split=mini_split(), metrics=["s_es_gen_question"], limit=3)
+    return load_run(tmp_path / "run")
+
+
+def test_records_say_whose_they_are(run: Run) -> None:
+    found = [w.script for w in generated(run)]
+    assert len(found) == 3 * 4 * 2 and len({s.key for s in found}) == len({s.id for s in found}) == 24
+    assert {(s.editor, s.edited) for s in found} == {("none", False), ("push", True)}
+    assert {s.case for s in found} == set(run.cases)
+    one = found[0]
+    assert one.model == "arithmetic@1" and one.steps[0] == "Pack warm clothes" and not one.refused
+    assert one.question.startswith(one.fact)
+
+
+def test_file_reads_back_as_raters_read_it(run: Run, tmp_path: Path) -> None:
+    found = generated(run, ["push"])
+    write_scripts(found, tmp_path / "new" / "scripts.jsonl")
+    assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in found]
+
+
+def test_by_hand_is_the_ceiling(run: Run) -> None:
+    cases = {c.key: c for c in run.split.cases}
+    found = [w.script for w in by_hand(run, shipped_steps())]
+    assert len(found) == 12 and {s.editor for s in found} == {CEILING}
+    for script in found:
+        named = names(script.text, *objects(cases[script.case]))
+        assert named.first == "new" and named.all == {"new"}
+        assert not {"no_steps", "labels", "too_many", "other_text"} & set(broken_rules(script.text))
+    with pytest.raises(UserError, match="no question of this run has a script written by hand"):
+        by_hand(run, {})
+
+
+def test_the_new_object_stands_for_the_old_one_only() -> None:
+    case = mini_split().cases[0]
+    old, new = case.fact.old.text, case.fact.new.text if case.fact.new else ""
+    assert with_new(f"Fly to {old}, see {old}'s parks", case) == f"Fly to {new}, see {new}'s parks"
+    assert with_new("Pack a bag", case) == "Pack a bag"
+
+
+def test_what_cannot_be_taken_out(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no editor 'rome'.*none, push"):
+        generated(run, ["rome"])
+    go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
+    with pytest.raises(UserError, match="no scripts were written.*s_es_gen_question"):
+        generated(load_run(tmp_path / "plain"))
+
+
+def test_command(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    with Store.open(store, write=True, create=True) as opened:
+        for case in mini_split().cases:
+            opened.put([case.fact, *case.questions])
+    done = CliRunner().invoke(cli, ["scripts", str(run.folder), "--store", str(store), "--json"])
+    assert done.exit_code == 0, done.output
+    told = [json.loads(line) for line in done.output.splitlines()]
+    assert [(t["editor"], t["scripts"], t["refused"]) for t in told] == [("none", 12, 0), ("push", 12, 0)]
+    with Store.open(store) as opened:
+        kept = list(opened.all(GeneratedScript))
+        (line,) = opened.lineage(kept[0].id)
+    assert {s.id for s in kept} == {s.id for s in read_scripts(run.folder / "scripts.jsonl")}
+    assert line.stage == "generate" and line.detail["ended"] == "eos" and line.detail["max_tokens"] == 256
+    done = CliRunner().invoke(cli, ["scripts", str(run.folder), "--ceiling", "--out", str(tmp_path / "c.jsonl")])
+    assert done.exit_code == 0 and f"{CEILING}: 12 scripts, 0 without steps, 0 refused" in done.output
+
+
+def test_a_store_without_the_split_is_refused(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    with Store.open(store, write=True, create=True):
+        pass
+    done = CliRunner().invoke(cli, ["scripts", str(run.folder), "--store", str(store)])
+    assert done.exit_code != 0
+    assert "the store lacks what the scripts belong to" in str(done.exception or done.output)

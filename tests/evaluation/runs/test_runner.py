@@ -1,0 +1,316 @@
+"""The runner: done once, resumed exactly, failures kept as results, the unedited model first."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.analysis.comparison import compare, merge, score_run
+from evaluation.engines.fast import Done, SimpleEngine
+from evaluation.runs.plan import BASELINE, choose, load_metrics, make_manifest
+from evaluation.runs.progress import line
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Event, Runner
+from schemas.core.errors import UserError
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
+
+
+def test_everything_is_asked_once_and_the_baseline_first(tmp_path):
+    outcomes, lm = go(tmp_path)
+    assert list(outcomes) == [BASELINE, "push"]
+    assert {o.computed for o in outcomes.values()} == {6}
+    assert len(lm.calls) == 12
+    assert all(len(set(call)) == len(call) for call in lm.calls), "equal probes once a case"
+    assert lm.calls[:6] == lm.calls[6:], "every method is asked the same in the same order"
+
+
+def test_the_baseline_runs_even_when_it_is_not_named(tmp_path):
+    outcomes, _ = go(tmp_path, editors=["push"])
+    assert list(outcomes) == [BASELINE, "push"]
+
+
+def test_running_again_asks_nothing_and_changes_nothing(tmp_path):
+    first, _ = go(tmp_path)
+    before = {label: o.folder.journal.read_bytes() for label, o in first.items()}
+    again, lm = go(tmp_path)
+    assert lm.calls == []
+    assert {(o.computed, o.found) for o in again.values()} == {(0, 6)}
+    assert {label: o.folder.journal.read_bytes() for label, o in again.items()} == before
+
+
+def test_a_second_method_reuses_the_answers_before(tmp_path):
+    go(tmp_path, editors=["push"])
+    _, lm = go(tmp_path, editors=["push", {"name": "push", "label": "push harder", "params": {"strength": 9}}])
+    assert len(lm.calls) == 6
+
+
+def test_a_larger_limit_keeps_the_cases_of_a_smaller(tmp_path):
+    go(tmp_path, limit=2)
+    outcomes, lm = go(tmp_path, limit=5)
+    assert (outcomes["push"].found, outcomes["push"].computed) == (2, 3)
+    assert len(lm.calls) == 6
+    assert len(load_run(tmp_path).cases) == 5
+
+
+def test_a_new_metric_asks_only_what_is_missing(tmp_path):
+    go(tmp_path, metrics=["es"])
+    outcomes, lm = go(tmp_path, metrics=["es", "ps", "s_es"])
+    assert {len(call) for call in lm.calls} == {4}, "two paraphrases and two scripts, not the fact prompt again"
+    whole, _ = go(tmp_path / "whole", metrics=["es", "ps", "s_es"])
+    assert answers(outcomes["push"].folder) == answers(whole["push"].folder)
+    assert outcomes["push"].manifest.key == whole["push"].manifest.key, "metrics are no part of a run's identity"
+
+
+def test_fewer_metrics_need_nothing(tmp_path):
+    go(tmp_path)
+    assert go(tmp_path, metrics=["s_es"])[1].calls == []
+
+
+def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
+    one, _ = go(tmp_path / "a", batch_tokens=64)
+    two, _ = go(tmp_path / "b", batch_tokens=4096, device="cpu")
+    assert one["push"].manifest == two["push"].manifest
+    assert answers(one["push"].folder) == answers(two["push"].folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"params": {"strength": 4.0}}, id="parameters"),
+        pytest.param({"revision": "2"}, id="model revision"),
+        pytest.param({"split": make_cases(3, 1)}, id="split"),
+        pytest.param({"dtype": "bfloat16"}, id="precision"),
+        pytest.param({"version": 2}, id="version of the method"),
+        pytest.param({"components": {"corpus": "abc"}}, id="what the method was built from"),
+    ],
+)
+def test_what_changes_a_run_id(change):
+    def key(**given: Any) -> str:
+        editor = ArithmeticEditor("push", given.get("params", {}))
+        editor.version = given.get("version", 1)
+        editor.components = given.get("components", {})
+        lm = ArithmeticLM(revision=given.get("revision", "1"), name=given.get("name", "a"))
+        split = given.get("split") or make_cases()
+        return make_manifest(editor, lm=lm, dtype=given.get("dtype", "float32"), split=split).key
+
+    assert key() == key() == key(name="the same model under another name")
+    assert key(**change) != key()
+
+
+def test_failures_are_results(tmp_path):
+    broken = [{"name": "push", "params": {"fail": ["Land01"]}}]
+    outcomes, _ = go(tmp_path, editors=broken)
+    assert (outcomes["push"].failed, outcomes["push"].computed, outcomes["push"].stopped) == (1, 6, None)
+    result = outcomes["push"].folder.results()["case/land01"]
+    assert result.error == "RuntimeError: cannot edit Land01"
+    again, lm = go(tmp_path, editors=broken)
+    assert lm.calls == [] and again["push"].failed == 1, "a failure is not tried again unasked"
+
+
+def test_failed_cases_are_in_no_mean_and_counted(tmp_path):
+    go(tmp_path, editors=[{"name": "push", "params": {"fail": ["Land01"]}}])
+    run, metrics = load_run(tmp_path), load_metrics(["es"])
+    row = compare(run, score_run(run, metrics, "mean"), metrics)[0].rows[1]
+    assert (row.finished, row.failed, row.pending, row.summaries["es"].cases) == (5, 1, 0, 5)
+
+
+def test_retry_failed_repeats_failures_only(tmp_path):
+    class Moody(ArithmeticEditor):
+        healed = False
+
+        def edit(self, requests):
+            if not Moody.healed and requests[0].subject.text == "Land02":
+                raise MemoryError("too little")
+            return super().edit(requests)
+
+    def run(**more: Any):
+        lm = ArithmeticLM()
+        config = make_config(tmp_path)
+        return Runner(config, make_cases(), lm=lm, make=lambda n, p: Moody(n, p), **more).run()[1], lm
+
+    first, _ = run()
+    assert first.folder.results()["case/land02"].error == "MemoryError: too little"
+    Moody.healed = True
+    assert run()[1].calls == []
+    healed, lm = run(retry_failed=True)
+    assert (healed.failed, healed.computed, len(lm.calls)) == (0, 1, 2), "the baseline failed there too"
+    clean, _ = go(tmp_path / "clean")
+    assert answers(healed.folder) == answers(clean["push"].folder)
+
+
+def test_too_many_failures_stop_that_method_only(tmp_path):
+    split = make_cases(30, 0)
+    fail = [c.fact.subject.text for c in split.cases]
+    editors = [{"name": "push", "label": "bad", "params": {"fail": fail}}, "push"]
+    outcomes, _ = go(tmp_path, split=split, editors=editors)
+    assert outcomes["bad"].stopped == "10 of 10 cases failed"
+    assert outcomes["bad"].computed == 10
+    assert (outcomes["push"].computed, outcomes["push"].failed) == (30, 0)
+    again, _ = go(tmp_path, split=split, editors=editors)
+    assert again["bad"].computed == 0, "it does not dig on by ten at a time"
+
+
+def test_an_exception_leaves_the_model_as_it_was(tmp_path):
+    class Broken(ArithmeticLM):
+        def score(self, probes, **more):
+            if self.lift:
+                raise ValueError("no")
+            return super().score(probes, **more)
+
+    lm = Broken()
+    outcomes, _ = go(tmp_path, lm=lm)
+    assert lm.lift == {}
+    assert outcomes["push"].failed == 6 and outcomes[BASELINE].failed == 0
+
+
+def test_interrupt_keeps_finished_cases(tmp_path):
+    class Interrupted(ArithmeticLM):
+        def score(self, probes, **more):
+            if len(self.calls) == 9:
+                raise KeyboardInterrupt
+            return super().score(probes, **more)
+
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, lm=Interrupted())
+    run = load_run(tmp_path)
+    assert run.about["finished"] is None
+    assert [len(e.results) for e in run.editors] == [6, 3]
+    outcomes, lm = go(tmp_path)
+    assert len(lm.calls) == 3
+    assert answers(outcomes["push"].folder) == answers(go(tmp_path / "whole")[0]["push"].folder)
+
+
+def test_notes_become_plain_values(tmp_path):
+    class Noted(ArithmeticEditor):
+        def edit(self, requests):
+            edit = super().edit(requests)
+            edit.notes.update({"path": Path("a"), "number": __import__("decimal").Decimal("1.5")})
+            return edit
+
+    outcomes = Runner(make_config(tmp_path), make_cases(1, 0), lm=ArithmeticLM(), make=Noted).run()
+    assert outcomes[1].folder.results()["case/land00"].notes["number"] == 1.5
+    assert outcomes[1].folder.results()["case/land00"].notes["path"] == "a"
+
+
+def test_progress_counts(tmp_path):
+    events: list[Event] = []
+    go(tmp_path, limit=3, events=events)
+    push = [e for e in events if e.label == "push"]
+    assert [e.done for e in push] == [0, 1, 2, 3]
+    assert push[0].note == "preparing"
+    events.clear()
+    go(tmp_path, limit=3, events=events)
+    assert [(e.label, e.done, e.found) for e in events] == [(BASELINE, 3, 3), ("push", 3, 3)]
+
+
+def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
+    """Four cases of 100 s in all are told at once: a case takes 25 s, not 100."""
+
+    class Together(SimpleEngine):
+        def work(self, editor, jobs):
+            for job in jobs:
+                yield Done(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
+
+        def ask(self, probes):
+            return ArithmeticLM().score(probes)
+
+    clock = iter([0.0, *[100.0] * 100])
+    events: list[Event] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evaluation.runs.runner.time.perf_counter", lambda: next(clock))
+        config = make_config(tmp_path, editors=["push"], limit=4)
+        engine = Together(ArithmeticLM(), batch_tokens=64, device="cpu")
+        Runner(
+            config, make_cases(4, 0), lm=ArithmeticLM(), make=ArithmeticEditor, tell=events.append, engine=engine
+        ).run()
+    first = [e for e in events if e.label == BASELINE and e.done]
+    assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
+    assert line(first[0]) == "none: 1 of 4 cases, 25.0 s a case, 75 s left"
+
+
+def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
+    made: list[ArithmeticEditor] = []
+
+    def make(name, params):
+        made.append(ArithmeticEditor(name, params))
+        return made[-1]
+
+    for _ in range(2):
+        Runner(make_config(tmp_path), make_cases(), lm=ArithmeticLM(), make=make).run()
+    assert [e.prepared for e in made] == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "kinds", "count"),
+    [
+        pytest.param(None, ("counterfactual", "temporal"), 6, id="all"),
+        pytest.param(3, ("counterfactual", "temporal"), 3, id="number"),
+        pytest.param({"counterfactual": 2, "temporal": 1}, ("counterfactual", "temporal"), 3, id="by kind"),
+        pytest.param({"temporal": 9}, ("counterfactual", "temporal"), 2, id="more than there are"),
+        pytest.param(None, ("temporal",), 2, id="one kind"),
+    ],
+)
+def test_choose(limit, kinds, count):
+    cases = choose(make_cases(), limit=limit, kinds=kinds)
+    assert len(cases) == len({c.key for c in cases}) == count
+    assert cases == choose(make_cases(), limit=limit, kinds=kinds)
+
+
+def test_choose_does_not_follow_the_files_order():
+    keys = [c.key for c in choose(make_cases(20, 0))]
+    assert sorted(keys) != keys
+
+
+def test_no_case_left_is_said():
+    with pytest.raises(UserError, match="no case of the split 'tiny'"):
+        choose(make_cases(2, 0), kinds=("temporal",))
+
+
+def test_run_folder_is_self_contained(tmp_path):
+    outcomes, _ = go(tmp_path)
+    folder = outcomes["push"].folder
+    assert folder.manifest() == outcomes["push"].manifest
+    assert json.loads((folder.path / "config.json").read_text())["editors"]["push"]["name"] == "push"
+    session = json.loads(folder.sessions.read_text())["sessions"][0]
+    assert session["packages"]["pydantic"] and session["python"]
+    assert load_run(tmp_path).split.digest == make_cases().digest
+    assert str(tmp_path) not in folder.sessions.read_text()
+
+
+def test_costs_are_recorded(tmp_path):
+    class Slow(ArithmeticLM):
+        def score(self, probes, **more):
+            time.sleep(0.02)
+            return super().score(probes, **more)
+
+    outcomes, _ = go(tmp_path, lm=Slow(), limit=2)
+    for result in outcomes["push"].folder.results().values():
+        assert result.seconds_score >= 0.02 > result.seconds_edit >= 0
+        assert result.peak_bytes > 10_000_000
+
+
+@pytest.mark.parametrize("damage", ["absent", "format", "empty"])
+def test_not_a_run_folder(tmp_path, damage):
+    if damage == "format":
+        (tmp_path / "run.json").write_text('{"format": 99}')
+    elif damage == "empty":
+        Runner(make_config(tmp_path), make_cases(), lm=ArithmeticLM(), make=ArithmeticEditor)._write(
+            {}, started="x", finished=None
+        )
+    with pytest.raises(UserError):
+        load_run(tmp_path)
+
+
+def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):
+    go(tmp_path / "a")
+    go(tmp_path / "b", editors=[{"name": "push", "params": {"strength": 9}}], limit=3)
+    (merged,) = merge([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
+    labels = [e.label for e in merged.editors]
+    assert labels[:2] == [BASELINE, "push"] and labels[2].startswith("push (") and len(labels) == 3
+    assert [len(e.results) for e in merged.editors] == [6, 6, 3]
+    go(tmp_path / "c", lm=ArithmeticLM(revision="2"))
+    assert len(merge([load_run(tmp_path / x) for x in "abc"])) == 2

@@ -1,0 +1,164 @@
+"""Declared cases: made of facts, opened, kept apart from what is evaluated, part of a run's identity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.shipped import demonstrations_split, mini_split
+from curation.splits.split_file import make_split, write_split
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import make_manifest
+from evaluation.runs.session import execute, size
+from evaluation.runs.support import Learnt, SupportChoice, cases_from_facts, open_support, refuse_shared
+from scedit import cli
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.facts import Entity, Object
+from tests.conftest import fact
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
+
+
+def test_cases_are_made_of_facts() -> None:
+    facts = [
+        fact("a", subject=Entity(text="A")),
+        fact("b", subject=Entity(text="B"), prompt="B's town, {}, is"),
+        fact("c", subject=Entity(text="C"), old=Object(text="Bern")),
+        fact("d", subject=Entity(text="D"), new=None, change="none"),
+    ]
+    made = cases_from_facts(facts[::-1])
+    assert [c.key for c in made] == ["case/a", "case/b", "case/c"]  # nothing to edit in d
+    near = {c.key: [(n.link.how, n.fact.subject.text) for n in c.neighbours] for c in made}
+    assert sorted(near["case/a"]) == [("same_object", "B"), ("same_object", "D")]
+    assert len(near["case/c"]) == 1 and near["case/c"][0][0] == "near_subject"
+    assert all(n.fact.new is None and n.fact.old.text == "Lima" for n in made[0].neighbours)
+    assert cases_from_facts(facts) == made
+
+
+def test_shipped_support_shares_nothing_with_mini() -> None:
+    got = open_support(SupportChoice(name="shipped"), mini_split())
+    learnt = Learnt.of("shipped", got.cases)
+    assert len(got.cases) > 500 and got.left_out > 100
+    assert not any(learnt.shares(c) for c in mini_split().cases)
+    few = open_support(SupportChoice(name="shipped", limit=20), mini_split())
+    assert few.cases == got.cases[:20] and few.digest != got.digest
+    again = open_support(SupportChoice(name="shipped", limit=20, seed=1), mini_split())
+    assert again.cases != few.cases
+    apart = open_support(SupportChoice(name="demonstrations", overlapping="refuse"), mini_split())
+    assert len(apart.cases) == len(demonstrations_split().cases) == 12 and not apart.left_out
+    assert all(c.prompts and c.neighbours for c in apart.cases)
+
+
+@pytest.mark.parametrize(
+    ("case", "shared"),
+    [
+        (make_case("Land01"), "the case 'case/land01'"),
+        (make_case("Land01").model_copy(update={"key": "case/x"}), "the fact 'fact/land01'"),
+        (cases_from_facts([fact("z", subject=Entity(text="LAND01")), fact("y")])[1], "the subject 'LAND01'"),
+        (cases_from_facts([fact("z", subject=Entity(text="Land01ville")), fact("y")])[1], "the subject 'Land01ville'"),
+    ],
+    ids=["case", "fact", "subject", "a neighbour's subject"],
+)
+def test_what_is_evaluated_is_no_support(case: Case, shared: str, tmp_path: Path) -> None:
+    split, file = make_split("evaluated", [make_case("Land01"), make_case("Land02")]), tmp_path / "train.jsonl"
+    free = make_case("Elsewhere")
+    write_split(make_split("train", [free, case]), file)
+    with pytest.raises(UserError, match=f"shares {shared} with the evaluated split 'evaluated'.*leave_out"):
+        open_support(SupportChoice(file=file), split)
+    got = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
+    assert (got.cases, got.left_out) == ((free,), 1)
+    assert set(open_support(SupportChoice(file=file), None).cases) == {free, case}
+
+
+def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
+    lone, *_ = cases_from_facts([fact("f/a", subject=Entity(text="A")), fact("f/l", subject=Entity(text="Land01"))])
+    assert lone.neighbours
+    write_split(make_split("train", [lone]), tmp_path / "t.jsonl")
+    choice = SupportChoice(file=tmp_path / "t.jsonl", overlapping="leave_out")
+    (got,) = open_support(choice, make_split("e", [make_case("Land01")])).cases
+    assert got.fact == lone.fact and got.neighbours == ()
+
+
+def test_facts_as_support(tmp_path: Path) -> None:
+    path = tmp_path / "facts.jsonl"
+    rows = [fact(f"f/{n}", subject=Entity(text=f"Place {n}")) for n in range(4)]
+    path.write_text("".join(json.dumps(f.payload()) + "\n" for f in rows), encoding="utf-8")
+    assert len(open_support(SupportChoice(facts=path), mini_split()).cases) == 4
+    evaluated = make_split("e", [make_case("Place 2")])
+    with pytest.raises(UserError, match=r"'f/2' is about 'Place 2'.*1 of 4 facts overlap"):
+        open_support(SupportChoice(facts=path), evaluated)
+    got = open_support(SupportChoice(facts=path, overlapping="leave_out"), evaluated)
+    assert len(got.cases) == 3 and got.left_out == 1
+    assert all(n.fact.subject.text != "Place 2" for c in got.cases for n in c.neighbours)
+
+
+def test_choices_are_checked(tmp_path: Path) -> None:
+    for data, message in (
+        ({}, "give one of"),
+        ({"name": "mini", "facts": "x"}, "give one of"),
+        ({"name": "other"}, "needs a store"),
+        ({"store": "s.duckdb", "file": "f"}, "a store needs the name"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SupportChoice.model_validate(data)
+    assert make_config(tmp_path, support="shipped").support == SupportChoice(name="shipped")
+    with pytest.raises(UserError, match="no case of the support is left"):
+        open_support(SupportChoice(name="demonstrations", prefix="nothing"), None)
+
+
+def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
+    config = make_config(tmp_path / "run", editors=["none", "ike"])
+    for act in (execute, size):
+        with pytest.raises(UserError, match=r"editors.ike: 'ike' learns from declared cases.*support = \"shipped\""):
+            act(config)  # before a model is loaded
+    assert not (tmp_path / "run").exists()
+    found = size(make_config(tmp_path / "run", editors=["none", "ike"], support="shipped"))
+    assert found.support.startswith("shipped ") and found.support_cases > 500
+
+
+def test_the_dry_run_tells_the_support(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text('split = "mini"\nsupport = "demonstrations"\neditors = ["script_ike"]\nout = "o"\n')
+    told = CliRunner().invoke(cli, ["run", str(path), "--dry-run"])
+    assert told.exit_code == 0 and "Support demonstrations " in told.output and ": 12 cases" in told.output
+
+
+def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
+    class Learner(ArithmeticEditor):
+        @classmethod
+        def wants_support(cls, options: dict) -> bool:
+            return options["strength"] > 1
+
+    split = make_split("e", [make_case("Land01")])
+
+    def key(editor: object, support: str) -> str:
+        return make_manifest(editor, lm=ArithmeticLM(), dtype="float32", split=split, support=support).key  # type: ignore[arg-type]
+
+    assert key(Learner("push", {}), "a") != key(Learner("push", {}), "b")
+    assert key(Learner("push", {"strength": 0.5}), "a") == key(Learner("push", {"strength": 0.5}), "b")
+    assert key(ArithmeticEditor("push", {}), "a") == key(ArithmeticEditor("push", {}), "")
+
+
+def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
+    from evaluation.runs.runner import Runner
+
+    seen: list[tuple[Case, ...]] = []
+
+    class Watcher(ArithmeticEditor):
+        def prepare(self, support: tuple[Case, ...]) -> None:
+            seen.append(tuple(support))
+
+    support = open_support(SupportChoice(name="demonstrations"), None)
+    config: RunConfig = make_config(tmp_path, editors=["push"])
+    Runner(config, make_split("e", [make_case("Land01")]), lm=ArithmeticLM(), make=Watcher, support=support).run()
+    assert seen and all(cases == support.cases for cases in seen)
+
+
+def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
+    learnt = Learnt.of("theirs", [make_case("Land01"), make_case("Other")])
+    refuse_shared(learnt, make_split("e", [make_case("Elsewhere")]), where="x")
+    with pytest.raises(UserError, match=r"editors.m: it learnt from theirs, .*'case/land01'.*1 of 2 cases"):
+        refuse_shared(learnt, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")

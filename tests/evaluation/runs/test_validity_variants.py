@@ -1,0 +1,124 @@
+"""Validity rows: what is changed and what is not, the rows of a run, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.shipped import mini_split
+from curation.splits.split_file import make_split
+from evaluation.analysis.comparison import score_run
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import load_run
+from evaluation.runs.session import with_variants
+from evaluation.runs.validity_variants import VARIANTS, Masked, RandomObject, Shuffled, asked_case, variant_of
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.scripts import ScriptPrompt
+from schemas.text.mentions import find
+from tests.support.arithmetic import go, make_case, make_config, make_prompt
+
+LONG = "How to reach Peru?\nStep 1: Pack\nStep 2: Book\nStep 3: Wait\nStep 4: Fly to"
+
+
+def long_case() -> Case:
+    case = make_case("Peru")
+    return case.model_copy(update={"prompts": (make_prompt("p", case.fact.key, LONG, "Lima", "Oslo"),)})
+
+
+@pytest.mark.parametrize("name", VARIANTS.names())
+def test_variants_leave_valid_cases_and_what_is_not_theirs(name: str) -> None:
+    variant = VARIANTS.get(name)()
+    assert variant.name == name and variant.version >= 1 and variant.about
+    cases = mini_split().cases[:6]
+    for case in cases:
+        asked = variant.asks(case)
+        assert asked == variant.asks(case), "the same every time"
+        assert (asked.key, asked.fact, asked.neighbours) == (case.key, case.fact, case.neighbours)
+        assert [p.key for p in asked.prompts] == [p.key for p in case.prompts]
+        assert [p.targets for p in asked.prompts] == [p.targets for p in case.prompts]
+        for prompt in asked.prompts:
+            assert ScriptPrompt.model_validate(prompt.payload()) == prompt, "the offset follows the text"
+        wanted = variant.request(case.fact, cases)
+        assert wanted.key == case.fact.key and wanted.old == case.fact.old and wanted.subject == case.fact.subject
+
+
+def test_masked_hides_the_subject() -> None:
+    for case in mini_split().cases[:10]:
+        asked = Masked().asks(case)
+        assert not any(find(t.text, case.fact.subject) for t in (*asked.prompts, *asked.questions))
+    assert Masked().asks(long_case()).prompts[0].text.startswith("How to reach X?\nStep 1: Pack\n")
+
+
+def test_shuffled_moves_finished_steps_only() -> None:
+    case = long_case()
+    (prompt,) = Shuffled().asks(case).prompts
+    head, *done, cut = prompt.text.split("\n")
+    assert (head, cut) == ("How to reach Peru?", "Step 4: Fly to")
+    assert [s[:7] for s in done] == ["Step 1:", "Step 2:", "Step 3:"]
+    assert sorted(s[8:] for s in done) == ["Book", "Pack", "Wait"] and prompt.text != LONG
+    short = make_case("Peru")
+    assert Shuffled().asks(short) == short, "nothing can change places"
+
+
+def test_random_object_is_another_cases() -> None:
+    cases = [make_case("Peru", new="Oslo"), make_case("Chile", new="Rome"), make_case("Cuba", old="Rome", new="Lima")]
+    wanted = RandomObject().request(cases[0].fact, cases)
+    assert wanted.new is not None and wanted.new.text == "Rome", "neither its own nor the old object"
+    with pytest.raises(ValueError, match="no other case"):
+        RandomObject().request(cases[0].fact, cases[:1])
+
+
+def run(out: Path, names: list[str]):
+    split = make_split("tiny", [make_case("Peru", new="Oslo"), make_case("Chile", new="Bern"), long_case_of("Cuba")])
+    wanted = with_variants(make_config(out, metrics=["es", "s_es", "s_es_gen"]), names)
+    editors = {k: v.model_dump(mode="json") for k, v in wanted.editors.items()}
+    outcomes, lm = go(out, split=split, editors=editors, metrics=["es", "s_es", "s_es_gen"])
+    return outcomes, lm, load_run(out)
+
+
+def long_case_of(land: str) -> Case:
+    case = make_case(land, new="Kyiv")
+    prompt = make_prompt(f"{case.fact.key}/p", case.fact.key, LONG.replace("Peru", land), "Lima", "Kyiv")
+    return case.model_copy(update={"prompts": (prompt,)})
+
+
+def test_rows_stand_beside_their_method_and_are_scored_as_asked(tmp_path: Path) -> None:
+    outcomes, _, finished = run(tmp_path, ["masked", "random_object"])
+    labels = ["none", "push", "none [masked]", "push [masked]", "none [random_object]", "push [random_object]"]
+    assert list(outcomes) == labels and len({o.manifest.key for o in outcomes.values()}) == 6
+    assert outcomes["push [masked]"].manifest.components["variant"] == "masked@1"
+    metrics = load_metrics(["es", "s_es", "s_es_gen"])
+    scores = score_run(finished, metrics, "mean")
+    for label in labels:
+        found = [i for m in scores.by_editor[label].values() for s in m.values() for i in s.items]
+        assert found and all(i.value is not None for i in found), "every row finds the answers to what it asked"
+    assert scores.means("push", "es") == scores.means("push [masked]", "es"), "the fact prompt is asked as it is"
+    assert set(scores.means("push", "s_es_gen").values()) == {1.0}
+    assert set(scores.means("push [random_object]", "s_es_gen").values()) == {0.0}, "another object was written"
+    again, lm, _ = run(tmp_path, ["masked", "random_object"])
+    assert not lm.calls and all(o.computed == 0 for o in again.values())
+
+
+def test_the_plain_rows_are_those_of_a_run_without(tmp_path: Path) -> None:
+    with_rows, _, _ = run(tmp_path / "a", ["shuffled"])
+    plain, _, _ = run(tmp_path / "b", [])
+    assert {k: o.manifest for k, o in plain.items()} == {k: with_rows[k].manifest for k in plain}
+
+
+def test_a_manifest_says_how_a_case_was_asked() -> None:
+    case = long_case()
+    assert variant_of({}) is None and asked_case(case, {"scorer": "1"}) is case
+    assert asked_case(case, {"variant": "masked@1"}) == Masked().asks(case)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown variant 'maskd'.*did you mean 'masked'"):
+        with_variants(make_config(tmp_path), ["maskd"])
+    base = {"split": "mini", "out": str(tmp_path)}
+    with pytest.raises(ValueError, match="not spread over workers"):
+        RunConfig.model_validate({**base, "engine": "ray", "editors": [{"name": "rome", "variant": "masked"}]})
+    with pytest.raises(ValueError, match="kept for the unedited model"):
+        RunConfig.model_validate({**base, "editors": [{"name": "none", "variant": "masked"}]})

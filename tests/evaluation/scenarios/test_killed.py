@@ -1,0 +1,197 @@
+"""SIGKILL at random moments of a run of a real (tiny) model, and weights that no accident leaves changed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from curation.files.journal import Journal
+from evaluation.editors.presets import make_editor
+from evaluation.engines.fast import FastEngine, Job
+from evaluation.models.language_model import LM
+from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.runner import EditorOutcome, Runner
+from schemas.runs import CaseResult
+from tests.evaluation.engines.test_fast import OPTIONS
+from tests.support import ROOT
+from tests.support.arithmetic import make_cases, make_config
+from tests.support.tiny import make
+
+EDITORS = [{"name": name, "params": OPTIONS[name]} for name in ("prompt", "ft", "rome")]
+REGIMES: dict[str, Any] = {"single": "single", "sequential": {"name": "sequential", "size": [3, 8]}}
+
+
+def run(out: Path, regime: str) -> list[EditorOutcome]:
+    """A run of 8 cases under three methods and the unedited model, two cases a group."""
+    lm, cache = make("llama"), Cache(out / "cache")
+    config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
+    engine = FastEngine(lm, group=2)
+    return Runner(config, make_cases(8, 0), lm=lm, make=lambda n, p: make_editor(n, lm, cache, p), engine=engine).run()
+
+
+SERVED = """
+import os, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from tests.evaluation.scenarios.test_killed import run
+for line in sys.stdin:  # loaded once: every order is run by a child of its own, which the test kills
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        run(Path(line.split()[0]), line.split()[1])
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Forks:
+    """Runs in children of a process that has everything loaded, so that a kill costs no start."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVED],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        )
+
+    def start(self, out: Path, regime: str) -> int:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(f"{out} {regime}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def ended(self) -> int:
+        assert self.process.stdout
+        return int(self.process.stdout.readline())
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(120)
+
+
+def lines(out: Path) -> dict[str, dict[str, Any]]:
+    """What the journals hold: everything of a line, times too, so that a unit done again would show."""
+    found = {}
+    for path in sorted(out.glob("*/journal.jsonl")):
+        with Journal(path) as journal:
+            found.update({f"{path.parent.name} {k}": v for k, v in journal.items()})
+    return found
+
+
+def numbers(data: dict[str, Any]) -> dict[str, Any]:
+    """A unit's result less what time decides."""
+    result = CaseResult.model_validate(data)
+    return result.model_dump(exclude={"seconds_edit", "seconds_score", "peak_bytes"})
+
+
+def finished(out: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in out.glob("*/journal.jsonl"))
+
+
+def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None:
+    """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run."""
+    draw, forks = random.Random(seed), Forks()
+    try:
+        forks.start(folder / "whole", regime)
+        assert forks.ended() == 0
+        whole, out = lines(folder / "whole"), folder / "killed0"
+        want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
+        assert not any(result["error"] for result in want.values())
+        shots = 0
+        while True:
+            child = forks.start(out, regime)
+            aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
+            while shots < kills and finished(out) < min(aim, len(whole) - 1):
+                time.sleep(0.002)
+            if shots < kills:
+                time.sleep(wait)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            status, now = forks.ended(), lines(out)
+            assert status in (0, signal.SIGKILL)
+            assert {k: now[k] for k in kept} == kept, "no finished unit was lost or done again"
+            shots, kept = shots + (status == signal.SIGKILL), now
+            if status == 0:
+                assert {k: numbers(v) for k, v in now.items()} == want
+                if shots == kills:
+                    return
+                out, kept = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
+    finally:
+        forks.close()
+
+
+def test_killed_three_times(tmp_path: Path) -> None:
+    killed_and_resumed(3, "sequential", tmp_path, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regime", REGIMES)
+def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
+    killed_and_resumed(20, regime, tmp_path, seed=20)
+
+
+class Accidents:
+    """Every so many passes one goes wrong."""
+
+    def __init__(self, lm: LM, draw: random.Random) -> None:
+        self.base, self.draw, self.left, self.kind = lm.module(lm.layout.base), draw, 0, RuntimeError
+        self.real, self.seen = self.base.forward, 0
+        self.base.forward = self.forward  # type: ignore[method-assign]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            self.seen += 1
+            raise self.kind("an accident")
+        return self.real(*args, **kwargs)
+
+    def arm(self) -> None:
+        self.kind = self.draw.choice([RuntimeError, KeyboardInterrupt, MemoryError])
+        self.left = self.draw.randint(1, 12)
+
+
+@pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
+def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
+    """Methods, engine and the context manager in random order, a third of the times with an accident inside."""
+    lm, draw = make(kind), random.Random(7)
+    digest, cache, metrics = lm.weights_digest(), Cache(tmp_path), load_metrics(["es", "s_es"])
+    cases = make_cases(8, 0).cases
+    editors = {name: make_editor(name, lm, cache, params) for name, params in OPTIONS.items()}
+    engine, accidents = FastEngine(lm, group=2), Accidents(lm, draw)
+    for _ in range(200):
+        editor, some = editors[draw.choice(sorted(editors))], draw.sample(cases, draw.randint(1, 3))
+        accidents.left = 0
+        if draw.random() < 1 / 3:
+            accidents.arm()
+        try:
+            if draw.random() < 0.5:
+                list(engine.work(editor, [Job(c.key, c, ask(c, metrics)) for c in some]))
+            else:
+                edit = editor.edit([case.fact for case in some])
+                with edit.on(lm):
+                    lm.score(ask(some[0], metrics), rewrite=edit.rewrite)
+                    if draw.random() < 0.2:
+                        raise KeyboardInterrupt
+        except (RuntimeError, KeyboardInterrupt, MemoryError):
+            pass
+        assert lm.weights_digest() == digest
+    assert accidents.seen > 20
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+    assert [m for m in lm.model.modules() if "forward" in m.__dict__] == [accidents.base]
+    assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())

@@ -1,0 +1,242 @@
+"""Case by case against the published code's measured results (shared/reference) on SmolLM2-135M in float32.
+
+Three cases a method one by one in the default run; under ``slow`` all cases of a method made together, as runs make
+them. The reference README names one blow-up, subject "Soviet Union"; it is in none of these files, and would be listed
+apart: ``blow_up`` in an edit's notes says so.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Corpus, Moments, key_moments
+from evaluation.editors.base import Editor
+from evaluation.editors.presets import make_editor
+from evaluation.edits.edit import Edit
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.language_model import LM
+from schemas.cases import ScoreProbe
+from schemas.facts import Entity, Fact, Object, Relation, Source
+
+pytestmark = pytest.mark.model
+
+KINDS = ("rewrite", "paraphrase", "neighborhood")
+
+
+class Case(NamedTuple):
+    fact: Fact
+    prompts: tuple[str, ...]
+    before: tuple[float, ...]  # mean NLL a token: new and old object of the first prompt, then of the next ...
+    after: tuple[float, ...]
+    norms: tuple[float, ...]  # of the change, by edited weight
+
+
+@pytest.fixture(scope="module")
+def reference() -> Path:
+    from tests.conftest import shared_folder
+
+    folder = shared_folder()
+    if folder is None or not (folder / "reference").is_dir():
+        pytest.skip("the reference results are not here (shared/reference; set SCEDIT_SHARED)")
+    return folder / "reference"
+
+
+def cases(folder: Path, name: str) -> list[Case]:
+    edits = {e["case_id"]: e for e in json.loads((folder / "reference_edits.json").read_text())}
+    out = []
+    for case in json.loads((folder / name).read_text())["cases"]:
+        edit = edits[case["case_id"]]
+        ask = edit["requested_rewrite"]
+        fact = Fact(
+            key=f"reference/{case['case_id']}",
+            subject=Entity(text=ask["subject"]),
+            relation=Relation(id=ask["relation_id"]),
+            prompt=ask["prompt"],
+            old=Object(text=ask["target_true"]["str"]),
+            new=Object(text=ask["target_new"]["str"]),
+            source=Source(name="reference", licence="tests only"),
+        )
+        prompts = (fact.fact_prompt, *edit["paraphrase_prompts"], *edit["neighborhood_prompts"])
+        norms = tuple(found[0] for found in case["delta_norm_orignorm_maxabs"].values())
+        out.append(Case(fact, prompts, _nlls(case["pre"]), _nlls(case["post"]), norms))
+    return out
+
+
+def _nlls(part: dict[str, Any]) -> tuple[float, ...]:
+    rows = [row for kind in KINDS for row in part[f"{kind}_prompts_probs"]]
+    return tuple(value for row in rows for value in (row["target_new"], row["target_true"]))
+
+
+def nlls(lm: LM, case: Case) -> list[float]:
+    assert case.fact.new is not None
+    targets = (case.fact.new.text, case.fact.old.text)
+    probes = [ScoreProbe(purpose="fact", item="x", prompt=p, targets=targets) for p in case.prompts]
+    return [-target.value("mean") for answer in lm.score(probes) for target in answer.targets]
+
+
+def check(lm: LM, case: Case, edit: Edit, *, within: float) -> float:
+    """The largest difference of any prompt's NLL after the edit."""
+    with edit.on(lm):
+        got = nlls(lm, case)
+    worst = max(abs(a - b) for a, b in zip(got, case.after, strict=True))
+    assert worst < within, case.fact.subject.text
+    # an object that wins here and not there does so by less than both NLLs may be off
+    pairs = zip(zip(got[::2], got[1::2], strict=True), zip(case.after[::2], case.after[1::2], strict=True), strict=True)
+    assert all((a < b) == (x < y) or abs(x - y) < 2 * within for (a, b), (x, y) in pairs)
+    assert [delta.norm() for delta in edit.deltas or ()] == pytest.approx(list(case.norms), rel=1e-3)
+    assert edit.notes["blow_up"] is False
+    return worst
+
+
+THREE = [3, 4, 11]  # objects of one token and of several; subject in the middle and at the start
+some = pytest.mark.parametrize("number", THREE)
+
+TUNING = {"ft": ("ft_layer21.json", {}), "ft_l": ("ft_l_layer21_eps2e-3.json", {"eps": 2e-3})}
+ROME = {
+    "rome": ("rome_layer5_5templates.json", "rome_5"),
+    "rome21": ("rome_layer5_21templates.json", "rome_21"),
+    "r_rome": ("r_rome_layer5_5templates.json", "rome_5"),
+}
+MEMIT = {100: "memit_layers4-8_lambda100.json", 15000: "memit_layers4-8_lambda15000.json"}
+
+
+@some
+def test_before(number: int, embedded: LM, reference: Path) -> None:
+    case = cases(reference, "ft_layer21.json")[number]
+    assert nlls(embedded, case) == pytest.approx(case.before, abs=2e-4)
+
+
+def tuning(method: str, lm: LM, folder: Path) -> Editor:
+    options = {"layer": 21, "steps": 25, "lr": 5e-4, **TUNING[method][1]}
+    return make_editor(method, lm, Cache(folder), options)
+
+
+@some
+@pytest.mark.parametrize("method", TUNING)
+def test_fine_tuning(method: str, number: int, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    case = cases(reference, TUNING[method][0])[number]
+    check(embedded, case, tuning(method, embedded, tmp_path).edit([case.fact]), within=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", TUNING)
+def test_fine_tuning_all_together(method: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    found = cases(reference, TUNING[method][0])
+    together(embedded, tuning(method, embedded, tmp_path), found, within=1e-3)
+
+
+def together(lm: LM, editor: Editor, found: list[Case], *, within: float) -> list[float]:
+    """All cases' edits made in one batch, each checked on the changed weights; the largest difference of each."""
+    digest = lm.weights_digest()
+    edits = editor.edit_each([case.fact for case in found])
+    worst = [check(lm, case, edit, within=within) for case, edit in zip(found, edits, strict=True)]
+    assert lm.weights_digest() == digest
+    return worst
+
+
+def published_moments(folder: Path) -> Moments:
+    import numpy as np
+
+    kept = np.load(folder / "covariance_layer5.npz")
+    size = 1536
+    second = torch.zeros(size, size)
+    upper = torch.triu_indices(size, size)
+    second[upper[0], upper[1]] = torch.from_numpy(kept["upper"])
+    tokens = int(kept["count"])
+    return Moments((second + second.triu(1).T) / tokens, tokens)  # the file holds the sum
+
+
+def rome(which: str, lm: LM, reference: Path, folder: Path) -> Editor:
+    name, texts = ROME[which]
+    published_moments(reference).save(folder / "moments.safetensors")
+    told = json.loads((reference / name).read_text())["hparams"]
+    options = {
+        "layer": told["layers"][0],
+        "steps": told["v_num_grad_steps"],
+        "lr": told["v_lr"],
+        "weight_decay": told["v_weight_decay"],
+        "clamp": told["clamp_norm_factor"],
+        "kl_weight": told["kl_factor"],
+        "templates": json.loads((reference / "context_templates.json").read_text())[texts],
+        "moments": str(folder / "moments.safetensors"),
+    }
+    return make_editor("r_rome" if which == "r_rome" else "rome", lm, Cache(folder), options)
+
+
+@some
+def test_rome(number: int, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    import numpy as np
+
+    case, digest = cases(reference, ROME["rome"][0])[number], embedded.weights_digest()
+    edit = rome("rome", embedded, reference, tmp_path).edit([case.fact])
+    (delta,) = edit.deltas or ()
+    assert isinstance(delta, LowRankDelta)
+    vectors = np.load(reference / "rome_layer5_5templates.vectors.npz")
+    for got, want in ((delta.right, "compute_u.0"), (delta.left, "compute_v.1")):
+        expected = torch.from_numpy(vectors[f"case{number}.{want}"])
+        assert (got[:, 0] - expected).norm() < 1e-3 * expected.norm()
+    check(embedded, case, edit, within=0.02)
+    assert embedded.weights_digest() == digest
+
+
+def test_r_rome(embedded: LM, reference: Path, tmp_path: Path) -> None:
+    case = cases(reference, ROME["r_rome"][0])[0]
+    check(embedded, case, rome("r_rome", embedded, reference, tmp_path).edit([case.fact]), within=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ROME)
+def test_rome_all_together(which: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    found = cases(reference, ROME[which][0])
+    together(embedded, rome(which, embedded, reference, tmp_path), found, within=0.02)
+
+
+@pytest.fixture(scope="module")
+def measured(embedded: LM, reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the reference's corpus and a cache of its second moments: some minutes."""
+    folder = tmp_path_factory.mktemp("measured")
+    measure(embedded, reference, folder)
+    return folder
+
+
+def measure(lm: LM, reference: Path, folder: Path) -> None:
+    documents = json.loads((reference / "covariance_corpus.json").read_text())
+    (folder / "corpus.jsonl").write_text("".join(json.dumps({"text": one["text"]}) + "\n" for one in documents))
+    key_moments(lm, range(4, 9), Corpus([folder / "corpus.jsonl"]), cache=Cache(folder / "cache"), cap=1024)
+
+
+def memit(lam: int, lm: LM, reference: Path, folder: Path) -> Editor:
+    texts = json.loads((reference / "context_templates.json").read_text())["memit"]
+    options = {
+        "layers": [4, 5, 6, 7, 8],
+        "lam": lam,
+        "lr": 0.5,
+        "clamp": 4.0,
+        "weight_decay": 1e-3,
+        "kl_weight": 0.0625,
+        "templates": [text for kind in texts for text in kind],
+        "corpus": str(folder / "corpus.jsonl"),
+        "cap": 1024,
+    }
+    return make_editor("memit", lm, Cache(folder / "cache"), options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lam", MEMIT)
+def test_memit(lam: int, embedded: LM, reference: Path, measured: Path) -> None:
+    together(embedded, memit(lam, embedded, reference, measured), cases(reference, MEMIT[lam]), within=0.02)
+
+
+@pytest.mark.slow
+def test_moments(embedded: LM, reference: Path, measured: Path) -> None:
+    corpus = Corpus([measured / "corpus.jsonl"])
+    got = key_moments(embedded, [5], corpus, cache=Cache(measured / "cache"), cap=1024)[5]
+    want = published_moments(reference)
+    assert got.tokens == want.tokens
+    assert (got.second - want.second).norm() < 1e-4 * want.second.norm()

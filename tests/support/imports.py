@@ -1,0 +1,96 @@
+"""The import graph of our own modules, read from the source: type-checking and in-function imports count as well."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.support import ROOT
+
+PACKAGES = ("schemas", "curation", "construction", "evaluation", "annotation_ui")
+
+
+def source_files(*folders: str) -> list[Path]:
+    """Python files of our packages (or of these folders), from the repository's root."""
+    return sorted(p.relative_to(ROOT) for folder in folders or PACKAGES for p in (ROOT / folder).rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """Dotted name of a file: ``curation/files/journal.py`` is ``curation.files.journal``.
+
+    Example:
+        >>> module_of(Path("curation/files/__init__.py"))
+        'curation.files'
+    """
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph(*folders: str) -> dict[str, set[str]]:
+    """Which of our modules each module imports, anywhere in its text."""
+    files = source_files(*folders)
+    known = {module_of(path) for path in files}
+    return {module_of(path): set(_imported(path, known)) - {module_of(path)} for path in files}
+
+
+def _imported(path: Path, known: set[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                if full in known:
+                    yield full
+                elif node.module in known:
+                    yield node.module
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other in a loop (strongly connected components of more than one)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in graph:
+        stack = [(start, iter(sorted(graph[start])))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            node, targets = stack[-1]
+            target = next((t for t in targets if t not in seen), None)
+            if target is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(target)
+                stack.append((target, iter(sorted(graph.get(target, ())))))
+    back: dict[str, set[str]] = {node: set() for node in (*graph, *set[str]().union(*graph.values()))}
+    for node, targets_of in graph.items():
+        for target in targets_of:
+            back[target].add(node)
+    found, placed = [], set[str]()
+    for node in reversed(order):
+        if node in placed:
+            continue
+        group, todo = [], [node]
+        placed.add(node)
+        while todo:
+            one = todo.pop()
+            group.append(one)
+            fresh = back[one] - placed
+            placed |= fresh
+            todo += fresh
+        if len(group) > 1:
+            found.append(sorted(group))
+    return found
+
+
+def folder_graph(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:
+    """The same arrows between folders: modules cut to their first ``depth`` names (packages count as folders)."""
+    folders: dict[str, set[str]] = {}
+    for module, targets in graph.items():
+        here = ".".join(module.split(".")[:depth])
+        folders.setdefault(here, set())
+        for target in targets:
+            there = ".".join(target.split(".")[:depth])
+            if there != here:
+                folders[here].add(there)
+    return folders
