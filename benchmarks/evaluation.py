@@ -36,8 +36,9 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import Asked, EditScorer
 from evaluation.inference.batching import Budget
 from evaluation.models.language_model import LM
-from schemas.cases import Answer, ScoreProbe
+from schemas.answers import Answer
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.probes import ScoreProbe
 
 EDITS = 24
 SECTIONS = ("rome", "memit", "ft", "evaluate", "growth", "workers", "gpu")

@@ -22,8 +22,9 @@ from evaluation.models.architecture import is_transposed
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at
-from schemas.cases import Answer, ScoreProbe, TargetScore
+from schemas.answers import Answer, TargetScore
 from schemas.facts import Fact
+from schemas.probes import ScoreProbe
 
 
 class PlainValue(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from schemas.cases import Answer
+from schemas.answers import Answer
 from schemas.core.records import Frozen, Record
 
 

@@ -13,7 +13,8 @@ from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.runs.results import EditorRun, Run
 from evaluation.runs.validity_variants import asked_case
-from schemas.cases import Answer, Case, CaseScores
+from schemas.answers import Answer, CaseScores
+from schemas.cases import Case
 
 ALL = "all"
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from evaluation.analysis.comparison import Scores, by_probe, chosen
 from evaluation.metrics.base import Metric, Normalisation, Preference, target_values
 from evaluation.runs.results import Run
-from schemas.cases import Answer, Case, ScoreProbe
+from schemas.answers import Answer
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 
 PURPOSES = {
     "fact": "Fact prompt",

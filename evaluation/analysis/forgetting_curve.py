@@ -9,7 +9,8 @@ from curation.stats.intervals import Interval, mean_interval, paired_interval
 from evaluation.analysis.comparison import by_probe, chosen
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.runs.results import Run
-from schemas.cases import Answer, Case
+from schemas.answers import Answer
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 

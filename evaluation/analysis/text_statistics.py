@@ -30,7 +30,9 @@ from evaluation.metrics.token_level.s_es import SES
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.results import EditorRun, Run
 from evaluation.runs.validity_variants import asked_case
-from schemas.cases import Answer, Case, ScoreProbe, Written
+from schemas.answers import Answer, Written
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 
 Place = Literal["script prompt", "question"]

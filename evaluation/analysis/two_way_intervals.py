@@ -9,7 +9,7 @@ from typing import NamedTuple
 from curation.stats.bootstrap import DEFAULT, Resampling, two_way_bootstrap, two_way_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval
-from schemas.cases import CaseScores
+from schemas.answers import CaseScores
 
 
 class TwoWay(NamedTuple):

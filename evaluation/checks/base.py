@@ -8,10 +8,11 @@ from typing import Protocol
 
 from curation.checks.store_checks import StoreCheck
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from schemas.cases import Answer, ScoreProbe
+from schemas.answers import Answer
 from schemas.core.config import Options
 from schemas.core.ids import seed
 from schemas.facts import Fact, Object
+from schemas.probes import ScoreProbe
 
 
 class Scorer(Protocol):

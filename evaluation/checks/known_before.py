@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from curation.checks.store_checks import Surroundings
 from evaluation.checks.base import ModelCheck, ModelParams, problem, rivals
-from schemas.cases import Answer, ScoreProbe
+from schemas.answers import Answer
 from schemas.core.records import Record
 from schemas.facts import Fact
+from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
 
@@ -22,7 +23,7 @@ def rank(answer: Answer, *, normalisation: str) -> int:
     """Rank of the first target among all, 1 for the most probable; a tie counts against it.
 
     Example:
-        >>> from schemas.cases import TargetScore as T
+        >>> from schemas.answers import TargetScore as T
         >>> rank(Answer(probe="p", targets=(T(text="a", logprob=-2, tokens=1), T(text="b", logprob=-1, tokens=1))),
         ...      normalisation="sum")
         2

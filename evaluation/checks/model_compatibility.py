@@ -11,8 +11,8 @@ from evaluation.edits.weight_deltas import LowRankDelta, applied
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at, encode_target
-from schemas.cases import ScoreProbe
 from schemas.core.errors import ModelError, UserError
+from schemas.probes import ScoreProbe
 
 State = Literal["ok", "note", "no"]
 """``ok``: works. ``note``: works, and a reader has to know something. ``no``: cannot work."""

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 from curation.checks.store_checks import Surroundings
 from evaluation.checks.base import ModelCheck, ModelParams, Scorer, cached_scores, problem, rivals
-from schemas.cases import Answer, ScoreProbe
+from schemas.answers import Answer
 from schemas.core.records import Record
 from schemas.facts import Entity
+from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.masking import MASK, mask
 from schemas.verdicts import Verdict
@@ -88,7 +89,7 @@ def odds(answer: Answer) -> float:
     """Log-odds of the first target against the others together, in bits.
 
     Example:
-        >>> from schemas.cases import TargetScore as T
+        >>> from schemas.answers import TargetScore as T
         >>> half, eighth = T(text="a", logprob=log(1 / 2), tokens=1), T(text="b", logprob=log(1 / 8), tokens=1)
         >>> round(odds(Answer(probe="p", targets=(half, eighth, eighth))), 6)
         1.0

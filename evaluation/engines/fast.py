@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.answering import answer, joined, scored, write_each, written
 from evaluation.runs.plan import EditLike, EditorLike, Scorer
-from schemas.cases import Answer, Case, Probe
+from schemas.answers import Answer
+from schemas.cases import Case
+from schemas.probes import Probe
 
 if TYPE_CHECKING:
     from evaluation.inference.batched_scoring import Asked, EditScorer

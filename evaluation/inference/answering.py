@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemas.cases import Answer, GenerateProbe, Probe, ScoreProbe, Written
+from schemas.answers import Answer, Written
 from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
 
 if TYPE_CHECKING:
     from evaluation.inference.batched_scoring import Asked

@@ -21,7 +21,8 @@ from evaluation.inference.partial_forward import Midway, starting_at
 from evaluation.inference.scoring import Read, Unscored, encode_probe, gather, make_answer
 from evaluation.inference.token_tree import Tokens, Tree, can_pack, pack, plant, token_worth
 from evaluation.models.hooks import reading
-from schemas.cases import Answer, Probe, ScoreProbe
+from schemas.answers import Answer
+from schemas.probes import Probe, ScoreProbe
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from evaluation.inference.prefix_cache import can_share
 from evaluation.models.tokenization import Encoded, common_prefix, encode_target
-from schemas.cases import Answer, ScoreProbe, TargetScore
+from schemas.answers import Answer, TargetScore
+from schemas.probes import ScoreProbe
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM

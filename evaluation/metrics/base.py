@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.intervals import Interval, mean_interval
-from schemas.cases import Answer, Case, CaseScores, ItemScore, Probe, ScoreProbe
+from schemas.answers import Answer, CaseScores, ItemScore
+from schemas.cases import Case
+from schemas.probes import Probe, ScoreProbe
 
 Answers = Mapping[str, Answer]
 Normalisation = Literal["mean", "sum"]

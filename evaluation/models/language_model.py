@@ -17,8 +17,9 @@ from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import remembered
 from evaluation.models.hooks import stopping_after
 from evaluation.models.tokenization import Encoded, encode_target
-from schemas.cases import Answer, GenerateProbe, ScoreProbe
+from schemas.answers import Answer
 from schemas.core.errors import ModelError
+from schemas.probes import GenerateProbe, ScoreProbe
 
 
 class LM:

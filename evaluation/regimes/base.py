@@ -20,8 +20,9 @@ from evaluation.edits.weight_deltas import Accumulated
 from evaluation.engines.fast import Done, Engine, Job, explained, plain
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.plan import EditorLike
-from schemas.cases import Case, Probe
+from schemas.cases import Case
 from schemas.core.ids import content_id
+from schemas.probes import Probe
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from curation.files.journal import Journal
 from evaluation.runs.plan import COMPONENTS
-from schemas.cases import Answer, Probe
+from schemas.answers import Answer
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
+from schemas.probes import Probe
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ class Answered:
     Example:
         >>> import tempfile
         >>> kept = Answered(Path(tempfile.mkdtemp()), revision="r1", dtype="float32")
-        >>> from schemas.cases import ScoreProbe
+        >>> from schemas.probes import ScoreProbe
         >>> probe = ScoreProbe(purpose="fact", item="f", prompt="Peru is", targets=("big",))
         >>> kept.find([probe]) is None
         True

@@ -14,7 +14,8 @@ from evaluation.metrics.text_level.probes import objects, questions, scripts_for
 from evaluation.metrics.text_level.script_parser import parse, refused
 from evaluation.runs.results import EditorRun, Run
 from evaluation.runs.validity_variants import asked_case
-from schemas.cases import Answer, Case, Written
+from schemas.answers import Answer, Written
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage

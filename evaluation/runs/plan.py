@@ -11,11 +11,13 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.runs.validity_variants import COMPONENT, Variant
-from schemas.cases import Answer, Case, GenerateProbe, Probe, ScoreProbe
+from schemas.answers import Answer
+from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
 from schemas.facts import Fact
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
 from schemas.runs import RunManifest
 
 BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"

@@ -19,8 +19,10 @@ from evaluation.engines.fast import GROUP, Done, FastEngine, Job
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import EditorLike
 from evaluation.runs.support import Support
-from schemas.cases import Answer, Case, Probe
+from schemas.answers import Answer
+from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.probes import Probe
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM

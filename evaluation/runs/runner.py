@@ -23,7 +23,8 @@ from evaluation.runs.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choo
 from evaluation.runs.results import EditorFolder, now, write_run
 from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import requested
-from schemas.cases import Answer, Probe
+from schemas.answers import Answer
+from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything

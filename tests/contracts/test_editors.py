@@ -17,10 +17,10 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
 from evaluation.runs.support import cases_from_facts
-from schemas.cases import ScoreProbe
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
+from schemas.probes import ScoreProbe
 from tests.conftest import fact
 from tests.support.tiny import make, shuffled
 

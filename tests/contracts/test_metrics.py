@@ -10,7 +10,8 @@ import pytest
 from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
-from schemas.cases import Case, Probe
+from schemas.cases import Case
+from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
 
 CASES = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]

@@ -13,10 +13,12 @@ from curation.splits.split_file import Split, make_split
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
 from evaluation.runs.runner import Runner
-from schemas.cases import Answer, Case, CaseNeighbour, GenerateProbe, ScoreProbe, TargetScore, Written
+from schemas.answers import Answer, TargetScore, Written
+from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.ids import slug
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.probes import GenerateProbe, ScoreProbe
 from schemas.scripts import ScriptPrompt
 
 SOURCE = Source(name="tests", licence="CC0-1.0")

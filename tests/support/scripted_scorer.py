@@ -7,8 +7,9 @@ from math import log
 from pathlib import Path
 
 from curation.store.store import Store
-from schemas.cases import Answer, ScoreProbe, TargetScore
+from schemas.answers import Answer, TargetScore
 from schemas.facts import Entity, Fact, Object
+from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 from tests.conftest import fact
 

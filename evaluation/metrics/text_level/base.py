@@ -8,7 +8,9 @@ from typing import ClassVar
 from evaluation.metrics.base import Answers, CaseMean, Normalisation, unscored
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import scripts_for
-from schemas.cases import Answer, Case, CaseScores, GenerateProbe, ItemScore, Written
+from schemas.answers import Answer, CaseScores, ItemScore, Written
+from schemas.cases import Case
+from schemas.probes import GenerateProbe
 
 
 class WrittenMetric(CaseMean):

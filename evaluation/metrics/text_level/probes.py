@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
-from schemas.cases import Case, GenerateProbe
+from schemas.cases import Case
 from schemas.facts import Object
+from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 
 QUESTION = "script_question"

@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
-from schemas.cases import Case, GenerateProbe, Written
+from schemas.answers import Written
+from schemas.cases import Case
+from schemas.probes import GenerateProbe
 
 
 class SESGen(WrittenMetric):

@@ -6,7 +6,9 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.script_parser import loops
-from schemas.cases import Case, GenerateProbe, Written
+from schemas.answers import Written
+from schemas.cases import Case
+from schemas.probes import GenerateProbe
 
 
 class ScriptLoops(WrittenMetric):

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values, unscored
-from schemas.cases import Answer, Case, CaseScores, ItemScore, ScoreProbe
+from schemas.answers import Answer, CaseScores, ItemScore
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 
 FACTOR = 10.0
 """So many times the perplexity of the unedited model counts as collapse."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from schemas.cases import Case, ScoreProbe
+from schemas.cases import Case
 from schemas.facts import Fact
+from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 
 

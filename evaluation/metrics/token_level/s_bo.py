@@ -7,7 +7,9 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values, unscored
 from evaluation.metrics.token_level.probes import own_object
-from schemas.cases import Answer, Case, CaseScores, ItemScore, ScoreProbe
+from schemas.answers import Answer, CaseScores, ItemScore
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 
 
 class SBO(CaseMean):

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.base import Preference
 from evaluation.metrics.token_level.probes import script
-from schemas.cases import Case, ScoreProbe
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 
 
 class SES(Preference):

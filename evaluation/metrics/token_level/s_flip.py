@@ -6,7 +6,9 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.base import Answers, Normalisation, Preference, target_values, unscored
 from evaluation.metrics.token_level.probes import script
-from schemas.cases import Case, CaseScores, ScoreProbe
+from schemas.answers import CaseScores
+from schemas.cases import Case
+from schemas.probes import ScoreProbe
 
 
 class SFlip(Preference):

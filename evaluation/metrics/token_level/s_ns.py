@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.base import Preference
 from evaluation.metrics.token_level.probes import new_object
-from schemas.cases import Case, CaseNeighbour, ScoreProbe
+from schemas.cases import Case, CaseNeighbour
+from schemas.probes import ScoreProbe
 
 
 class SNS(Preference):

@@ -12,7 +12,7 @@ from curation.loaders.importer import keep_split
 from curation.shipped import mini_split
 from curation.store.backup import dump, query, rebuild, restore, snapshot
 from curation.store.store import Store
-from schemas.cases import Answer, TargetScore
+from schemas.answers import Answer, TargetScore
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.facts import Object
 from schemas.runs import CaseResult, RunManifest

@@ -10,7 +10,8 @@ import pytest
 
 from curation.splits.split_file import make_split
 from curation.store.store import Store
-from schemas.cases import Answer, Case, TargetScore
+from schemas.answers import Answer, TargetScore
+from schemas.cases import Case
 from schemas.core.errors import StoreError, UserError
 from schemas.facts import Fact, Object
 from schemas.lineage import Lineage

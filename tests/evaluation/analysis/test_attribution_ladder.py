@@ -10,7 +10,7 @@ import pytest
 from evaluation.analysis.attribution_ladder import climb, known_cases, ladder
 from evaluation.analysis.text_statistics import gaps, naming, shapes
 from evaluation.runs.results import EditorFolder, Run, load_run
-from schemas.cases import Answer
+from schemas.answers import Answer
 from schemas.runs import CaseResult
 from tests.support.arithmetic import ArithmeticLM, go
 

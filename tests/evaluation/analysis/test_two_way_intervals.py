@@ -8,7 +8,7 @@ import pytest
 from curation.stats.bootstrap import Resampling, two_way_bootstrap, two_way_interval
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.two_way_intervals import two_way
-from schemas.cases import CaseScores, ItemScore
+from schemas.answers import CaseScores, ItemScore
 
 HOW = Resampling(300, seed=4)
 

@@ -8,8 +8,9 @@ import pytest
 
 from curation.checks.store_checks import run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
-from schemas.cases import Answer, ScoreProbe, TargetScore
+from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
+from schemas.probes import ScoreProbe
 from tests.conftest import fact
 from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
 from tests.support.tiny import make

@@ -22,11 +22,12 @@ from evaluation.runs.baseline_answers import Answered
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.runner import EditorOutcome, Runner
-from schemas.cases import Answer, GenerateProbe, Probe, ScoreProbe
+from schemas.answers import Answer
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.facts import Fact
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
 from schemas.runs import CaseResult
 from tests.support.arithmetic import ArithmeticLM, go, make_case
 from tests.support.tiny import make

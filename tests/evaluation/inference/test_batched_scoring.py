@@ -14,7 +14,8 @@ from evaluation.inference.batched_scoring import Asked, EditScorer, first_layer
 from evaluation.inference.batching import Budget, in_batches, packed
 from evaluation.inference.token_tree import can_pack, pack, plant, tree
 from evaluation.models.language_model import LM
-from schemas.cases import Answer, ScoreProbe
+from schemas.answers import Answer
+from schemas.probes import ScoreProbe
 from tests.support.tiny import CONFIGS, make
 
 START = "The capital of Peru is Lima. The capital city of Norway is"

@@ -10,7 +10,9 @@ import pytest
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Preference
 from evaluation.runs.plan import ask, load_metrics
-from schemas.cases import Answer, Case, CaseNeighbour, CaseScores, ItemScore, ScoreProbe, TargetScore
+from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
+from schemas.cases import Case, CaseNeighbour
+from schemas.probes import ScoreProbe
 from tests.support.arithmetic import make_case, make_fact, make_neighbour, make_prompt
 
 

@@ -9,8 +9,8 @@ import torch
 
 from evaluation.inference import scoring
 from evaluation.models.language_model import LM
-from schemas.cases import ScoreProbe
 from schemas.core.errors import ModelError
+from schemas.probes import ScoreProbe
 from tests.support.tiny import CONFIGS, make, tokenizer
 
 

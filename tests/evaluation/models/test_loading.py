@@ -13,8 +13,8 @@ import torch
 from curation.files.model_packages import EMBEDDED
 from evaluation.models import loading
 from evaluation.models.language_model import LM
-from schemas.cases import ScoreProbe
 from schemas.core.errors import ModelError
+from schemas.probes import ScoreProbe
 from tests.support.tiny import make
 
 PROBE = ScoreProbe(purpose="fact", item="i", prompt="The capital of Peru is", targets=("Lima", "São Tomé"))

@@ -19,7 +19,8 @@ from evaluation.regimes.base import Sequential, edits_digest
 from evaluation.runs.config import RunConfig, load_config
 from evaluation.runs.plan import choose
 from evaluation.runs.runner import EditorOutcome, Runner
-from schemas.cases import Answer, Case
+from schemas.answers import Answer
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS

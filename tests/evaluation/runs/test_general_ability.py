@@ -16,8 +16,8 @@ from evaluation.edits.edit import NoEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.models import language_model as lm
 from evaluation.runs.general_ability import Ability, ability, changes
-from schemas.cases import ScoreProbe
 from schemas.core.errors import UserError
+from schemas.probes import ScoreProbe
 from tests.support.arithmetic import make_cases
 from tests.support.tiny import make
 

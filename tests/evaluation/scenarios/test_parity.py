@@ -21,8 +21,8 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
-from schemas.cases import ScoreProbe
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.probes import ScoreProbe
 
 pytestmark = pytest.mark.model
 

@@ -13,8 +13,8 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
-from schemas.cases import ScoreProbe
 from schemas.facts import Object
+from schemas.probes import ScoreProbe
 from tests.conftest import fact
 from tests.support.tiny import TEXT, make, shuffled
 

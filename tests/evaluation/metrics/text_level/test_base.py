@@ -12,7 +12,8 @@ from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.metrics.text_level.probes import objects, questions
 from evaluation.metrics.token_level.collapse import TEXT
 from evaluation.runs.plan import load_metrics
-from schemas.cases import Answer, Case, CaseScores, TargetScore, Written
+from schemas.answers import Answer, CaseScores, TargetScore, Written
+from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptQuestion
 from tests.support.arithmetic import make_case, make_prompt

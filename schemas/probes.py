@@ -1,0 +1,89 @@
+"""Probes: what a model is asked, by log-probabilities or for a text."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from schemas.core.ids import content_id
+from schemas.core.records import Frozen
+
+
+class ScoreProbe(Frozen):
+    """Ask for log P(target | prompt) of every target.
+
+    Attributes:
+        purpose: What it is for: ``fact``, ``paraphrase``, ``neighbour``, ``script``, ``script_neighbour``.
+        item: Key of the record the prompt comes from.
+        cluster: A second cluster beside the case (the neighbour fact), or None.
+        prompt: Text without the separator.
+        separator: What stands between prompt and target.
+        targets: Texts to score; the order has a meaning that the metric knows.
+    """
+
+    ask: Literal["score"] = "score"
+    purpose: str
+    item: str
+    cluster: str | None = None
+    prompt: str
+    separator: str = " "
+    targets: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of what is asked (not of what for): equal questions are asked once."""
+        return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets)])
+
+
+WRITER = 1  # raised when the same probe would be answered by another text
+
+
+class GenerateProbe(Frozen):
+    """Ask for a text: what the model writes after a prompt.
+
+    What it is given is: instruction, blank line, prompt (as the edit rewrites it), separator. With a chat template that
+    is the user's message; without one the answer begins with ``start``.
+
+    Attributes:
+        purpose: What it is for: ``script_question``, ``script_continued``.
+        item: Key of the record the prompt comes from.
+        cluster: As in ``ScoreProbe``.
+        prompt: A question, or a text to be continued.
+        separator: What stands after the prompt.
+        instruction: What stands before it; an edit that rewrites prompts leaves it alone.
+        chat: Whether the model's chat template is put around: ``auto`` where it has one.
+        start: How the answer begins where there is no chat template; counts as part of it.
+        most: The most new tokens.
+        temperature: 0 for the likeliest token always. ``top_p``: draw among the likeliest of this joint probability.
+        seed: Of the draws; 0 where nothing is drawn.
+        sample: Number of the sample, from 0.
+        stop: Texts at which the answer ends; they are cut off.
+    """
+
+    ask: Literal["generate"] = "generate"
+    purpose: str
+    item: str
+    cluster: str | None = None
+    prompt: str
+    separator: str = ""
+    instruction: str = ""
+    chat: Literal["auto", "never", "always"] = "never"
+    start: str = ""
+    most: Annotated[int, Field(ge=1)] = 256
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    seed: int = 0
+    sample: int = 0
+    stop: tuple[str, ...] = ()
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of what is asked and how (not of what for), with the version of the code that writes."""
+        about = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
+        return content_id("probe", [WRITER, about])
+
+
+Probe = Annotated[ScoreProbe | GenerateProbe, Field(discriminator="ask")]
+"""What a model is asked; choices come with event-level editing."""
