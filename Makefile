@@ -1,6 +1,8 @@
-# make demo   the whole road in some minutes: construct, curate, run, report
-# make test   all quick tests
-# make check  lint, types, import contracts, tests
+# make demo      the full pipeline in a few minutes: construct, curate, run, report
+# make test      all quick tests; ends with pytest's own line (N passed, N failed, N skipped)
+# make check     lint, types, import contracts, tests
+# make format    lay out and tidy the code in place
+# make coverage  the quick tests with a table of the lines that no test reaches
 # Each target does its own set-up. Another Python: make test PYTHON=python3.12
 # Another torch build (CUDA, ROCm): make demo TORCH="<the arguments of pip install for it>"
 
@@ -13,7 +15,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
 
-.PHONY: demo test test-slow check lint types imports bench docs build label-studio setup clean
+.PHONY: demo test test-slow check lint types imports format coverage bench docs build label-studio setup clean
 .DEFAULT_GOAL := check
 
 setup: $(READY)
@@ -31,7 +33,7 @@ demo: $(READY)
 	@$(BIN)/scedit demo --out $(OUT)
 
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not gpu and not api"
@@ -40,6 +42,16 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/codespell
+
+format: $(READY)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+coverage: $(READY)
+	@$(BIN)/coverage erase
+	@OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api"
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 types: $(READY)
 	@$(BIN)/mypy
@@ -69,4 +81,4 @@ build: $(READY)
 	@VENV=$(VENV) PYTHON="$(PYTHON)" TORCH="$(TORCH)" sh tests/build/try_wheel.sh
 
 clean:
-	rm -rf build dist site *.egg-info
+	rm -rf build dist site *.egg-info .coverage .coverage.*
