@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,78 +25,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 
 from benchmarks import naive_reference as plain
+from benchmarks.workload import after, facts, script_cases, search_of, templates, timed, widest
 from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
-from curation.shipped import mini_split
-from evaluation.editors.locate_edit.parts.value_search import Search
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import Asked, EditScorer
 from evaluation.inference.batching import Budget
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
-from schemas.facts import Entity, Fact, Object, Relation, Source
-from schemas.probes import ScoreProbe
+from schemas.facts import Fact
 
 EDITS = 24
 SECTIONS = ("rome", "memit", "ft", "evaluate", "growth", "workers", "gpu")
 WITHIN = 0.02  # NLL a token after editing; float arithmetic in another order is amplified by the search
-
-
-def shared() -> Path | None:
-    named = os.environ.get("SCEDIT_SHARED")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared"
-    return folder if (folder / "data").is_dir() else None
-
-
-def facts(count: int) -> tuple[list[Fact], str]:
-    folder = shared()
-    path = folder / "data" / "counterfact" / "counterfact_grouped.json" if folder else None
-    if path is None or not path.is_file():
-        found = [c.fact for c in mini_split().cases if c.fact.new][:count]
-        return found, f"{len(found)} shipped facts (CounterFact is not here)"
-    out = []
-    for row in json.loads(path.read_text())[:: max(1, 1800 // count)][:count]:
-        edit = row["requested_rewrite"]
-        out.append(
-            Fact(
-                key=f"cf/{row['case_id']}",
-                subject=Entity(text=edit["subject"]),
-                relation=Relation(id=edit["relation_id"]),
-                prompt=edit["prompt"],
-                old=Object(text=edit["target_true"]["str"]),
-                new=Object(text=edit["target_new"]["str"]),
-                source=Source(name="counterfact", licence="MIT"),
-            )
-        )
-    return out, f"{count} CounterFact edits, evenly from the grouped file"
-
-
-def templates(lm: LM, cache: Cache, lengths: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-    from evaluation.editors.locate_edit.parts.context_templates import sampled
-
-    return sampled(lm, lengths, cache=cache)
-
-
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    start = time.perf_counter()
-    result = run()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - start, result
-
-
-def probes(fact: Fact) -> list[ScoreProbe]:
-    assert fact.new is not None
-    return [ScoreProbe(purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new.text, fact.old.text))]
-
-
-def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> list[tuple[float, float]]:
-    """Mean NLL a token of new and old object at the fact prompt under every edit."""
-    found = EditScorer(lm).score([Asked(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
-    return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in found]
 
 
 def compared(
@@ -133,11 +73,6 @@ def compared(
         "gaps_above_0.02": {f.key: round(g, 4) for f, g in zip(some, gaps, strict=True) if g > WITHIN},
         "differing_decisions": differing,
     }
-
-
-def search_of(params: Any) -> Search:
-    names = ("steps", "lr", "kl_weight", "weight_decay", "clamp", "stop_below")
-    return Search(**{name: getattr(params, name) for name in names})
 
 
 def rome(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
@@ -189,37 +124,6 @@ def ft(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any
 
     result = compared(lm, wanted, max(count, min(edits, 12)), editor.edit_each, theirs)
     return {"what": f"FT, layer {p.layer}", "facts": which, **result}
-
-
-def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[list[ScoreProbe]]:
-    """Script prompts of 100 to 150 tokens: a script of ``mini`` after another whole one, as in a worked example."""
-    texts, targets = [], []
-    for case in mini_split().cases:
-        for prompt in [*case.prompts, *[p for n in case.neighbours for p in n.prompts]]:
-            texts.append(prompt.text)
-            targets.append((case.fact.new.text if case.fact.new else "Rome", case.fact.old.text))
-    sizes = [len(lm.tokenizer(t)["input_ids"]) for t in texts]
-    made: list[ScoreProbe] = []
-    for i, (text, pair) in enumerate(zip(texts, targets, strict=True)):
-        for step in range(1, len(texts)):
-            j = (i * 7 + step * 13) % len(texts)
-            if j != i and 98 <= sizes[i] + sizes[j] <= 148:
-                joint = f"{texts[j]} {targets[j][1]}\n\n{text}"
-                made.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
-                break
-    need = count * (own + near)
-    if len(made) < need:
-        made = [made[i % len(made)] for i in range(need)]
-    return [made[i * (own + near) : (i + 1) * (own + near)] for i in range(count)]
-
-
-def widest(ours: Sequence[Sequence[Answer]], theirs: Sequence[Sequence[Answer]]) -> float:
-    return max(
-        abs(s.logprob - t.logprob)
-        for a, b in zip(ours, theirs, strict=True)
-        for x, y in zip(a, b, strict=True)
-        for s, t in zip(x.targets, y.targets, strict=True)
-    )
 
 
 def evaluate(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:

@@ -26,7 +26,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import naive_reference as plain
-from benchmarks.evaluation import after, facts, script_cases, search_of, templates, timed, widest
+from benchmarks.workload import after, facts, script_cases, search_of, templates, timed, widest
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.presets import make_editor
