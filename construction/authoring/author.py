@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from construction.authoring.diversity import chosen_verdict, ordered, surplus_verdict
 from construction.authoring.outcome import Made, QuestionMade, ScriptMade, Slot, Written
 from construction.authoring.standing import standing
-from construction.checks import Material, judge
+from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.llm.call_lineage import asked_line
 from construction.llm.client import Client, Reply, together
@@ -94,8 +94,8 @@ class Author:
             return Made(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
         none = not any(s.questions for s in slots)
-        verdicts = judge("fact", Material(fact=fact, facts=facts))
-        verdicts += judge("reply", Material(fact=fact, failure=failure if none else ""))
+        verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
+        verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
         return Made(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
@@ -110,7 +110,7 @@ class Author:
                 trace.append(self._failed(call.fact, "questions", self._client, step, reply, attempt, failure))
                 continue
             for question in step.parse(call, reply.value):
-                verdicts = judge("question", Material(fact=call.fact, question=question))
+                verdicts = judge("question", CheckInputs(fact=call.fact, question=question))
                 made.append(QuestionMade(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
             if made and standing(made[-1].verdicts) == "keep":
@@ -162,12 +162,12 @@ class Author:
             reply = await _ask(writer.client, step, call, question.key, sample=sample)
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
-                trouble = trouble or judge("reply", Material(fact=fact, question=question, failure=failure))
+                trouble = trouble or judge("reply", CheckInputs(fact=fact, question=question, failure=failure))
                 trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
                 continue
             draft = step.parse(call, reply.value)[0]
             if (wrong := complaint(draft)) is not None:
-                trouble = judge("draft", Material(fact=fact, question=question, draft=draft))
+                trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft))
                 failure = f"no script in the format: {wrong}"
                 trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
                 continue
@@ -239,7 +239,7 @@ def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
     """A draft in the format as a script, cut and checked."""
     script = script_of(question, draft)
     prompt = cut_script(fact, question, script)
-    material = Material(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
+    material = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
     verdicts = [*judge("draft", material), *judge("script", material)]
     if prompt is not None:
         verdicts += judge("prompt", material)
@@ -265,7 +265,7 @@ def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
         made = []
         for q in slot.questions:
             known = {v.key for v in q.verdicts}
-            material = Material(fact=fact, question=q.question, questions=tuple(earlier))
+            material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
             more = [v for v in judge("question", material) if v.key not in known]
             made.append(QuestionMade(q.question, (*q.verdicts, *more), q.written))
         if slot.passes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.core.registry import Registry
 from schemas.verdicts import Verdict
 
@@ -23,10 +23,11 @@ CHECKS = Registry(
     },
 )
 
-__all__ = ["CHECKS", "Check", "Material", "Stage", "judge"]
+__all__ = ["CHECKS", "CheckInputs", "RuleCheck", "Stage", "judge"]
 
 
-def judge(stage: Stage, material: Material) -> list[Verdict]:
-    """What every registered check of a stage that applies says, in order of registration."""
-    checks = [CHECKS.get(name)() for name in CHECKS.names()]
-    return [check.judge(material) for check in checks if check.on == stage and check.applies(material)]
+def judge(stage: Stage, inputs: CheckInputs) -> list[Verdict]:
+    """The verdicts of every registered check of a stage that applies, in order of registration."""
+    classes: list[type[RuleCheck]] = [CHECKS.get(name) for name in CHECKS.names()]
+    checks = [cls() for cls in classes if cls.on == stage]
+    return [check.judge_one(inputs) for check in checks if check.applies(inputs)]

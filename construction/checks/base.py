@@ -1,73 +1,50 @@
-"""What a check is: a name, a version, and a pure function from the material to one verdict."""
+"""What a rule check is: a name, a version, and a pure function from its inputs to one verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
+from construction.checks.inputs import CheckInputs, Stage
+from construction.checks.store_inputs import store_inputs
 from construction.scripts.truncation import apart
+from curation.checks.store_checks import StoreCheck, Surroundings
 from schemas.core.records import Record
-from schemas.facts import Entity, Fact, Neighbour
-from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.facts import Entity
 from schemas.text.escaping import shown_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
-Stage = Literal["fact", "reply", "question", "draft", "script", "prompt", "neighbour"]
-"""What a check looks at; the stages come in this order."""
+__all__ = ["CheckInputs", "RuleCheck", "Stage", "leaks", "span"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Material:
-    """What a check may look at; each stage fills in more.
+class RuleCheck(StoreCheck):
+    """Base of all rule checks; a check measures or describes, and what is kept is decided elsewhere.
 
-    Attributes:
-        fact: The fact that question, script and prompt are about.
-        facts: Other facts of the same subject and relation, at stage ``fact``; None where they are not known.
-        question: From stage ``question`` on.
-        questions: Questions of the fact that came before this one, at stage ``question``; None where nobody said, and
-            then no check compares them.
-        draft: Steps as the model wrote them, at stage ``draft``.
-        script: From stage ``script`` on.
-        prompt: From stage ``prompt`` on; None at stage ``script``, where it may turn out that there is nothing to cut.
-        edit: The edited fact, at stage ``neighbour``, where ``fact`` is the neighbour fact.
-        link: The link between the two, likewise.
-        failure: Why no usable reply came, at stage ``reply``.
-    """
-
-    fact: Fact
-    facts: tuple[Fact, ...] | None = None
-    question: ScriptQuestion | None = None
-    questions: tuple[ScriptQuestion, ...] | None = None
-    draft: tuple[str, ...] = ()
-    script: Script | None = None
-    prompt: ScriptPrompt | None = None
-    edit: Fact | None = None
-    link: Neighbour | None = None
-    failure: str = ""
-
-
-class Check:
-    """Base of all checks; a check measures or describes, and what is kept is decided elsewhere.
+    A rule check is written once, as ``judge_one``. Construction calls it on what was just written; over a store, the
+    inputs of each item are looked up by its kind.
 
     Attributes:
-        name: Name in the registry.
-        version: Changes whenever a verdict could change.
         on: The stage it belongs to.
+        not_applicable: Reason of the ``keep`` on a stored item that the check does not apply to.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[int]
     on: ClassVar[Stage]
+    not_applicable: ClassVar[str] = "does not apply"
+    batch: ClassVar[int] = 1000
 
-    def applies(self, material: Material) -> bool:
-        """Whether there is anything to judge; where not, the check leaves no verdict."""
+    def applies(self, inputs: CheckInputs) -> bool:
+        """Whether there is anything to judge; where not, construction leaves no verdict."""
         return True
 
-    def judge(self, material: Material) -> Verdict:
-        """The verdict on the material of this check's stage, where the check applies."""
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
+        """The verdict on the item of this check's stage, where the check applies."""
         raise NotImplementedError
+
+    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+        """Verdicts on items of a store; none on an item whose fact or question is not there, which stays due."""
+        for item, inputs in store_inputs(self.on, items, around):
+            yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
 
     def verdict(
         self,
@@ -80,20 +57,12 @@ class Check:
         spans: Iterable[Span] = (),
         related: tuple[str, ...] = (),
     ) -> Verdict:
-        """A verdict by this check on an item."""
-        by = f"{self.name}@{self.version}"
-        key = verdict_key(item_id=item.id, by=by, related=related)
-        return Verdict(
-            key=key,
-            item_id=item.id,
-            by=by,
-            label=label,
-            reason=shown_line(reason),
-            value=value,
-            unit=unit,
-            spans=tuple(spans),
-            related=related,
-        )
+        """A verdict by this check on an item, in relation to other items where some are named."""
+        verdict = super().verdict(item, label, shown_line(reason), value=value, unit=unit, spans=spans)
+        if not related:
+            return verdict
+        key = verdict_key(item_id=item.id, by=self.by, related=related)
+        return verdict.model_copy(update={"key": key, "related": related})
 
 
 def span(mention: Mention, what: str) -> Span:

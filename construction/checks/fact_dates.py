@@ -6,7 +6,7 @@ import re
 from datetime import date
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.facts import Fact
 from schemas.verdicts import Verdict
 
@@ -37,7 +37,7 @@ def days(text: str) -> tuple[date, date] | None:
         return None
 
 
-class FactDates(Check):
+class FactDates(RuleCheck):
     """The date of the change dates both facts of a temporal edit: the old one ends then, the new one begins.
 
     ``unscored`` where the date cannot be read, ``drop`` where the change lies after its source was made. ``unsure``
@@ -49,14 +49,16 @@ class FactDates(Check):
     name: ClassVar[str] = "fact_dates"
     version: ClassVar[int] = 1
     on: ClassVar[Stage] = "fact"
+    about: ClassVar[str] = "are temporal edits dated and in order?"
+    not_applicable: ClassVar[str] = "no temporal edit"
 
-    def applies(self, material: Material) -> bool:
+    def applies(self, inputs: CheckInputs) -> bool:
         """Only to temporal edits."""
-        return material.fact.change == "temporal"
+        return inputs.fact.change == "temporal"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the fact."""
-        fact = material.fact
+        fact = inputs.fact
         if fact.changed_on is None:
             return self.verdict(fact, "unsure", "a temporal edit without the date of its change")
         when = days(fact.changed_on)
@@ -67,7 +69,7 @@ class FactDates(Check):
         if made and when[0] > made[1]:
             reason = f"changed on {fact.changed_on}, after its source was made ({fact.source.date})"
             return self.verdict(fact, "drop", reason)
-        for other in material.facts or ():
+        for other in inputs.facts or ():
             then = days(other.changed_on or "")
             if then and other.id != fact.id and _same_place(fact, other) and (wrong := _order(fact, when, other, then)):
                 return self.verdict(fact, "unsure", wrong).model_copy(update={"related": (other.id,)})

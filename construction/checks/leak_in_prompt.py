@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage, leaks, span
+from construction.checks.base import CheckInputs, RuleCheck, Stage, leaks, span
 from schemas.verdicts import Span, Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
@@ -21,7 +21,7 @@ def unlabelled(text: str) -> str:
     return _LABEL.sub(lambda m: " " * len(m.group()), text)
 
 
-class LeakInPrompt(Check):
+class LeakInPrompt(RuleCheck):
     """Drop a prompt that names the new object, or the old one before the place where it was cut.
 
     As in the question, an object inside the subject's own name is ``unsure``.
@@ -30,10 +30,11 @@ class LeakInPrompt(Check):
     name: ClassVar[str] = "leak_in_prompt"
     version: ClassVar[int] = 2
     on: ClassVar[Stage] = "prompt"
+    about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the prompt."""
-        prompt, fact = material.prompt, material.fact
+        prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
         free: list[Span] = []
         within: list[Span] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage, leaks, span
+from construction.checks.base import CheckInputs, RuleCheck, Stage, leaks, span
 from schemas.verdicts import Span, Verdict
 
 
-class LeakInQuestion(Check):
+class LeakInQuestion(RuleCheck):
     """Drop a question that names the old or the new object, or an alias of one (Figure 6: "should not leak").
 
     An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any
@@ -18,10 +18,11 @@ class LeakInQuestion(Check):
     name: ClassVar[str] = "leak_in_question"
     version: ClassVar[int] = 2
     on: ClassVar[Stage] = "question"
+    about: ClassVar[str] = "does the question name either object or an alias?"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question."""
-        question, fact = material.question, material.fact
+        question, fact = inputs.question, inputs.fact
         assert question is not None
         free: list[Span] = []
         within: list[Span] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.text.mentions import find
 from schemas.verdicts import Span, Verdict
 
@@ -15,23 +15,24 @@ _IMPACT = re.compile(r"\b(impact|affect|influenc|effect(?!ive))\w*", re.IGNORECA
 _AGAIN = re.compile(r"\b(\w+(?:\s+\w+){0,4})(?:\s+\1\b){2,}", re.IGNORECASE)
 
 
-class QuestionForm(Check):
+class QuestionForm(RuleCheck):
     """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
 
     name: ClassVar[str] = "question_form"
     version: ClassVar[int] = 1
     on: ClassVar[Stage] = "question"
+    about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question."""
-        question = material.question
+        question = inputs.question
         assert question is not None
         text = question.text
         if not _HOW.match(text):
             return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
         if not text.endswith("?"):
             return self.verdict(question, "drop", "the question does not end with a question mark")
-        named = find(text, material.fact.subject)  # "Deep Impact" is a film
+        named = find(text, inputs.fact.subject)  # "Deep Impact" is a film
         matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
         if matches:
             match = matches[0]

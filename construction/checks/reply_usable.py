@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.verdicts import Verdict
 
 
-class ReplyUsable(Check):
+class ReplyUsable(RuleCheck):
     """Say on a fact or a question that nothing came of it because the model refused or its reply could not be read.
 
     The label is ``unscored``, never ``drop``: nothing is wrong with the item itself.
@@ -17,10 +17,11 @@ class ReplyUsable(Check):
     name: ClassVar[str] = "reply_usable"
     version: ClassVar[int] = 1
     on: ClassVar[Stage] = "reply"
+    about: ClassVar[str] = "did the model answer, in a form that can be read?"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question where a script was asked for, else on the fact."""
-        item = material.question or material.fact
-        if material.failure:
-            return self.verdict(item, "unscored", material.failure)
+        item = inputs.question or inputs.fact
+        if inputs.failure:
+            return self.verdict(item, "unscored", inputs.failure)
         return self.verdict(item, "keep")

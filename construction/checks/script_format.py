@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
 from schemas.verdicts import Verdict
 
@@ -28,7 +28,7 @@ def complaint(steps: tuple[str, ...]) -> str | None:
     return None
 
 
-class ScriptFormat(Check):
+class ScriptFormat(RuleCheck):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
     Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a
@@ -38,11 +38,12 @@ class ScriptFormat(Check):
     name: ClassVar[str] = "script_format"
     version: ClassVar[int] = 1
     on: ClassVar[Stage] = "draft"
+    about: ClassVar[str] = "do the steps of the reply keep the format of a script?"
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the script where there is one, else on its question."""
-        assert material.question is not None
-        wrong = complaint(material.draft)
+        assert inputs.question is not None
+        wrong = complaint(inputs.draft)
         if wrong is not None:
-            return self.verdict(material.question, "drop", f"no script in the format: {wrong}")
-        return self.verdict(material.script or material.question, "keep")
+            return self.verdict(inputs.question, "drop", f"no script in the format: {wrong}")
+        return self.verdict(inputs.script or inputs.question, "keep")

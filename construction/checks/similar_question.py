@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import Check, Material, Stage
+from construction.checks.base import CheckInputs, RuleCheck, Stage
 from curation.similarity.rouge import rouge1_f
 from schemas.verdicts import Verdict
 
 
-class SimilarQuestion(Check):
+class SimilarQuestion(RuleCheck):
     """Measure the greatest ROUGE-1 F of a question with an earlier one of the same fact, which is the related item.
 
     It drops nothing: a threshold in the split's rule says from where on two questions are one. Only earlier ones are
@@ -19,14 +19,15 @@ class SimilarQuestion(Check):
     name: ClassVar[str] = "similar_question"
     version: ClassVar[int] = 1
     on: ClassVar[Stage] = "question"
+    about: ClassVar[str] = "greatest ROUGE-1 F with an earlier question of the same fact"
 
-    def applies(self, material: Material) -> bool:
+    def applies(self, inputs: CheckInputs) -> bool:
         """Only where the earlier questions of the fact are given."""
-        return material.questions is not None
+        return inputs.questions is not None
 
-    def judge(self, material: Material) -> Verdict:
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question."""
-        question, earlier = material.question, material.questions
+        question, earlier = inputs.question, inputs.questions
         assert question is not None and earlier is not None
         others = [q for q in earlier if q.id != question.id and q.fact == question.fact]
         if not others:

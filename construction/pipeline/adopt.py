@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from construction.checks import Material, judge
+from construction.checks import CheckInputs, judge
 from construction.neighbours.same_object import norm
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
@@ -95,7 +95,7 @@ def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Recor
     data = case.model_dump(include={"key", "relation", "subject", "prompt", "paraphrases", "old", "new", "changed_on"})
     fact = validate(Fact, {**data, "change": case.kind, "source": source}, where=where)
     yield fact
-    yield from judge("fact", Material(fact=fact))
+    yield from judge("fact", CheckInputs(fact=fact))
     asked: list[ScriptQuestion] = []
     for number, written in enumerate(case.questions, 1):
         yield from _chain(fact, written, number, asked)
@@ -122,7 +122,7 @@ def _neighbour(edit: Fact, written: WrittenNeighbour, number: int, source: Sourc
     for record in _chain(fact, written, 1, []):
         yield record
         if record.kind == "prompt":
-            yield from judge("neighbour", Material(fact=fact, edit=edit, link=link, prompt=record))  # type: ignore[arg-type]
+            yield from judge("neighbour", CheckInputs(fact=fact, edit=edit, link=link, prompt=record))  # type: ignore[arg-type]
 
 
 def _chain(fact: Fact, written: WrittenScript, number: int, asked: list[ScriptQuestion]) -> Iterator[Record]:
@@ -130,7 +130,7 @@ def _chain(fact: Fact, written: WrittenScript, number: int, asked: list[ScriptQu
     question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, text=written.question)
     script = Script(key=f"{question.key}/s", question=question.key, steps=written.steps)
     prompt = cut_script(fact, question, script)
-    material = Material(
+    material = CheckInputs(
         fact=fact, question=question, questions=tuple(asked), draft=written.steps, script=script, prompt=prompt
     )
     asked.append(question)

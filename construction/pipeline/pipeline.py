@@ -22,7 +22,7 @@ from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import Made
 from construction.authoring.standing import MARK, asked_as_edit, standing
 from construction.authoring.tally import Tally, Yield
-from construction.checks import Material, judge
+from construction.checks import CheckInputs, judge
 from construction.llm.client import Client, together
 from construction.llm.concurrency import in_order
 from construction.neighbours.near_subjects import nearest
@@ -266,7 +266,7 @@ class Run:
         verdicts: list[Record] = []
         fit = False
         for prompt in self._prompts.get(fact.key, []):
-            found = judge("neighbour", Material(fact=fact, prompt=prompt, edit=edit, link=record))
+            found = judge("neighbour", CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record))
             fit |= standing(found) == "keep"
             verdicts += found
         self._tally.link(kept=fit)

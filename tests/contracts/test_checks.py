@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from construction.checks import CHECKS, Material, Stage, judge
+from construction.checks import CHECKS, CheckInputs, Stage, judge
 from schemas.core.ids import canonical_json
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
@@ -41,7 +41,7 @@ def material(
     step: int | None = 2,
     of: Fact | None = None,
     **more: object,
-) -> Material:
+) -> CheckInputs:
     of = of or fact()
     question = ScriptQuestion(key="f/peru/q", fact=of.key, text=text)
     prompt = cut and ScriptPrompt(
@@ -54,7 +54,7 @@ def material(
         "script": Script(key="f/peru/q/s", question=question.key, steps=steps),
         "prompt": prompt or None,
     }
-    return Material(**{**fields, **more})  # type: ignore[arg-type]
+    return CheckInputs(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def temporal(on: str | None, **changes: object) -> Fact:
@@ -76,7 +76,7 @@ LATER = Source(name="tests", licence="CC0-1.0", date="2020-06")
 BEANS = fact(subject=Entity(text="Lima beans"))
 NEW_LIMA = fact(new=Object(text="New Lima"))
 
-SEEN: dict[str, dict[str, tuple[Material, str | None]]] = {
+SEEN: dict[str, dict[str, tuple[CheckInputs, str | None]]] = {
     "fact_dates": {
         "dated": (material(of=temporal("2021-12-08")), "keep"),
         "only the year": (material(of=temporal("2021")), "keep"),
@@ -168,10 +168,10 @@ SEEN: dict[str, dict[str, tuple[Material, str | None]]] = {
 CASES = [(name, case) for name, cases in SEEN.items() for case in cases]
 
 
-def said(name: str, case: str) -> tuple[Material, Verdict | None, str | None]:
+def said(name: str, case: str) -> tuple[CheckInputs, Verdict | None, str | None]:
     given, label = SEEN[name][case]
     check = CHECKS.get(name)()
-    return given, check.judge(given) if check.applies(given) else None, label
+    return given, check.judge_one(given) if check.applies(given) else None, label
 
 
 def test_every_registered_check_is_seen_here() -> None:
@@ -201,7 +201,7 @@ def test_what_a_check_says(name: str, case: str) -> None:
         assert span.text in TEXTS[type(texts[verdict.item_id])](given)
 
 
-TEXTS: dict[type, Callable[[Material], str]] = {
+TEXTS: dict[type, Callable[[CheckInputs], str]] = {
     ScriptQuestion: lambda m: m.question.text if m.question else "",
     Script: lambda m: render(m.question.text, m.script.steps) if m.question and m.script else "",
     ScriptPrompt: lambda m: m.prompt.text if m.prompt else "",

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from construction.checks import CHECKS, Check, Stage
+from construction.checks import CHECKS, RuleCheck, Stage
 from curation.checks.store_checks import STORE_CHECKS
 from curation.export.formats import EXPORTERS
 from curation.loaders import LOADERS
@@ -36,7 +36,7 @@ def test_every_name_loads_and_is_described(kind: str, name: str) -> None:
 @pytest.mark.parametrize("name", CHECKS.names())
 def test_a_check_is_named_versioned_and_on_a_stage(name: str) -> None:
     check = CHECKS.get(name)
-    assert issubclass(check, Check)
+    assert issubclass(check, RuleCheck)
     assert check.name == name and check.version >= 1
     assert check.on in get_args(Stage)
 

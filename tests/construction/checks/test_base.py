@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from construction.checks import CHECKS, Material, Stage, judge
+from construction.checks import CHECKS, CheckInputs, Stage, judge
 from construction.neighbours.same_object import link
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
@@ -53,7 +53,7 @@ QUESTIONS = {
 def test_question_checks(name):
     text, fact, expected = QUESTIONS[name]
     question = ScriptQuestion(key=f"{fact.key}/q-1", fact=fact.key, text=text)
-    verdicts = judge("question", Material(fact=fact, question=question))
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
     assert {v.check for v in verdicts} == {"question_form", "subject_in_question", "leak_in_question"}
     assert {v.check: v.label for v in verdicts if v.label != "keep"} == expected
     for verdict in verdicts:
@@ -80,7 +80,7 @@ def test_script_and_prompt_checks(name):
     question = ScriptQuestion(key=f"{fact.key}/q-1", fact=fact.key, text="How to do it?")
     script = script_of(question, Draft(steps))
     prompt = cut_script(fact, question, script)
-    material = Material(fact=fact, question=question, draft=steps, script=script, prompt=prompt)
+    material = CheckInputs(fact=fact, question=question, draft=steps, script=script, prompt=prompt)
     verdicts = judge("draft", material) + judge("script", material) + (judge("prompt", material) if prompt else [])
     assert {v.check: v.label for v in verdicts if v.label != "keep"} == expected
     assert all(v.reason for v in verdicts if v.label != "keep")
@@ -93,7 +93,9 @@ def test_script_and_prompt_checks(name):
 def test_an_earlier_mention_of_the_old_object_in_the_question_is_a_leak_of_the_prompt(fact):
     question = ScriptQuestion(key="q", fact=fact.key, text="How to leave Lima in Peru?")
     prompt = cut_script(fact, question, script_of(question, Draft(["Pack", "See Lima"])))
-    (leak,) = [v for v in judge("prompt", Material(fact=fact, question=question, prompt=prompt)) if v.label == "drop"]
+    (leak,) = [
+        v for v in judge("prompt", CheckInputs(fact=fact, question=question, prompt=prompt)) if v.label == "drop"
+    ]
     assert leak.check == "leak_in_prompt" and [s.text for s in leak.spans] == ["Lima"]
 
 
@@ -107,7 +109,7 @@ def test_an_earlier_mention_of_the_old_object_in_the_question_is_a_leak_of_the_p
 )
 def test_broken_format_stands_on_the_question(fact, steps, reason):
     question = ScriptQuestion(key="q", fact=fact.key, text="How to visit Peru?")
-    (verdict,) = judge("draft", Material(fact=fact, question=question, draft=steps))
+    (verdict,) = judge("draft", CheckInputs(fact=fact, question=question, draft=steps))
     assert (verdict.label, verdict.item_id) == ("drop", question.id)
     assert reason in verdict.reason
 
@@ -124,12 +126,12 @@ def test_edit_in_a_neighbour_prompt(fact, text, label):
     other = make_fact("Chile")
     prompt = ScriptPrompt(key="p", fact=other.key, text=text, offset=len(text) + 1, targets=("Lima",))
     record = link(fact, other)
-    (verdict,) = judge("neighbour", Material(fact=other, prompt=prompt, edit=fact, link=record))
+    (verdict,) = judge("neighbour", CheckInputs(fact=other, prompt=prompt, edit=fact, link=record))
     assert (verdict.label, verdict.item_id, verdict.related) == (label, record.id, (prompt.id,))
 
 
 def test_no_reply_is_unscored_never_dropped(fact):
-    (verdict,) = judge("reply", Material(fact=fact, failure="refused: no"))
+    (verdict,) = judge("reply", CheckInputs(fact=fact, failure="refused: no"))
     assert (verdict.label, verdict.item_id, verdict.reason) == ("unscored", fact.id, "refused: no")
 
 
@@ -147,7 +149,7 @@ def test_how_like_a_question_is_to_the_earlier_ones(fact):
     for n, question in enumerate(asked):
         (verdict,) = [
             v
-            for v in judge("question", Material(fact=fact, question=question, questions=tuple(asked[:n])))
+            for v in judge("question", CheckInputs(fact=fact, question=question, questions=tuple(asked[:n])))
             if v.check == "similar_question"
         ]
         found.append((verdict.label, verdict.value, verdict.unit, verdict.related))
@@ -162,7 +164,7 @@ def test_how_like_a_question_is_to_the_earlier_ones(fact):
 @pytest.mark.parametrize(("step", "label", "value"), [(1, "unsure", 1.0), (4, "keep", 4.0), (None, "unscored", None)])
 def test_the_step_of_the_cut_is_measured(fact, step, label, value):
     prompt = ScriptPrompt(key="p", fact=fact.key, text="How?\nStep 1: Go", offset=16, step=step, targets=("Lima",))
-    (verdict,) = [v for v in judge("prompt", Material(fact=fact, prompt=prompt)) if v.check == "early_cut"]
+    (verdict,) = [v for v in judge("prompt", CheckInputs(fact=fact, prompt=prompt)) if v.check == "early_cut"]
     assert (verdict.label, verdict.value) == (label, value)
 
 
@@ -189,7 +191,7 @@ def test_two_changes_of_one_subject_come_in_order(name, first, other, label):
         )
         for n, (old, new, on) in enumerate((first, other))
     ]
-    (verdict,) = judge("fact", Material(fact=made[0], facts=(made[1],)))
+    (verdict,) = judge("fact", CheckInputs(fact=made[0], facts=(made[1],)))
     assert verdict.label == label, verdict.reason
     assert verdict.related == ((made[1].id,) if label == "unsure" else ())
 
@@ -200,7 +202,9 @@ def test_an_object_in_the_longer_name_of_the_other_one_is_that_one():
     prompt = cut_script(york, question, script_of(question, Draft(["Leave New York", "Fly to York"])))
     assert prompt is not None and prompt.step == 2
     (leak,) = [
-        v for v in judge("prompt", Material(fact=york, question=question, prompt=prompt)) if v.check == "leak_in_prompt"
+        v
+        for v in judge("prompt", CheckInputs(fact=york, question=question, prompt=prompt))
+        if v.check == "leak_in_prompt"
     ]
     assert (leak.label, [(s.text, s.what) for s in leak.spans]) == ("drop", [("New York", "new object")])
 
@@ -219,7 +223,7 @@ def test_the_rule_checks_find_nothing_in_the_labelled_prompts_and_cut_them_where
             p.separator,
             len(p.steps),
         )
-        material = Material(fact=p.fact, question=question, draft=p.steps, script=script, prompt=prompt)
+        material = CheckInputs(fact=p.fact, question=question, draft=p.steps, script=script, prompt=prompt)
         verdicts = [v for stage in ("question", "draft", "script", "prompt") for v in judge(stage, material)]
         assert {(v.check, v.label) for v in verdicts if v.label != "keep"} == set(), p.key
 
@@ -228,7 +232,7 @@ def test_the_rule_checks_recall_no_related_knowledge():
     """The score that docs/leakage.md gives for them: nothing flagged, so no precision and a recall of 0."""
     flagged = {}
     for p in LEAKS:
-        material = Material(fact=p.fact, question=p.script_question, prompt=p.script_prompt)
+        material = CheckInputs(fact=p.fact, question=p.script_question, prompt=p.script_prompt)
         verdicts = [*judge("question", material), *judge("prompt", material)]
         flagged[p.key] = float(any(v.label == "drop" for v in verdicts))
     score = study("rules", flagged, threshold=0.5).test

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from construction.checks import Material, judge
+from construction.checks import CheckInputs, judge
 from construction.checks.fact_dates import days
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep
@@ -77,13 +77,13 @@ def test_a_cut_before_a_hostile_object_is_exact(made) -> None:
 
 def test_checks_judge_hostile_text_and_say_it_in_plain_words(made) -> None:
     fact, question, steps, prompt = made
-    material = Material(fact=fact, question=question, questions=(), draft=steps, prompt=prompt, facts=(fact,))
+    material = CheckInputs(fact=fact, question=question, questions=(), draft=steps, prompt=prompt, facts=(fact,))
     verdicts = [v for stage in ("question", "draft", "prompt") for v in judge(stage, material)]
     assert {v.check: v.label for v in verdicts}["leak_in_question"] == "keep"
     for verdict in verdicts:
         assert verdict.reason == shown_line(verdict.reason, longest=1000)
     leaking = ScriptQuestion(key="q2", fact=fact.key, text=f"How to see {fact.old.text} from {fact.subject.text}?")
-    assert {v.check: v.label for v in judge("question", Material(fact=fact, question=leaking))}[
+    assert {v.check: v.label for v in judge("question", CheckInputs(fact=fact, question=leaking))}[
         "leak_in_question"
     ] == "drop"
 
@@ -132,9 +132,9 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
     first_cut(text, ("Pack", "Go to Rome"), old=rome, subject=Entity(text="Italy"))
     fact = hostile_fact("x")
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
-    judge("question", Material(fact=fact, question=question, questions=()))
+    judge("question", CheckInputs(fact=fact, question=question, questions=()))
     prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-    judge("prompt", Material(fact=fact, question=question, prompt=prompt))
+    judge("prompt", CheckInputs(fact=fact, question=question, prompt=prompt))
     ask = VerifyAsk(fact=fact, question=question, prompt=prompt)
     assert STEPS["leak"].load("paper", model="m").too_long(ask) and len(text) > LONGEST
 
@@ -172,7 +172,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fact], 
         )
         facts.append(fact)
         prompts.append(prompt)
-        records += [fact, question, prompt, *judge("question", Material(fact=fact, question=question))]
+        records += [fact, question, prompt, *judge("question", CheckInputs(fact=fact, question=question))]
     path = tmp_path_factory.mktemp("hostile") / "s.duckdb"
     with Store.open(path, create=True) as store:
         store.put(records)

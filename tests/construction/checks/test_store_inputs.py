@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from construction.checks import CHECKS
+from construction.checks import CHECKS, CheckInputs, RuleCheck, judge
 from construction.pipeline.adopt import adopt
 from curation.checks.store_checks import STORE_CHECKS, run_check
 from curation.cli.check import check as check_command
@@ -27,7 +27,39 @@ def test_every_rule_on_items_of_the_store_can_run_over_it():
     # the other two speak of a reply that became no item
     assert set(CHECKS.names()) - set(RULES) == {"reply_usable", "script_format"}
     for name in RULES:
-        assert STORE_CHECKS.get(name).version == CHECKS.get(name).version
+        assert STORE_CHECKS.get(name) is CHECKS.get(name)
+
+
+class Shouting(RuleCheck):
+    """A check as an outsider writes it: one class, one function."""
+
+    name, version, on, about = "shouting", 3, "question", "is the question in capitals?"
+
+    def applies(self, inputs: CheckInputs) -> bool:
+        return inputs.question is not None and "Lima" not in inputs.question.text
+
+    def judge_one(self, inputs: CheckInputs) -> Verdict:
+        assert inputs.question is not None
+        loud = inputs.question.text.isupper()
+        return self.verdict(inputs.question, "drop" if loud else "keep", "in capitals" if loud else "")
+
+
+def test_a_new_rule_check_needs_nothing_else(tmp_path, monkeypatch):
+    fact = make_fact()
+    texts = {"a": "HOW TO LEAVE PERU?", "b": "How to leave Peru?", "c": "How to see Lima?"}
+    questions = {k: ScriptQuestion(key=k, fact=fact.key, text=text) for k, text in texts.items()}
+    monkeypatch.setattr(CHECKS, "_table", {"shouting": "unused:Shouting"})
+    monkeypatch.setattr(CHECKS, "get", lambda name: Shouting)
+    during = {k: judge("question", CheckInputs(fact=fact, question=q)) for k, q in questions.items()}
+    assert {k: [v.label for v in said] for k, said in during.items()} == {"a": ["drop"], "b": ["keep"], "c": []}
+    assert during["a"][0].by == "shouting@3"
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([fact, *questions.values()])
+        outcome = run_check(store, Shouting())
+        over = {v.item_id: v for v in store.verdicts()}
+    assert (outcome.due, outcome.left, outcome.labels) == (3, 0, {"drop": 1, "keep": 2})
+    assert [over[questions[k].id] for k in "ab"] == [during["a"][0], during["b"][0]]
+    assert over[questions["c"].id].reason == "does not apply"
 
 
 @pytest.fixture(scope="module")
