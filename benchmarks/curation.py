@@ -1,4 +1,5 @@
 """Near-duplicates among made questions as their number grows, and the import of all CounterFact edits.
+from schemas.core.clock import now
 
     python -m benchmarks.curation --n 1000000      (from the repository root)
 
@@ -24,9 +25,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from schemas.core.clock import now
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "benchmarks" / "results" / "curation.json"
@@ -225,7 +227,7 @@ def about() -> dict[str, Any]:
     names = ("scedit", "numpy", "scipy", "pydantic", "duckdb")
     return {
         "what": "near-duplicates of made questions (ROUGE-1 F); import of all CounterFact edits",
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "when": now(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "load_at_end": os.getloadavg()[0],

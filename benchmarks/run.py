@@ -7,9 +7,10 @@ import json
 import os
 import platform
 import sys
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from schemas.core.clock import now
 
 HERE = Path(__file__).parent
 NAMES = ("construction", "evaluation", "store")
@@ -24,7 +25,7 @@ def machine() -> dict[str, object]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         **{p: version(p) for p in packages},
-        "at": datetime.now(UTC).isoformat(timespec="minutes"),
+        "at": now("minutes"),
     }
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from annotation_ui.campaigns.assignment import Settings, assign, sample
-from annotation_ui.ratings.database import RatingsDB, now
+from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import people
 from annotation_ui.ratings.records import Assigned, Campaign, Placed
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import Item, Task
 from curation.files.atomic import json_lines, text_lines
+from schemas.core.clock import now
 from schemas.core.config import Options, explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Frozen
@@ -101,7 +102,7 @@ def create(
     else:
         placed = [Placed(i, probability=1.0) for i in items]
     settings = sharing.model_dump(mode="json") | {"split": digest, "population": len(items)}
-    db.add_campaign(Campaign(name, task.form.name, task.form.label, settings, now()))
+    db.add_campaign(Campaign(name, task.form.name, task.form.label, settings, now("milliseconds")))
     placed += [_known(k, task) for k in known]
     db.place(name, placed, [])
     return placed

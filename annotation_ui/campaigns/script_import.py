@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from curation.files.atomic import json_lines, text_lines
 from curation.store.store import Store
+from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
@@ -28,11 +28,11 @@ def add(path: Path, store_path: Path) -> tuple[int, int]:
         UserError, DataError: as ``read_scripts``; or a script names a fact or question that the store has not.
     """
     scripts = read_scripts(path)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
     with Store.open(store_path, write=True) as store:
         for script in scripts:
             store.get(script.fact)
             store.get(script.question)
-        detail = {"from": path.name}
-        put = store.put(scripts, [Lineage(item_id=s.id, stage="import", made_at=now, detail=detail) for s in scripts])
+        made_at, detail = now(), {"from": path.name}
+        lines = [Lineage(item_id=s.id, stage="import", made_at=made_at, detail=detail) for s in scripts]
+        put = store.put(scripts, lines)
     return put.seen, put.new

@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,15 +17,11 @@ from typing import Any
 from annotation_ui.ratings.records import SCHEMA, Assigned, Campaign, Decision, Placed, Revision
 from annotation_ui.tasks.base import Item
 from annotation_ui.tasks.forms import Answers
+from schemas.core.clock import now
 from schemas.core.errors import StoreError, UserError
 
 VERSION = 1
 BUSY = 30.0  # seconds that a save waits for another writer
-
-
-def now() -> str:
-    """The time as it is kept: UTC, ISO format, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class RatingsDB:
@@ -249,7 +244,7 @@ class RatingsDB:
             done = db.execute(
                 "INSERT INTO revisions (campaign, person, item, form, answers, seconds, saved_at, token) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [campaign, person, item, form, body, seconds, now(), token],
+                [campaign, person, item, form, body, seconds, now("milliseconds"), token],
             )
             return int(done.lastrowid or 0)
 
@@ -280,7 +275,7 @@ class RatingsDB:
             body = json.dumps(dict(answers), ensure_ascii=False)
             done = db.execute(
                 "INSERT INTO decisions (campaign, item, lead, answers, saved_at) VALUES (?, ?, ?, ?, ?)",
-                [campaign, item, lead, body, now()],
+                [campaign, item, lead, body, now("milliseconds")],
             )
             return int(done.lastrowid or 0)
 

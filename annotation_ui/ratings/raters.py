@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Literal, NamedTuple
 
-from annotation_ui.ratings.database import RatingsDB, now
+from annotation_ui.ratings.database import RatingsDB
+from schemas.core.clock import now
 from schemas.core.errors import UserError
 
 Role = Literal["rater", "lead"]
@@ -54,7 +55,7 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
             raise UserError(f"'{name}' is a {known['role']} already", where=str(db.path), fix="take another name")
         db.connection.execute(
             "INSERT INTO people VALUES (?, ?, ?, ?, NULL, ?) ON CONFLICT (name) DO UPDATE SET secret = ?3",
-            [name, role, _hash(secret), int(synthetic), now()],
+            [name, role, _hash(secret), int(synthetic), now("milliseconds")],
         )
         db.connection.execute("DELETE FROM sessions WHERE person = ?", [name])
     return secret
@@ -85,8 +86,8 @@ def enter(db: RatingsDB, secret: str) -> str | None:
         return None
     token = secrets.token_urlsafe(24)
     with db.writing():
-        db.connection.execute("DELETE FROM sessions WHERE expires_at < ?", [now()])
-        until = (datetime.now(UTC) + SESSION).isoformat(timespec="milliseconds")
+        db.connection.execute("DELETE FROM sessions WHERE expires_at < ?", [now("milliseconds")])
+        until = now("milliseconds", plus=SESSION)
         db.connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", [_hash(token), row["name"], until])
     return token
 
@@ -97,7 +98,7 @@ def who(db: RatingsDB, token: str | None) -> Person | None:
         return None
     row = db.connection.execute(
         "SELECT p.* FROM sessions s JOIN people p ON p.name = s.person WHERE s.token = ? AND s.expires_at > ?",
-        [_hash(token), now()],
+        [_hash(token), now("milliseconds")],
     ).fetchone()
     return _person(row) if row else None
 
@@ -112,7 +113,7 @@ def consent(db: RatingsDB, name: str) -> None:
     """Record that a person agreed to the consent text; the first time counts."""
     with db.writing():
         db.connection.execute(
-            "UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [now(), name]
+            "UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [now("milliseconds"), name]
         )
 
 

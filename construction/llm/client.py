@@ -21,7 +21,7 @@ from construction.llm.concurrency import together
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Endpoint, bare_address, key_of
-from construction.llm.replies import now, read, repair
+from construction.llm.replies import read, repair
 from construction.llm.reply_cache import ReplyCache, Stored, request_key
 from construction.llm.request_formats import Form, Forms, body_of, weaker
 from construction.llm.step import Request
@@ -30,6 +30,7 @@ from construction.llm.transport.batch_api import BatchApi
 from construction.llm.transport.live import LiveWire, Wire
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
+from schemas.core.clock import now
 from schemas.core.errors import ModelError
 
 __all__ = ["Client", "Endpoint", "Reply", "together"]

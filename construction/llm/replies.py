@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from construction.llm.call_errors import Fault
 from construction.llm.reply_cache import Stored
 from construction.llm.step import Message, PlainText, Request
+from schemas.core.clock import now
 from schemas.core.config import explain
 
 _QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
@@ -124,8 +124,3 @@ def repair(request: Request, raw: str, error: str) -> Request:
     complaint = f"This reply cannot be used: {error}. Send the whole corrected JSON object and nothing else."
     turns = (Message(role="assistant", content=raw[:_QUOTED] or "(empty)"), Message(role="user", content=complaint))
     return request._replace(messages=(*request.messages, *turns))
-
-
-def now() -> str:
-    """UTC time to the second, ISO format."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

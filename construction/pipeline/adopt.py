@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -14,6 +13,7 @@ from construction.neighbours.same_object import norm
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
 from curation.store.store import Store
+from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Key, Record, Text
@@ -85,8 +85,8 @@ def adopt(path: Path, *, source: Source) -> Adopted:
 
 def keep(adopted: Adopted, store: Path, *, origin: str) -> None:
     """Put adopted cases with their verdicts and lineage into a store, which is made if need be."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    lines = (Lineage(item_id=r.id, stage="adopt", made_at=now, detail={"from": origin}) for r in adopted.records)
+    made_at = now()
+    lines = (Lineage(item_id=r.id, stage="adopt", made_at=made_at, detail={"from": origin}) for r in adopted.records)
     with Store.open(store, create=True) as kept:
         kept.put([*adopted.records, *adopted.verdicts], lines)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -34,6 +33,7 @@ from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.second_reader import SecondReader
 from curation.store.store import Store
+from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.facts import Fact, Neighbour
@@ -223,7 +223,7 @@ class Run:
     def _keep(self, made: Sequence[Made], *, edited: bool, needed: set[str]) -> None:
         """Put a batch of facts into the store in one transaction."""
         wanted = self._plan.wanted(edited=edited)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        made_at = now()
         records: list[Record] = []
         lineage: list[Lineage] = []
         known = {v.item_id for v in self._store.verdicts([one.fact.id for one in made]) if v.check == MARK}
@@ -232,7 +232,7 @@ class Run:
                 records.append(asked_as_edit(one.fact, edited=edited))
             self._tally.add(one, edited=edited)
             records += [one.fact, *one.records()]
-            lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=now, detail={"from": self._origin}))
+            lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=made_at, detail={"from": self._origin}))
             lineage += one.lineage
             if one.fact.key in needed:
                 self._prompts[one.fact.key] = one.prompts()
@@ -250,14 +250,14 @@ class Run:
 
     def _link(self, edits: Sequence[Fact], drawn: dict[str, list[Drawn]]) -> None:
         """Neighbour links of some edits, with the verdicts on their prompts."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        made_at = now()
         records: list[Record] = []
         lineage: list[Lineage] = []
         for edit in edits:
             for found in drawn.get(edit.key, []):
                 record, parents = link(edit, found), (edit.id, found.fact.id)
                 records += [record, *self._fitting(edit, found.fact, record)]
-                lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=now))
+                lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=made_at))
         if records:
             self._store.put(records, lineage)
 

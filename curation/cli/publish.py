@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from schemas.core.clock import today
+
 if TYPE_CHECKING:
     from curation.splits.split_file import Split
     from curation.store.store import Store
@@ -49,7 +51,6 @@ def publish(
     Example: scedit publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
     from contextlib import ExitStack
-    from datetime import UTC, datetime
 
     from curation.export.croissant import About
     from curation.export.publish import publish as write
@@ -57,7 +58,7 @@ def publish(
 
     if date is not None:
         _check_date(date)
-    about = About(creator=creator, url=url, cite=cite, date=date or datetime.now(UTC).date().isoformat())
+    about = About(creator=creator, url=url, cite=cite, date=date or today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None

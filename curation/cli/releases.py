@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from schemas.core.clock import today
+
 if TYPE_CHECKING:
     from curation.rules.rule import SplitRule
     from curation.splits.errata import Errata
@@ -77,7 +79,6 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
     Example: scedit diff mine@1.0.0 mine@2.0.0-candidate --store my.duckdb
     """
     from curation.rules.release import compare
-    from curation.splits.errata import today
     from curation.splits.versions import changelog as write
     from curation.splits.versions import diff as compare_files
     from curation.store.store import Store
@@ -132,7 +133,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 
     Example: scedit errata add facts/cf/P36/france "wrong capital" --file errata.jsonl --store my.duckdb
     """
-    from curation.splits.errata import Erratum, add_erratum, today
+    from curation.splits.errata import Erratum, add_erratum
     from curation.store.store import Store
     from schemas.core.config import validate
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +11,7 @@ from curation.files.disk_map import Spilled
 from curation.loaders import Placed, Problem, stream
 from curation.splits.split_file import Split
 from curation.store.store import Put, Store
+from schemas.core.clock import now
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -56,10 +56,10 @@ def import_file(
     """
     reading = stream(source, format, mapping=mapping)
     told = _Told(skip_bad=skip_bad, limit=limit)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made_at = now()
     first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
     rest = itertools.chain([] if first is None else [first], records)
-    pairs = ((r, Lineage(item_id=r.id, stage="load", made_at=now, detail={"from": source})) for r in rest)
+    pairs = ((r, Lineage(item_id=r.id, stage="load", made_at=made_at, detail={"from": source})) for r in rest)
     with Store.open(path, create=True) as store:
         put = store.put_each(pairs)
     return Imported(put, told.facts, told.problems, tuple(told.shown), reading.format)
@@ -100,10 +100,10 @@ class _Told:
 
 def keep_split(split: Split, path: Path, *, origin: str) -> Put:
     """Put a frozen split and every record inside its cases into a store (made if need be)."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made_at = now()
     seen = Spilled()
     records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
-    pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=now, detail={"from": origin})) for r in records)
+    pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=made_at, detail={"from": origin})) for r in records)
     with Store.open(path, create=True) as store:
         put = store.put_each(pairs)
         store.put_split(split)

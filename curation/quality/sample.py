@@ -11,12 +11,12 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.cases import Case
+from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
 from schemas.facts import Fact
@@ -167,14 +167,14 @@ def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
 
 def keep_sample(store: Store, sample: Sample) -> None:
     """Record a sample in the lineage of its items; drawing it again adds nothing, or people who are asked later."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made_at = now()
     about = {**sample._asdict(), "people": list(sample.people)}
     del about["items"]
+    request = f"sample/{sample.name}/{','.join(sample.people)}"
     lines = [
-        Lineage(item_id=d.item_id, stage=STAGE, made_at=now, request=f"sample/{sample.name}/{','.join(sample.people)}",
-                detail={**about, "item": d._asdict()})
+        Lineage(item_id=d.item_id, stage=STAGE, made_at=made_at, request=request, detail={**about, "item": d._asdict()})
         for d in sample.items
-    ]  # fmt: skip
+    ]
     store.put([], lines)
 
 

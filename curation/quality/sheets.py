@@ -6,13 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files.atomic import json_lines
 from curation.quality.sample import CRITERIA, Sample, sample_named
 from curation.store.store import Store
+from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.lineage import Lineage
@@ -158,10 +158,10 @@ def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False)
     Raises:
         UserError, DataError: as ``read_sheet``.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made_at = now()
     filled = [read_sheet(p, sample_named(store, sample_of(p)), partial=partial) for p in paths]
     lineage = [
-        Lineage(item_id=v.id, stage="import", made_at=now, parents=(v.item_id,), detail={"from": path.name})
+        Lineage(item_id=v.id, stage="import", made_at=made_at, parents=(v.item_id,), detail={"from": path.name})
         for path, f in zip(paths, filled, strict=True)
         for v in f.verdicts
     ]

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import Choice
-from curation.splits.errata import Errata, Erratum, carried, today
+from curation.splits.errata import Errata, Erratum, carried
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
 from curation.store.store import Store
+from schemas.core.clock import today
 from schemas.core.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -110,8 +110,3 @@ def carried(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) -> Er
     """
     before = [validate(Erratum, e, where="the split's header") for e in (header or {}).get("errata", ())]
     return Errata(dict.fromkeys([*before, *own]))
-
-
-def today() -> str:
-    """The ISO date in UTC."""
-    return datetime.now(UTC).date().isoformat()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from construction.llm.replies import now
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.steps import JudgeAsk, JudgeStep, evidence
 from evaluation.judge.weighted_score import weighted
+from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.ids import seed
 from schemas.lineage import Lineage

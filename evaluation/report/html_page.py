@@ -22,7 +22,8 @@ from evaluation.report.formatting import ARROWS, certain, group_title, memory, p
 from evaluation.report.judge_calibration import JudgeCalibrated
 from evaluation.report.sections import Part, TextPart, told_apart
 from evaluation.report.tradeoff_plot import plane
-from evaluation.runs.results import Run, now
+from evaluation.runs.results import Run
+from schemas.core.clock import now
 
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
 NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
@@ -91,7 +92,7 @@ def page(
         short=SHORT,
         purposes=PURPOSES,
         normalisations=NORMALISATIONS,
-        written=now(),
+        written=now(zone="Z"),
         program=_version(),
     )
 

@@ -18,7 +18,8 @@ from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import Part, TextPart, make_parts
-from evaluation.runs.results import load_run, now
+from evaluation.runs.results import load_run
+from schemas.core.clock import now
 from schemas.core.errors import UserError
 
 HTML = "report.html"
@@ -151,7 +152,7 @@ def _latex(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
 
 def _json(parts: Sequence[Part]) -> dict[str, Any]:
     return {
-        "written": now(),
+        "written": now(zone="Z"),
         "parts": [
             {
                 "about": {k: v for k, v in p.run.about.items() if k not in ("cases", "config")},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ from evaluation.runs.results import EditorRun, Run
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, Written
 from schemas.cases import Case
+from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
@@ -189,21 +189,21 @@ def store_scripts(scripts: Sequence[Wrote], store: Store, how: Generation) -> tu
     """
     for key in dict.fromkeys(k for w in scripts for k in (w.script.fact, w.script.question)):
         store.get(key)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    lines = [_lineage(w, now, how) for w in scripts]
+    made_at = now()
+    lines = [_lineage(w, made_at, how) for w in scripts]
     put = store.put([w.script for w in scripts], lines)
     return put.seen, put.new
 
 
-def _lineage(wrote: Wrote, now: str, how: Generation) -> Lineage:
+def _lineage(wrote: Wrote, made_at: str, how: Generation) -> Lineage:
     detail: dict[str, Any] = {"run": wrote.run, **how.choice.model_dump(mode="json")}
     if wrote.written is None:
-        return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=now, detail={"run": wrote.run})
+        return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=made_at, detail={"run": wrote.run})
     detail |= {"ended": wrote.written.ended, "chat_template": wrote.written.chat}
     return Lineage(
         item_id=wrote.script.id,
         stage="generate",
-        made_at=now,
+        made_at=made_at,
         model=wrote.script.model,
         tokens_out=wrote.written.tokens,
         detail=detail,

@@ -7,13 +7,13 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split, load_split, write_split
+from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
@@ -22,11 +22,6 @@ from schemas.runs import CaseResult, RunManifest
 FORMAT = 1
 RUN_FILE = "run.json"
 _PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "duckdb")
-
-
-def now() -> str:
-    """UTC time, to the second, ISO format."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -65,7 +60,7 @@ def environment(device: str = "cpu") -> dict[str, Any]:
         except PackageNotFoundError:
             packages[name] = None
     return {
-        "at": now(),
+        "at": now(zone="Z"),
         "device": device,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",

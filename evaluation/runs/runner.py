@@ -20,10 +20,11 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.baseline_answers import Answered
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choose, load_metrics, make_manifest
-from evaluation.runs.results import EditorFolder, now, write_run
+from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import requested
 from schemas.answers import Answer
+from schemas.core.clock import now
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 
@@ -118,10 +119,10 @@ class Runner:
             for label, e in editors.items()
         }
         self._engine.expect(editors.values())
-        started = now()
+        started = now(zone="Z")
         self._write(plans, started=started, finished=None)
         outcomes = [self._one(label, editors[label], plans[label]) for label in editors]
-        self._write(plans, started=started, finished=now())
+        self._write(plans, started=started, finished=now(zone="Z"))
         return outcomes
 
     def _write(self, plans: Mapping[str, RunManifest], *, started: str, finished: str | None) -> None:
