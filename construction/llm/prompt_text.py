@@ -9,20 +9,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from schemas.core.config import Options
 from schemas.text.folding import fold
 from schemas.verdicts import Span
 
 LONGEST = 12_000  # characters of what is sent of an item; nine short steps have some 500
 _BLANK = r"[\s\x00-\x1f\x7f-\x9f]+"
 _PLACE = re.compile(r"\{([a-z_]+)\}")
-
-
-class Example(Options):
-    """A few-shot example: what we ask, what a good reply is."""
-
-    user: str
-    assistant: str
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from construction.llm.step import PromptStep, Request
 from construction.prompts.prompt_file import Prompt
-from schemas.core.ids import seed
 
 R = TypeVar("R")
 W = TypeVar("W")
@@ -26,7 +25,5 @@ class WordedStep(PromptStep[R, W]):
 
         The sample number holds the prompt's version, so the same words under a higher version are asked again.
         """
-        parameters = dict(self.wording.parameters)
-        if self.wording.seeded:
-            parameters["seed"] = seed(self.label, *names, str(attempt)) % 2**31
+        parameters = self.wording.sampling(*names, str(attempt))
         return self.request(item, parameters=parameters, sample=SAMPLES * (self.version - 1) + attempt)

@@ -17,10 +17,9 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from construction.checks.leak_in_prompt import unlabelled
 from construction.llm.call_lineage import asked_line
-from construction.llm.prompt_text import fill, tidy
+from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
-from construction.verifier.prompt_files import LONGEST, VerifyWording, fenced, load_verify, quoted
-from schemas.core.ids import seed
+from construction.verifier.prompt_files import VerifyWording, load_verify
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -118,18 +117,11 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
             "new": tidy(fact.new.text) if fact.new else "another one",
             "text": fenced(self.text(item)),
         }
-        turns = [Message(role="system", content=self.wording.system.strip())]
-        for example in self.wording.examples:
-            turns.append(Message(role="user", content=example.user.strip()))
-            turns.append(Message(role="assistant", content=example.assistant.strip()))
-        return [*turns, Message(role="user", content=fill(self.wording.user, values).strip())]
+        return self.wording.chat(values)
 
     def sample(self, ask: VerifyAsk) -> Request:
         """The request, seeded from the judged record where the wording asks for it."""
-        parameters = dict(self.wording.parameters)
-        if self.wording.seeded:
-            parameters["seed"] = seed(self.label, self.item(ask).id) % 2**31
-        return self.request(ask, parameters=parameters)
+        return self.request(ask, parameters=self.wording.sampling(self.item(ask).id))
 
     def too_long(self, ask: VerifyAsk) -> bool:
         """Whether the text, or a name in the fact, is too long to be sent."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from construction.llm.prompt_text import LONGEST, fenced, fill, quoted, tidy
+from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.prompt_files import INPUTS, JudgeWording, load_wording
-from schemas.core.ids import seed
 from schemas.facts import Fact
 from schemas.ratings import Aspect, Rating
 from schemas.text.escaping import shown_line
@@ -126,11 +125,7 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
             "text": fenced(item.text),
         }
         values = {name: known[name] for name in INPUTS[self.aspect]}
-        turns = [Message(role="system", content=self.wording.system.strip())]
-        for example in self.wording.examples:
-            turns.append(Message(role="user", content=example.user.strip()))
-            turns.append(Message(role="assistant", content=example.assistant.strip()))
-        return [*turns, Message(role="user", content=fill(self.wording.user, values).strip())]
+        return self.wording.chat(values)
 
     def sampled(self, item: JudgeAsk, *, temperature: float | None = None, logprobs: int = 0) -> Request:
         """The request for an item.
@@ -140,11 +135,10 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
             temperature: Instead of the wording's, where several samples are to differ.
             logprobs: Alternatives a token whose log-probabilities are asked for; 0 for none.
         """
-        parameters: dict[str, Any] = dict(self.wording.parameters)
-        if temperature is not None:
-            parameters["temperature"] = temperature
-        elif self.wording.seeded:
-            parameters["seed"] = seed(self.label, item.item) % 2**31
+        if temperature is None:
+            parameters = self.wording.sampling(item.item)
+        else:
+            parameters = {**self.wording.parameters, "temperature": temperature}
         if logprobs:
             parameters |= {"logprobs": True, "top_logprobs": logprobs}
         return self.request(item, parameters=parameters)

@@ -9,12 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.prompts import prompts as command
+from construction.llm import prompt_file
 from construction.llm.reply_cache import request_key
-from construction.prompts import prompt_file as package
 from construction.prompts.custom import load_wording, own_prompts, write_own
-from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, shipped
+from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, prompt_path, shipped
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
+from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from tests.support.facts import make_fact
 
@@ -74,7 +75,7 @@ def test_a_place_for_the_new_object_needs_words_for_facts_without_one(folder):
     path = folder / "questions.toml"
     data = tomllib.loads(path.read_text())
     with pytest.raises(DataError, match="user_unedited is needed"):
-        package.validate(Prompt, {k: v for k, v in data.items() if k != "user_unedited"}, where="x")
+        validate(Prompt, {k: v for k, v in data.items() if k != "user_unedited"}, where="x")
 
 
 def test_folders_without_prompts(tmp_path, folder):
@@ -126,9 +127,9 @@ def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
     templates.mkdir()
     for task in TASKS:
         write = (templates / f"{task}.paper.toml").write_text
-        write(package.prompt_path(task, "paper").read_text().replace("version = 1", "version = 2"))
-    (templates / "questions.paper@1.toml").write_text(package.prompt_path("questions", "paper").read_text())
-    monkeypatch.setattr(package, "files", lambda _: tmp_path)
+        write(prompt_path(task, "paper").read_text().replace("version = 1", "version = 2"))
+    (templates / "questions.paper@1.toml").write_text(prompt_path("questions", "paper").read_text())
+    monkeypatch.setattr(prompt_file, "files", lambda _: tmp_path)
     assert profiles() == ["paper"]
     assert load_prompt("questions", "paper").version == 2
     assert load_prompt("questions", "paper@1") == ours

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from construction.checks import CheckInputs, judge
 from construction.checks.fact_dates import days
+from construction.llm.prompt_text import LONGEST
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script, first_cut, separator_of
-from construction.verifier.prompt_files import LONGEST
 from construction.verifier.steps import STEPS, VerifyAsk
 from curation.export.formats import EXPORTERS, export
 from curation.export.publish import publish

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from construction.llm.client import Client, Endpoint
+from construction.llm.prompt_text import LONGEST, fenced, quoted
 from construction.llm.reply_cache import ReplyCache
-from construction.verifier.prompt_files import LONGEST, fenced, load_verify, quoted
+from construction.verifier.prompt_files import load_verify
 from construction.verifier.steps import STEPS, Depends, DependsShort, OneQuote, Quotes, VerifyAsk, verify, verify_all
 from curation.checks.leak_benchmark import leak_prompts
 from curation.checks.store_checks import STORE_CHECKS, Surroundings, run_check

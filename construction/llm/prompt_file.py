@@ -1,0 +1,154 @@
+"""Prompt files: the wording of every model call, one TOML file a prompt, each with a name and a version.
+
+A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model: ``paper`` for capable models,
+``embedded`` for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled
+once, in one pass, so braces inside a fact stay as they are.
+
+A changed wording gets a higher version, and the file as it was stays beside it as ``TASK.PROFILE@N.toml``: the profile
+``paper@1`` asks word for word what version 1 asked, so its journaled replies remain good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import Field
+
+from construction.llm.prompt_text import fill
+from construction.llm.step import Message
+from schemas.core.config import Options, read_toml, validate
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id, seed
+from schemas.core.registry import suggest
+
+
+class Example(Options):
+    """A few-shot example: what we ask, what a good reply is."""
+
+    user: str
+    assistant: str
+
+
+class PromptFile(Options):
+    """What every prompt file holds; the writers, the verifier and the judge each add their own fields.
+
+    Attributes:
+        name: Name of the prompt, as lineage and ratings give it.
+        version: A changed wording gets a higher one.
+        seeded: Send a seed drawn from the item, so that the same machine gives the same reply.
+        quality: What to call the output; ``plumbing`` marks a smoke test, whose output is not for publication.
+        parameters: Sampling parameters as the endpoint takes them.
+        system: The system turn.
+        user: The user's turn, with placeholders.
+        examples: Turns shown between the two.
+    """
+
+    name: str
+    version: int = Field(ge=1)
+    seeded: bool = False
+    quality: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    system: str
+    user: str
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """``name@version``."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def digest(self) -> str:
+        """Hash of everything in the file."""
+        return content_id("wording", self.model_dump(mode="json"))
+
+    def chat(self, values: Mapping[str, str], *, user: str | None = None) -> list[Message]:
+        """The chat: system, examples, then the filled-in question.
+
+        Args:
+            values: Text for each placeholder.
+            user: Another user's turn than ``self.user``.
+        """
+        turns = [Message(role="system", content=fill(self.system, values).strip())]
+        for example in self.examples:
+            turns += [
+                Message(role="user", content=example.user.strip()),
+                Message(role="assistant", content=example.assistant.strip()),
+            ]
+        return [*turns, Message(role="user", content=fill(user or self.user, values).strip())]
+
+    def sampling(self, *names: str) -> dict[str, Any]:
+        """The sampling parameters; where the file asks for a seed, it is drawn from the label and these names."""
+        parameters = dict(self.parameters)
+        if self.seeded:
+            parameters["seed"] = seed(self.label, *names) % 2**31
+        return parameters
+
+
+P = TypeVar("P", bound=PromptFile)
+
+
+class PromptFolder(Generic[P]):
+    """A folder of shipped prompt files, ``TASK.PROFILE.toml``.
+
+    Args:
+        model: Type of the files.
+        package: Package that ships them.
+        folder: Name of the folder in it.
+        tasks: Tasks that a profile has a file for, each and every one.
+        reader: Who uses the prompts, for messages ("the judge").
+    """
+
+    def __init__(self, model: type[P], *, package: str, folder: str, tasks: Sequence[str], reader: str) -> None:
+        self._model, self._package, self._folder = model, package, folder
+        self._tasks, self._reader = tuple(tasks), reader
+
+    def path(self) -> Path:
+        """The folder."""
+        return Path(str(files(self._package).joinpath(self._folder)))
+
+    def profiles(self) -> list[str]:
+        """Profiles that have a prompt for every task, in their current versions; sorted."""
+        names = {path.name for path in self.path().glob("*.toml")}
+        known = {name.split(".")[1] for name in names if "@" not in name}
+        return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in self._tasks))
+
+    def file(self, task: str, profile: str) -> Path:
+        """The file of a task in a profile; ``profile@N`` names an earlier version where N is not the current one.
+
+        Raises:
+            UserError: no such profile or version.
+        """
+        name, _, version = profile.partition("@")
+        known = self.profiles()
+        if name not in known:
+            near = suggest(name, known)
+            fix = f"did you mean '{near}'?" if near else None
+            raise UserError(f"{self._reader} has no profile '{profile}'", allowed=", ".join(known), fix=fix)
+        current = self.path() / f"{task}.{name}.toml"
+        if not version or str(read_toml(current).get("version")) == version:
+            return current
+        earlier = self.path() / f"{task}.{profile}.toml"
+        if not earlier.is_file():
+            raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
+        return earlier
+
+    def load(self, task: str, profile: str) -> P:
+        """The prompt of a task in a profile.
+
+        Raises:
+            UserError: no such profile or version, or a broken file.
+        """
+        return read_prompt(self._model, self.file(task, profile))
+
+
+def read_prompt(model: type[P], path: Path) -> P:
+    """A prompt file.
+
+    Raises:
+        UserError: the file is missing, broken, or no prompt of this type.
+    """
+    return validate(model, read_toml(path), where=str(path))
