@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assigned, Campaign, Placed
-from annotation_ui.tasks.base import Item
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.tasks.base import TaskItem
 
 RESULTS = Path(__file__).with_name("results") / "annotation.json"
 
@@ -29,9 +29,11 @@ RESULTS = Path(__file__).with_name("results") / "annotation.json"
 def make(path: Path, people: list[str], saves: int) -> None:
     with RatingsDB(path, create=True) as db:
         db.add_campaign(Campaign("load", "rate_executability", "rate_executability@1", {"overlap": 10}, "2026"))
-        items = [Placed(Item(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(saves)]
-        assigned = [Assigned(p, i.item.id, 1, n) for p in people for n, i in enumerate(items)]
-        db.place("load", items, assigned)
+        items = [
+            CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(saves)
+        ]
+        assigned = [Assignment(p, i.item.id, 1, n) for p in people for n, i in enumerate(items)]
+        db.add_items("load", items, assigned)
 
 
 def rate(path: Path, person: str, out: Any) -> None:

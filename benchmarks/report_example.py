@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, share
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assigned
+from annotation_ui.ratings.records import Assignment
 from curation.store.store import Store
 from evaluation.judge.inputs import asks_of
 from evaluation.judge.reliability.rubric import expected, named
@@ -45,9 +45,11 @@ def rate(store: Path, ratings: Path, task: str) -> None:
     with Store.open(store) as kept, RatingsDB(ratings, create=True) as db:
         asks = {ask.item: ask for ask in asks_of(kept)}
         items = sum(1 for _ in make_task(task).items(kept))
-        create(db, kept, task, make_task(task), Sharing(overlap=2, batch=100, percent=100 * RATED / items))
+        create_campaign(
+            db, kept, task, make_task(task), CampaignOptions(overlap=2, batch=100, percent=100 * RATED / items)
+        )
         secrets = {name: people.invite(db, name, synthetic=True) for name in RATERS}
-        share(db, task)
+        assign_items(db, task)
         work = {name: db.assignments(task, name) for name in RATERS}
     with served.served(ratings) as app, served.browser() as browser:
         for name, secret in secrets.items():
@@ -57,7 +59,7 @@ def rate(store: Path, ratings: Path, task: str) -> None:
                 served.rate(page, said(assigned, task, name, asks), n, len(work[name]))
 
 
-def said(assigned: Assigned, task: str, rater: str, asks: dict[str, Any]) -> list[str]:
+def said(assigned: Assignment, task: str, rater: str, asks: dict[str, Any]) -> list[str]:
     """A rater's answers to an item."""
     ask, draw = asks[assigned.item], random.Random(f"{rater}/{task}/{assigned.item}")
     rules = expected(named(ask.text, ask.fact))

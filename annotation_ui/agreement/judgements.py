@@ -1,4 +1,4 @@
-"""Marks: single answers by person, item and aspect, read from live answers or from the store."""
+"""Judgements: single answers by person, item and aspect, read from live answers or from the store."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from annotation_ui.campaigns.answer_import import ADJUDICATED
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.base import Task
+from annotation_ui.tasks.base import RatingTask
 from curation.stats.rating_table import Category, RatingTable, rating_table
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class Mark(NamedTuple):
+class Judgement(NamedTuple):
     """One answer of one person to one question about one item.
 
     Attributes:
@@ -35,22 +35,22 @@ class Mark(NamedTuple):
     seconds: float | None = None
 
 
-def live_marks(db: RatingsDB, name: str) -> list[Mark]:
+def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
     """The current answers of a campaign's real items."""
     task, items = make_task(db.campaign(name).task), db.items(name)
     out = []
-    for r in db.current(name):
+    for r in db.current_answers(name):
         placed = items[r.item]
         if placed.purpose != "real" or not r.answers:
             continue
         for field in task.form.asked():
             if field.name in r.answers:
                 value = r.answers[field.name]
-                out.append(Mark(r.item, placed.item.case, r.person, field.name, value, r.saved_at, r.seconds))
+                out.append(Judgement(r.item, placed.item.case, r.person, field.name, value, r.saved_at, r.seconds))
     return out
 
 
-def stored_marks(store: Store, task: Task) -> list[Mark]:
+def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
     """What the store holds of a task: ratings (of judges too) or verdicts of people, with time and case by lineage."""
     from schemas.core.records import Record
     from schemas.ratings import Rating
@@ -59,46 +59,46 @@ def stored_marks(store: Store, task: Task) -> list[Mark]:
     form, out = task.form, []
     about = {line.item_id: line for line in store.lineages(stage="annotation")}
 
-    def mark(record: Record, item: str, person: str, aspect: str, value: Category) -> Mark:
+    def judgement(record: Record, item: str, person: str, aspect: str, value: Category) -> Judgement:
         line = about.get(record.id)
         seconds = line.detail.get("seconds") if line else None
         case = str(line.detail.get("case", item)) if line else item
-        return Mark(item, case, person, aspect, value, line.made_at if line else "", seconds)
+        return Judgement(item, case, person, aspect, value, line.made_at if line else "", seconds)
 
     if task.level == "ordinal":
         names = {f.name for f in form.asked()}
         for rating in store.all(Rating):
             if rating.aspect in names and rating.value is not None and ADJUDICATED not in rating.form:
                 person = rating.rater.removeprefix("person:")
-                out.append(mark(rating, rating.item_id, person, rating.aspect, rating.value))
+                out.append(judgement(rating, rating.item_id, person, rating.aspect, rating.value))
         return _one_case(out)
     fields = {f"{form.name}_{f.name}": f.name for f in form.asked()}
     for verdict in store.all(Verdict):
         if verdict.by.startswith("person:") and verdict.check in fields and verdict.value is not None:
             person = verdict.by.removeprefix("person:").rpartition("/")[0]
             value = "yes" if verdict.value == 1 else "no"
-            out.append(mark(verdict, verdict.item_id, person, fields[verdict.check], value))
+            out.append(judgement(verdict, verdict.item_id, person, fields[verdict.check], value))
     return _one_case(out)
 
 
-def judge_marks(store: Store, task: Task, people: Sequence[Mark]) -> list[Mark]:
+def judgements_by_judges(store: Store, task: RatingTask, people: Sequence[Judgement]) -> list[Judgement]:
     """What judges said, by the store, of the items that people answered; with the people's case."""
     cases = {m.item: m.case for m in people}
     if task.level != "ordinal":
         return []
-    found = (m for m in stored_marks(store, task) if m.person.startswith("judge:") and m.item in cases)
+    found = (m for m in stored_judgements(store, task) if m.person.startswith("judge:") and m.item in cases)
     return [m._replace(case=cases[m.item]) for m in found]
 
 
-def _one_case(marks: Sequence[Mark]) -> list[Mark]:
-    """Marks of an item share the case that any of them knows (a judge's rating has no lineage of ours)."""
-    known = {m.item: m.case for m in marks if m.case != m.item}
-    return [m._replace(case=known.get(m.item, m.case)) for m in marks]
+def _one_case(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Judgements of an item share the case that any of them knows (a judge's rating has no lineage of ours)."""
+    known = {m.item: m.case for m in judgements if m.case != m.item}
+    return [m._replace(case=known.get(m.item, m.case)) for m in judgements]
 
 
-def table(marks: Iterable[Mark], task: Task, aspect: str) -> RatingTable:
-    """The marks of one aspect as a table for ``curation.stats``."""
-    mine = [m for m in marks if m.aspect == aspect]
+def judgement_table(judgements: Iterable[Judgement], task: RatingTask, aspect: str) -> RatingTable:
+    """The judgements of one aspect as a table for ``curation.stats``."""
+    mine = [m for m in judgements if m.aspect == aspect]
     field = task.form.field(aspect)
     scale: tuple[Category, ...] = tuple(range(field.low, field.high + 1)) if field.kind == "scale" else ("no", "yes")
     rows = [(m.item, m.person, m.value) for m in mine]

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from annotation_ui.agreement.judgements import Mark
+from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.agreement.report import (
     PUBLISHED_JUDGE,
     PUBLISHED_MEAN,
     PUBLISHED_POOLED,
     AspectReport,
     TaskReport,
-    outlook,
+    projected_widths,
 )
-from annotation_ui.tasks.base import Task
+from annotation_ui.tasks.base import RatingTask
 from curation.files.atomic import whole_file
 from curation.stats.estimates import Estimate
 
@@ -42,7 +42,7 @@ _STYLE = """
 _NAMES = {"exact": "exact agreement", "within_one": "within one point"}
 
 
-def write_page(found: TaskReport, marks: Sequence[Mark], task: Task, path: Path, *, title: str) -> None:
+def write_page(found: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str) -> None:
     """Write the page.
 
     Raises:
@@ -55,11 +55,11 @@ def write_page(found: TaskReport, marks: Sequence[Mark], task: Task, path: Path,
     )
     with whole_file(path, "the page") as file:
         file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
-        file.write(body(found, marks, task))
+        file.write(page_body(found, judgements, task))
         file.write("</body></html>\n")
 
 
-def body(found: TaskReport, marks: Sequence[Mark], task: Task) -> str:
+def page_body(found: TaskReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
     """The page's content as HTML without scripts, for the page and for the lead's view."""
     people = ", ".join(found.people) or "nobody yet"
     parts = [
@@ -73,7 +73,7 @@ def body(found: TaskReport, marks: Sequence[Mark], task: Task) -> str:
         parts.append(f'<p class="warn">Synthetic: {names} are programs. Nothing here says how people agree.</p>')
     parts.append(_summary(found))
     for a in found.aspects:
-        parts.append(_aspect(a, [m for m in marks if m.aspect == a.aspect], task))
+        parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
     parts.append(_pooled(found))
     parts.append(_outlook(found))
     parts.append("</div>")
@@ -124,7 +124,7 @@ def _track(estimate: Estimate, published: float | None) -> str:
     return f'<div class="track">{inner}</div>'
 
 
-def _aspect(a: AspectReport, marks: Sequence[Mark], task: Task) -> str:
+def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
     g = a.agreement
     rows = [(g.alpha.name, g.alpha), ("exact agreement", g.exact), ("Gwet's AC1", g.ac1)]
     if g.level == "ordinal":
@@ -133,7 +133,7 @@ def _aspect(a: AspectReport, marks: Sequence[Mark], task: Task) -> str:
             ("Gwet's AC2, quadratic weights", g.ac2),
             (a.ceiling.name, a.ceiling),
         ]
-    out = [f"<h2>{_e(a.aspect)}</h2>", _bars(marks, task, a.aspect)]
+    out = [f"<h2>{_e(a.aspect)}</h2>", _bars(judgements, task, a.aspect)]
     out.append(_table(["statistic", "value"], [[_e(n), _e(e.text())] for n, e in rows]))
     if a.pairs:
         head = ["two people", "Spearman", "Kendall", "exact"]
@@ -166,9 +166,9 @@ def _texts(*estimates: Estimate) -> list[str]:
     return [_e(e.text(2)) for e in estimates]
 
 
-def _bars(marks: Sequence[Mark], task: Task, aspect: str) -> str:
+def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
     """How often each answer was given."""
-    counts = Counter(m.value for m in marks if not m.person.startswith("judge:"))
+    counts = Counter(m.value for m in judgements if not m.person.startswith("judge:"))
     most = max(counts.values(), default=0)
     rows = []
     for value in task.form.field(aspect).allowed:
@@ -192,7 +192,7 @@ def _pooled(found: TaskReport) -> str:
 
 
 def _outlook(found: TaskReport) -> str:
-    rows = [r for r in outlook(found) if r["now"] is not None]
+    rows = [r for r in projected_widths(found) if r["now"] is not None]
     if not rows:
         return ""
     head = ["aspect", "now", *(f"{n} more cases" for n in rows[0] if n not in ("aspect", "now"))]

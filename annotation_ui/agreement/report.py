@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from annotation_ui.agreement.judgements import Mark, table
-from annotation_ui.tasks.base import Task
+from annotation_ui.agreement.judgements import Judgement, judgement_table
+from annotation_ui.tasks.base import RatingTask
 from curation.stats.agreement import alpha, exact_agreement
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.coefficients import Level
@@ -30,7 +30,7 @@ PUBLISHED_JUDGE = {"alpha": 0.43, "spearman": 0.72}
 """People against the paper's judge (section 4.2.2 and Appendix C.2)."""
 
 
-class Pair(NamedTuple):
+class RaterPair(NamedTuple):
     """Two raters, or people and a judge, on the items that both rated.
 
     ``alpha`` and ``difference`` are given for a judge, whose ratings stand against the people's mean: alpha with that
@@ -63,12 +63,12 @@ class AspectReport(NamedTuple):
 
     aspect: str
     agreement: Agreement
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RaterPair, ...]
     without: Mapping[str, Estimate]
     severity: Mapping[str, Estimate]
     drift: Mapping[str, Estimate]
     ceiling: Estimate
-    judges: tuple[Pair, ...]
+    judges: tuple[RaterPair, ...]
     published: float | None
 
 
@@ -95,40 +95,47 @@ class TaskReport(NamedTuple):
     seconds: Mapping[str, float | None]
 
 
-def report(marks: Sequence[Mark], task: Task, *, resampling: Resampling = DEFAULT) -> TaskReport:
-    """All agreement statistics of a task's marks.
+def agreement_report(
+    judgements: Sequence[Judgement], task: RatingTask, *, resampling: Resampling = DEFAULT
+) -> TaskReport:
+    """All agreement statistics of a task's judgements.
 
     Args:
-        marks: From ``live_marks`` or ``stored_marks``; raters named ``judge:...`` are compared with the people.
+        judgements: From ``live_judgements`` or ``stored_judgements``; raters named
+            ``judge:...`` are compared with the people.
         task: The task.
         resampling: For all intervals; cases are resampled.
     """
-    marks = sorted(marks, key=lambda m: (m.item, m.person, m.aspect))  # the same draws whatever the order they came in
-    people_marks = [m for m in marks if not m.person.startswith("judge:")]
-    names = tuple(sorted({m.person for m in people_marks}))
+    judgements = sorted(
+        judgements, key=lambda m: (m.item, m.person, m.aspect)
+    )  # the same draws whatever the order they came in
+    human_judgements = [m for m in judgements if not m.person.startswith("judge:")]
+    names = tuple(sorted({m.person for m in human_judgements}))
     aspects = tuple(
-        _aspect(f.name, people_marks, [m for m in marks if m.person.startswith("judge:")], task, resampling)
+        _aspect(f.name, human_judgements, [m for m in judgements if m.person.startswith("judge:")], task, resampling)
         for f in task.form.asked()
-        if any(m.aspect == f.name for m in people_marks)
+        if any(m.aspect == f.name for m in human_judgements)
     )
     return TaskReport(
         task=task.form.label,
         people=names,
         synthetic=tuple(n for n in names if n.startswith("synthetic-")),
-        items=len({m.item for m in people_marks}),
-        cases=len({m.case for m in people_marks}),
+        items=len({m.item for m in human_judgements}),
+        cases=len({m.case for m in human_judgements}),
         aspects=aspects,
-        pooled=_pooled(people_marks, task, resampling) if len(aspects) > 1 else None,
-        seconds={n: _median([m for m in people_marks if m.person == n]) for n in names},
+        pooled=_pooled(human_judgements, task, resampling) if len(aspects) > 1 else None,
+        seconds={n: _median([m for m in human_judgements if m.person == n]) for n in names},
     )
 
 
-def _level(task: Task) -> Level:
+def _level(task: RatingTask) -> Level:
     return "ordinal" if task.level == "ordinal" else "nominal"
 
 
-def _aspect(aspect: str, people: Sequence[Mark], judges: Sequence[Mark], task: Task, how: Resampling) -> AspectReport:
-    found, level = table(people, task, aspect), _level(task)
+def _aspect(
+    aspect: str, people: Sequence[Judgement], judges: Sequence[Judgement], task: RatingTask, how: Resampling
+) -> AspectReport:
+    found, level = judgement_table(people, task, aspect), _level(task)
 
     def its_alpha(some: RatingTable) -> Estimate:
         return alpha(some, level=level, resampling=how)
@@ -147,7 +154,7 @@ def _aspect(aspect: str, people: Sequence[Mark], judges: Sequence[Mark], task: T
     )
 
 
-def _pairs(found: RatingTable, how: Resampling) -> tuple[Pair, ...]:
+def _pairs(found: RatingTable, how: Resampling) -> tuple[RaterPair, ...]:
     exact = pairwise(found, lambda t: exact_agreement(t, resampling=how))
     out = []
     for (a, b), same in exact.items():
@@ -160,15 +167,15 @@ def _pairs(found: RatingTable, how: Resampling) -> tuple[Pair, ...]:
 
 def _correlated(
     a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, how: Resampling
-) -> Pair:
+) -> RaterPair:
     if len(x) < 3:
         few = undefined("correlation", f"they share {len(x)} items", n=len(x))
-        return Pair(a, b, few, few, same)
-    return Pair(a, b, spearman(x, y, cases, resampling=how), kendall(x, y, cases, resampling=how), same)
+        return RaterPair(a, b, few, few, same)
+    return RaterPair(a, b, spearman(x, y, cases, resampling=how), kendall(x, y, cases, resampling=how), same)
 
 
-def _drift(found: RatingTable, marks: Sequence[Mark], aspect: str, how: Resampling) -> dict[str, Estimate]:
-    saved = {(m.item, m.person): m.at for m in marks if m.aspect == aspect}
+def _drift(found: RatingTable, judgements: Sequence[Judgement], aspect: str, how: Resampling) -> dict[str, Estimate]:
+    saved = {(m.item, m.person): m.at for m in judgements if m.aspect == aspect}
     out = {}
     for n, person in enumerate(found.raters):
         others = np.delete(found.values, n, axis=1)
@@ -183,7 +190,9 @@ def _drift(found: RatingTable, marks: Sequence[Mark], aspect: str, how: Resampli
     return out
 
 
-def _judges(found: RatingTable, judges: Sequence[Mark], task: Task, aspect: str, how: Resampling) -> tuple[Pair, ...]:
+def _judges(
+    found: RatingTable, judges: Sequence[Judgement], task: RatingTask, aspect: str, how: Resampling
+) -> tuple[RaterPair, ...]:
     means = {u: float(np.nanmean(row)) for u, row in zip(found.units, found.values, strict=True)}
     cases = dict(zip(found.units, found.cases, strict=True))
     out = []
@@ -202,22 +211,22 @@ def _judges(found: RatingTable, judges: Sequence[Mark], task: Task, aspect: str,
     return tuple(out)
 
 
-def _pooled(marks: Sequence[Mark], task: Task, how: Resampling) -> Estimate:
+def _pooled(judgements: Sequence[Judgement], task: RatingTask, how: Resampling) -> Estimate:
     fields = {f.name: f for f in task.form.asked()}
     first = next(iter(fields.values()))
     scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")
-    rows = [(f"{m.item}/{m.aspect}", m.person, m.value) for m in marks]
-    cases = {f"{m.item}/{m.aspect}": m.case for m in marks}
+    rows = [(f"{m.item}/{m.aspect}", m.person, m.value) for m in judgements]
+    cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
     found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=how)
     return found._replace(name=f"{found.name}, pooled over aspects")
 
 
-def _median(marks: Sequence[Mark]) -> float | None:
-    times = {m.item: m.seconds for m in marks if m.seconds is not None}
+def _median(judgements: Sequence[Judgement]) -> float | None:
+    times = {m.item: m.seconds for m in judgements if m.seconds is not None}
     return median(times.values()) if times else None
 
 
-class Disagreement(NamedTuple):
+class ItemDisagreement(NamedTuple):
     """An item on which people differ: how far apart they are, and what each said."""
 
     item: str
@@ -226,14 +235,14 @@ class Disagreement(NamedTuple):
     said: Mapping[str, Mapping[str, Any]]
 
 
-def disagreements(marks: Sequence[Mark], task: Task) -> list[Disagreement]:
+def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[ItemDisagreement]:
     """Items by how far people are apart, most first: the widest gap on a scale over its length, or 1 for yes and no.
 
     An item's spread is the mean over its aspects; items that everybody judged alike are left out.
     """
     items: dict[str, dict[str, dict[str, Any]]] = {}
     cases: dict[str, str] = {}
-    for m in marks:
+    for m in judgements:
         if not m.person.startswith("judge:"):
             items.setdefault(m.item, {}).setdefault(m.person, {})[m.aspect] = m.value
             cases[m.item] = m.case
@@ -249,11 +258,11 @@ def disagreements(marks: Sequence[Mark], task: Task) -> list[Disagreement]:
             gaps.append(wide / (field.high - field.low) if field.kind == "scale" else wide)
         spread = sum(gaps) / len(gaps) if gaps else 0.0
         if spread > 0:
-            out.append(Disagreement(item, cases[item], spread, said))
+            out.append(ItemDisagreement(item, cases[item], spread, said))
     return sorted(out, key=lambda d: (-d.spread, d.item))
 
 
-def outlook(found: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
+def projected_widths(found: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
     """How wide the interval of each aspect's alpha would be with so many more cases like those judged."""
     rows = []
     for a in found.aspects:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from annotation_ui.app import widgets as parts
-from annotation_ui.app.page_context import Desk
+from annotation_ui.app import widgets
+from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import make_task
 
 
-def show(desk: Desk) -> None:
+def show(context: PageContext) -> None:
     """The guideline of every campaign that concerns the person."""
     st.title("Guidelines")
-    lead = desk.person.role == "lead"
-    seen = [c for c in desk.db.campaigns() if lead or desk.db.assignments(c.name, desk.person.name)]
+    lead = context.person.role == "lead"
+    seen = [c for c in context.db.campaigns() if lead or context.db.assignments(c.name, context.person.name)]
     for form in {c.task: make_task(c.task).form for c in seen}.values():
         st.subheader(f"{form.title} ({form.label})")
-        st.write(parts.plain(form.intro))
+        st.write(widgets.escape_markdown(form.intro))
         for f in form.asked():
             ends = f"\n{f.low} = {f.low_text}\n{f.high} = {f.high_text}" if f.low_text else ""
-            parts.text(f.asks, (f.hint or "Answer yes or no.") + ends)
+            widgets.show_text(f.asks, (f.hint or "Answer yes or no.") + ends)
         for f in form.fields:
             if f.kind == "many":
-                parts.text(f.asks, "\n".join(c.text for c in f.choices))
+                widgets.show_text(f.asks, "\n".join(c.text for c in f.choices))
     st.write("Judge each item on its own. Do not talk about items with other raters before the round ends.")

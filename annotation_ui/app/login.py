@@ -6,17 +6,17 @@ import time
 
 import streamlit as st
 
-from annotation_ui.app import widgets as parts
-from annotation_ui.ratings import raters as people
+from annotation_ui.app import widgets
+from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 
 _DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
 
 
-def enter(db: RatingsDB) -> None:
+def show_login(db: RatingsDB) -> None:
     """Ask for the secret."""
     if st.session_state.pop("left", False):
-        parts.remember("", seconds=0)
+        widgets.set_session_cookie("", seconds=0)
     st.title("Rating")
     st.write("Enter the personal secret that you were given.")
     with st.form("enter", border=False):
@@ -24,7 +24,7 @@ def enter(db: RatingsDB) -> None:
         sent = st.form_submit_button("Enter", type="primary")
     if not sent:
         return
-    token = people.enter(db, secret) if secret else None
+    token = raters.log_in(db, secret) if secret else None
     if token is None:
         time.sleep(_DELAY)
         st.error("Nobody has this secret. Ask who invited you for a new one.")

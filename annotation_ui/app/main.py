@@ -11,9 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotation_ui.app import widgets as parts
-from annotation_ui.app.page_context import COOKIE, Desk
-from annotation_ui.ratings import raters as people
+from annotation_ui.app import widgets
+from annotation_ui.app.page_context import COOKIE, PageContext
+from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from schemas.core.errors import UserError
 
@@ -33,35 +33,35 @@ def main() -> None:
     """One run of the script, which Streamlit makes at every click."""
     st.set_page_config(page_title="Rating", layout="wide", initial_sidebar_state="auto")
     ratings, store = arguments(sys.argv[1:])
-    parts.style()
+    widgets.apply_style()
     try:
         with RatingsDB(ratings) as db:
-            person = people.who(db, token())
+            person = raters.authenticate(db, token())
             if person is None:
-                from annotation_ui.app.login import enter
+                from annotation_ui.app.login import show_login
 
-                enter(db)
+                show_login(db)
                 return
-            desk = Desk(db, person, token() or "", store)
+            context = PageContext(db, person, token() or "", store)
             if "token" not in st.session_state:
-                st.session_state["token"] = desk.token
+                st.session_state["token"] = context.token
             if st.session_state.pop("remember", False):
-                parts.remember(desk.token, seconds=int(people.SESSION.total_seconds()))
-            _navigate(desk)
+                widgets.set_session_cookie(context.token, seconds=int(raters.SESSION.total_seconds()))
+            _navigate(context)
     except UserError as error:
         st.error(str(error))
 
 
-def _navigate(desk: Desk) -> None:
+def _navigate(context: PageContext) -> None:
     from annotation_ui.app import adjudicate, agreement, browse, guidelines, progress, rate
 
     def page(show: object, title: str, path: str, *, first: bool = False) -> object:
         def run() -> None:
-            show(desk)  # type: ignore[operator]
+            show(context)  # type: ignore[operator]
 
         return st.Page(run, title=title, url_path=path, default=first)
 
-    if desk.person.role == "lead":
+    if context.person.role == "lead":
         pages = [
             page(progress.show, "Progress", "progress", first=True),
             page(agreement.show, "Agreement", "agreement"),
@@ -72,9 +72,9 @@ def _navigate(desk: Desk) -> None:
         ]
     else:
         pages = [page(rate.show, "Rate", "rate", first=True), page(guidelines.show, "Guidelines", "guidelines")]
-    chosen = st.navigation(pages, position="top" if desk.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
+    chosen = st.navigation(pages, position="top" if context.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
     with st.sidebar:
-        parts.who_you_are(desk)
+        widgets.account_box(context)
     chosen.run()
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import Person
+from annotation_ui.ratings.raters import RaterAccount
 
 COOKIE = "scedit_session"
 
 
-class Desk(NamedTuple):
-    """One person's desk.
+class PageContext(NamedTuple):
+    """One person's context.
 
     Attributes:
         db: The ratings file.
@@ -22,6 +22,6 @@ class Desk(NamedTuple):
     """
 
     db: RatingsDB
-    person: Person
+    person: RaterAccount
     token: str
     store: Path | None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from annotation_ui.app.page_context import Desk
-from annotation_ui.campaigns.campaign import standings
+from annotation_ui.app.page_context import PageContext
+from annotation_ui.campaigns.campaign import rater_progress
 
 
-def show(desk: Desk) -> None:
+def show(context: PageContext) -> None:
     """Every campaign with everybody's standing; looked at again every few seconds."""
     st.title("Progress")
-    _table(desk.db.path)
+    _table(context.db.path)
 
 
 @st.fragment(run_every=5)
@@ -20,7 +20,7 @@ def _table(path: object) -> None:
 
     with RatingsDB(path) as db:  # type: ignore[arg-type]
         for campaign in db.campaigns():
-            rows = standings(db, campaign.name)
+            rows = rater_progress(db, campaign.name)
             done, all_ = sum(s.done for s in rows), sum(s.assigned for s in rows)
             st.subheader(f"{campaign.name} ({campaign.form})", anchor=False)
             st.progress(done / all_ if all_ else 0.0, text=f"{done} of {all_} answers")

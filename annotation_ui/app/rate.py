@@ -8,57 +8,57 @@ from typing import Any
 
 import streamlit as st
 
-from annotation_ui.app import widgets as parts
-from annotation_ui.app.page_context import Desk
-from annotation_ui.campaigns.campaign import make_task, next_item, wrong
-from annotation_ui.ratings import raters as people
-from annotation_ui.ratings.records import Assigned, Campaign, Placed
-from annotation_ui.tasks.base import Task
+from annotation_ui.app import widgets
+from annotation_ui.app.page_context import PageContext
+from annotation_ui.campaigns.campaign import make_task, next_item, wrong_fields
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Form
 
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
 
 
-def show(desk: Desk) -> None:
+def show(context: PageContext) -> None:
     """The first campaign with something left, or the one that is chosen."""
-    campaigns = [c for c in desk.db.campaigns() if desk.db.assignments(c.name, desk.person.name)]
+    campaigns = [c for c in context.db.campaigns() if context.db.assignments(c.name, context.person.name)]
     if not campaigns:
         st.info("Nothing is assigned to you yet.")
         return
-    campaign = _chosen(desk, campaigns)
+    campaign = _chosen(context, campaigns)
     consent = str(campaign.settings.get("consent", ""))
-    if consent and desk.person.consented_at is None:
-        _ask_consent(desk, consent)
+    if consent and context.person.consented_at is None:
+        _ask_consent(context, consent)
         return
-    _work(desk, campaign)
+    _work(context, campaign)
 
 
-def _chosen(desk: Desk, campaigns: list[Campaign]) -> Campaign:
+def _chosen(context: PageContext, campaigns: list[Campaign]) -> Campaign:
     if len(campaigns) == 1:
         return campaigns[0]
     names = {c.name: c for c in campaigns}
-    open_ = [c.name for c in campaigns if next_item(desk.db, c.name, desk.person.name)]
+    open_ = [c.name for c in campaigns if next_item(context.db, c.name, context.person.name)]
     first = list(names).index(open_[0]) if open_ else 0
     with st.sidebar:
         return names[st.selectbox("Task", list(names), index=first, key="campaign")]
 
 
-def _ask_consent(desk: Desk, consent: str) -> None:
+def _ask_consent(context: PageContext, consent: str) -> None:
     st.subheader("Before you begin")
-    parts.text("Consent", consent)
+    widgets.show_text("Consent", consent)
     if st.button("I agree", type="primary"):
-        people.consent(desk.db, desk.person.name)
+        raters.consent(context.db, context.person.name)
         st.rerun()
 
 
-def _work(desk: Desk, campaign: Campaign) -> None:
-    db, me, task = desk.db, desk.person.name, make_task(campaign.task)
+def _work(context: PageContext, campaign: Campaign) -> None:
+    db, me, task = context.db, context.person.name, make_task(campaign.task)
     mine = db.assignments(campaign.name, me)
-    done = {r.item: r for r in db.current(campaign.name, person=me)}
+    done = {r.item: r for r in db.current_answers(campaign.name, person=me)}
     count = sum(a.item in done for a in mine)
     st.progress(count / len(mine), text=f"{task.form.title}: {count} of {len(mine)} done")
     _feedback(task)
-    at = _place(desk, campaign, mine, done)
+    at = _place(context, campaign, mine, done)
     if at is None:
         st.success("All done. Thank you.")
         _back(mine, done, None)
@@ -71,17 +71,17 @@ def _work(desk: Desk, campaign: Campaign) -> None:
     with left:
         if placed.purpose == "training":
             st.caption("A training item: you will see the right answer afterwards.")
-        parts.shown(task.form, placed.item.shown)
+        widgets.show_texts(task.form, placed.item.shown)
         with st.expander("Guideline"):
-            st.write(parts.plain(task.form.intro))
+            st.write(widgets.escape_markdown(task.form.intro))
             for f in task.form.asked():
-                parts.text(f.asks, f.hint or f.asks)
+                widgets.show_text(f.asks, f.hint or f.asks)
     with right:
-        _form(desk, campaign, task, at, placed, before or {})
+        _form(context, campaign, task, at, placed, before or {})
         _back(mine, done, at)
 
 
-def _place(desk: Desk, campaign: Campaign, mine: list[Assigned], done: Any) -> Assigned | None:
+def _place(context: PageContext, campaign: Campaign, mine: list[Assignment], done: Any) -> Assignment | None:
     """The item to show: the one gone back to, else the first without an answer."""
     back = st.session_state.get("back")
     if back:
@@ -89,20 +89,27 @@ def _place(desk: Desk, campaign: Campaign, mine: list[Assigned], done: Any) -> A
         if found:
             return found
         st.session_state.pop("back")
-    return next_item(desk.db, campaign.name, desk.person.name)
+    return next_item(context.db, campaign.name, context.person.name)
 
 
-def _form(desk: Desk, campaign: Campaign, task: Task, at: Assigned, placed: Placed, before: dict[str, Any]) -> None:
+def _form(
+    context: PageContext,
+    campaign: Campaign,
+    task: RatingTask,
+    at: Assignment,
+    placed: CampaignItem,
+    before: dict[str, Any],
+) -> None:
     form: Form = task.form
     begun = st.session_state.setdefault("begun", {})
     begun.setdefault(at.item, (time.time(), uuid.uuid4().hex))
     with st.form(f"form-{campaign.name}-{at.item}", border=False):
         answers = {
-            f.name: parts.field(f, key=f"{campaign.name}/{at.item}/{f.name}", value=before.get(f.name))
+            f.name: widgets.show_field(f, key=f"{campaign.name}/{at.item}/{f.name}", value=before.get(f.name))
             for f in form.fields
         }
         saved = st.form_submit_button("Save and go on", type="primary", shortcut="Ctrl+Enter", use_container_width=True)
-    parts.keys()
+    widgets.keyboard_shortcuts()
     st.caption("Keys: 1-7, y and n answer the first open question; Ctrl+Enter saves.")
     if not saved:
         return
@@ -113,9 +120,9 @@ def _form(desk: Desk, campaign: Campaign, task: Task, at: Assigned, placed: Plac
             st.error(_kindly(form, fault))
         return
     start, token = begun.pop(at.item)
-    desk.db.save(
+    context.db.save(
         campaign.name,
-        desk.person.name,
+        context.person.name,
         at.item,
         form.clean(given),
         form=form.label,
@@ -125,7 +132,7 @@ def _form(desk: Desk, campaign: Campaign, task: Task, at: Assigned, placed: Plac
     st.session_state.pop("back", None)
     if placed.purpose == "training":
         expected = placed.expected or {}
-        st.session_state["learned"] = (wrong(placed, task, given), expected)
+        st.session_state["learned"] = (wrong_fields(placed, task, given), expected)
     st.rerun()
 
 
@@ -133,25 +140,25 @@ def _kindly(form: Form, fault: str) -> str:
     """A fault as a rater reads it: the question in place of the field's name."""
     for f in form.fields:
         if fault == f"'{f.name}' has no answer":
-            return f"Please answer: {parts.plain(f.asks)}"
-        fault = fault.replace(f"'{f.name}'", f"“{parts.plain(f.asks)}”")
+            return f"Please answer: {widgets.escape_markdown(f.asks)}"
+        fault = fault.replace(f"'{f.name}'", f"“{widgets.escape_markdown(f.asks)}”")
     return fault
 
 
-def _feedback(task: Task) -> None:
+def _feedback(task: RatingTask) -> None:
     learned = st.session_state.pop("learned", None)
     if learned is None:
         return
     missed, expected = learned
-    right = parts.said(expected.get("answers", {}))
-    because = expected.get("because", "")
+    right = widgets.escape_markdown(widgets.answers_line(expected.get("answers", {})))
+    because = widgets.escape_markdown(expected.get("because", ""))
     if missed:
-        st.warning(f"The training item just answered expects: {parts.plain(right)}. {parts.plain(because)}")
+        st.warning(f"The right answer to the training item was: {right}. {because}")
     else:
-        st.success(f"Right: {parts.plain(right)}. {parts.plain(because)}")
+        st.success(f"Right: {right}. {because}")
 
 
-def _back(mine: list[Assigned], done: Any, at: Assigned | None) -> None:
+def _back(mine: list[Assignment], done: Any, at: Assignment | None) -> None:
     """Go back to the item before: to look at one's own answer, and to change it."""
     answered = [a for a in mine if a.item in done]
     if at is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from annotation_ui.app.page_context import COOKIE, Desk
-from annotation_ui.ratings import raters as people
+from annotation_ui.app.page_context import COOKIE, PageContext
+from annotation_ui.ratings import raters
 from annotation_ui.tasks.forms import Field, Form
 
 _CSS = """
@@ -62,23 +62,23 @@ export default function () {
 _MARKS = frozenset("\\`*_{}[]()#+-.!|~$:<>")
 
 
-def style() -> None:
+def apply_style() -> None:
     """The few rules that all pages share; colours come from the theme, light or dark."""
     st.html(_CSS)
 
 
-def remember(token: str, *, seconds: int) -> None:
+def set_session_cookie(token: str, *, seconds: int) -> None:
     """Put a session into the browser's cookie (0 seconds: take it out), so that a reload does not ask again."""
     run = st.components.v2.component("scedit_cookie", js=_SET_COOKIE)
     run(data={"name": COOKIE, "value": token, "seconds": seconds}, key=f"cookie-{seconds}")
 
 
-def keys() -> None:
+def keyboard_shortcuts() -> None:
     """Digits, y and n answer the first open question of the form."""
     st.components.v2.component("scedit_keys", js=_KEYS)(key="keys")
 
 
-def text(title: str, body: str, *, script: bool = False) -> None:
+def show_text(title: str, body: str, *, script: bool = False) -> None:
     """A titled text, shown as text whatever is in it: no mark-up is read."""
     kind = "se-text se-script" if script else "se-text"
     st.html(
@@ -87,47 +87,47 @@ def text(title: str, body: str, *, script: bool = False) -> None:
     )
 
 
-def shown(form: Form, texts: Mapping[str, str]) -> None:
+def show_texts(form: Form, texts: Mapping[str, str]) -> None:
     """The texts of an item in the form's order."""
     for s in form.shows:
         if texts.get(s.name):
-            text(s.title, texts[s.name], script=s.style == "script")
+            show_text(s.title, texts[s.name], script=s.style == "script")
 
 
-def plain(said: str) -> str:
+def escape_markdown(body: str) -> str:
     """A text as Streamlit's labels show it literally: its mark-up is escaped."""
-    return "".join(f"\\{c}" if c in _MARKS else c for c in said)
+    return "".join(f"\\{c}" if c in _MARKS else c for c in body)
 
 
-def field(f: Field, *, key: str, value: Any) -> Any:
+def show_field(f: Field, *, key: str, value: Any) -> Any:
     """One field of a form, as it was answered before or open; returns the answer or None."""
-    label = plain(f.asks) + ("" if f.required or f.kind == "text" else " (when you said no)")
+    label = escape_markdown(f.asks) + ("" if f.required or f.kind == "text" else " (when you said no)")
     if f.kind in ("yes_no", "scale"):
         options = list(f.allowed)
         at = options.index(value) if value in options else None
-        said = st.radio(label, options, index=at, horizontal=True, key=key, help=plain(f.hint) or None)
+        chosen = st.radio(label, options, index=at, horizontal=True, key=key, help=escape_markdown(f.hint) or None)
         if f.kind == "scale" and f.low_text:
             ends = f"{f.low} = {f.low_text} · {f.high} = {f.high_text}"
             st.html(f'<div class="se-ends">{html.escape(ends)}</div>')
-        return said
+        return chosen
     if f.kind == "many":
         known = {c.value: c.text for c in f.choices}
         return st.multiselect(label, list(known), default=value or [], format_func=known.__getitem__, key=key)
     return st.text_area(label, value=value or "", key=key, height=68)
 
 
-def who_you_are(desk: Desk) -> None:
+def account_box(context: PageContext) -> None:
     """The person's name and the way out."""
-    tag = " (a program: answers are labelled synthetic)" if desk.person.synthetic else ""
-    st.caption(f"You are {plain(desk.person.name)}, {desk.person.role}{tag}")
+    tag = " (a program: answers are labelled synthetic)" if context.person.synthetic else ""
+    st.caption(f"You are {escape_markdown(context.person.name)}, {context.person.role}{tag}")
     if st.button("Leave", key="leave"):
-        people.leave(desk.db, desk.token)
+        raters.log_out(context.db, context.token)
         st.session_state.clear()
         st.session_state["left"] = True
         st.rerun()
 
 
-def said(answers: Mapping[str, Any]) -> str:
+def answers_line(answers: Mapping[str, Any]) -> str:
     """Answers on one line."""
     return ", ".join(f"{k} {v if not isinstance(v, list) else ' + '.join(v)}" for k, v in answers.items())
 

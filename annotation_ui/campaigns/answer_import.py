@@ -9,7 +9,7 @@ from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import SYNTHETIC
 from annotation_ui.ratings.records import Revision
-from annotation_ui.tasks.base import Item, Task
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -23,7 +23,7 @@ STAGE = "annotation"
 ADJUDICATED = "adjudicated"
 
 
-class Refused(NamedTuple):
+class RejectedAnswer(NamedTuple):
     """An answer that did not get into the store, and why."""
 
     person: str
@@ -31,7 +31,7 @@ class Refused(NamedTuple):
     why: str
 
 
-class Given(NamedTuple):
+class RaterAnswer(NamedTuple):
     """One answer on its way into the store, wherever it was given.
 
     Attributes:
@@ -44,7 +44,7 @@ class Given(NamedTuple):
         probability: With which the item was sampled; None where that is unknown.
     """
 
-    item: Item
+    item: TaskItem
     person: str
     answers: dict[str, object]
     form: str
@@ -54,56 +54,58 @@ class Given(NamedTuple):
     probability: float | None = None
 
 
-class Collected(NamedTuple):
-    """What came of an import: answers kept, records new in the store, answers refused."""
+class ImportResult(NamedTuple):
+    """What came of an import: answers kept, records new in the store, answers rejected."""
 
     answers: int
     new: int
-    refused: tuple[Refused, ...]
+    rejected: tuple[RejectedAnswer, ...]
     superseded: int = 0
 
 
-def collect(db: RatingsDB, store: Store, name: str) -> Collected:
+def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     """Bring a campaign's current answers into the store; again it adds only what is new.
 
     Training and attention items stay out: they are no items of the store.
     """
     task, items = make_task(db.campaign(name).task), db.items(name)
     given = []
-    current = db.current(name)
+    current = db.current_answers(name)
     for r in current:
         placed = items[r.item]
         if placed.purpose != "real":
             continue
         given.append(_given(r, placed.item, placed.probability))
-    kept = keep(store, task, given)
+    kept = import_answers(store, task, given)
     kept = _decided(db, store, name, task, kept)
     history = len(db.history(name)) - len(current)
-    return Collected(kept.answers, kept.new, kept.refused, history)
+    return ImportResult(kept.answers, kept.new, kept.rejected, history)
 
 
-def _given(r: Revision, item: Item, probability: float | None) -> Given:
-    return Given(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
+def _given(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
+    return RaterAnswer(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
 
 
-def _decided(db: RatingsDB, store: Store, name: str, task: Task, kept: Collected) -> Collected:
+def _decided(db: RatingsDB, store: Store, name: str, task: RatingTask, kept: ImportResult) -> ImportResult:
     """Adds the lead's decisions: records of their own, under a form of their own, outside all agreement."""
     items = db.items(name)
     records: list[Record] = []
     lines: list[Lineage] = []
-    for decision in db.decisions(name).values():
+    for decision in db.adjudications(name).values():
         item = items[decision.item].item
-        given = Given(item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication")
+        given = RaterAnswer(
+            item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication"
+        )
         made = [_adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)]
         records += made
         lines += [_line(given, record) for record in made]
-    known = store.known(items[d].item.id for d in db.decisions(name))
+    known = store.known(items[d].item.id for d in db.adjudications(name))
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
     return kept._replace(new=kept.new + put.new)
 
 
-def _adjudicated(record: Record, task: Task) -> Record:
+def _adjudicated(record: Record, task: RatingTask) -> Record:
     """The same record, of a lead who decides between others: its form's name says so."""
     name = task.form.name
 
@@ -116,36 +118,36 @@ def _adjudicated(record: Record, task: Task) -> Record:
     return record.model_copy(update={"form": renamed(record.form), "key": renamed(record.key)})
 
 
-def keep(store: Store, task: Task, given: Sequence[Given]) -> Collected:
+def import_answers(store: Store, task: RatingTask, given: Sequence[RaterAnswer]) -> ImportResult:
     """Put answers into the store as verdicts or ratings with their lineage, in one transaction.
 
-    The gate: the form's version must be the task's, the item must be in the store, the answers must pass the form.
+    Checked: the form's version must be the task's, the item must be in the store, the answers must pass the form.
     """
     records: list[Record] = []
     lines: list[Lineage] = []
-    refused = []
+    rejected = []
     known = store.known(g.item.id for g in given)
     for g in given:
         if g.form != task.form.label:
-            refused.append(
-                Refused(g.person, g.item.id, f"given to the form {g.form}, the task now has {task.form.label}")
+            rejected.append(
+                RejectedAnswer(g.person, g.item.id, f"given to the form {g.form}, the task now has {task.form.label}")
             )
             continue
         if g.item.id not in known:
-            refused.append(Refused(g.person, g.item.id, "the store has no such item"))
+            rejected.append(RejectedAnswer(g.person, g.item.id, "the store has no such item"))
             continue
         try:
             made = task.records(g.item, g.answers, person=g.person)
         except DataError as error:
-            refused.append(Refused(g.person, g.item.id, error.what))
+            rejected.append(RejectedAnswer(g.person, g.item.id, error.what))
             continue
         records += made
         lines += [_line(g, record) for record in made]
     put = store.put(records, lines)
-    return Collected(len(given) - len(refused), put.new, tuple(refused))
+    return ImportResult(len(given) - len(rejected), put.new, tuple(rejected))
 
 
-def _line(g: Given, record: Record) -> Lineage:
+def _line(g: RaterAnswer, record: Record) -> Lineage:
     detail: dict[str, object] = {"form": g.form, "seconds": g.seconds, "origin": g.origin, "case": g.item.case}
     if g.probability is not None:
         detail["probability"] = g.probability

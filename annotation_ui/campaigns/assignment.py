@@ -7,22 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from annotation_ui.ratings.records import Assigned, Placed
-from annotation_ui.tasks.base import Item
+from annotation_ui.ratings.records import Assignment, CampaignItem
+from annotation_ui.tasks.base import TaskItem
 from curation.quality.sample import allocate
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 
 
-class Sampled(NamedTuple):
-    """A real item of a sample, with the probability with which it came in (calibration weights by it)."""
+def sample_items(items: Sequence[TaskItem], *, percent: float, least: int = 1, name: str) -> list[CampaignItem]:
+    """A stratified sample of items with known inclusion probabilities (calibration weights by them).
 
-    item: Item
-    probability: float
-
-
-def sample(items: Sequence[Item], *, percent: float, least: int = 1, name: str) -> list[Sampled]:
-    """A stratified sample of items with known inclusion probabilities; the same name draws the same items.
+    The same name draws the same items.
 
     Args:
         items: All that could be judged.
@@ -35,19 +30,19 @@ def sample(items: Sequence[Item], *, percent: float, least: int = 1, name: str) 
     """
     if not 0 < percent <= 100:
         raise UserError(f"a sample of {percent:g} % cannot be drawn", allowed="more than 0, at most 100")
-    strata: dict[str, list[Item]] = defaultdict(list)
+    strata: dict[str, list[TaskItem]] = defaultdict(list)
     for item in items:
         strata[item.stratum].append(item)
     rng = random.Random(seed(name, "sample"))
     shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
     return [
-        Sampled(item, share.probability)
+        CampaignItem(item, probability=share.probability)
         for stratum, share in shares.items()
         for item in rng.sample(sorted(strata[stratum], key=lambda i: i.id), share.drawn)
     ]
 
 
-class Settings(NamedTuple):
+class AssignmentSettings(NamedTuple):
     """How work is shared out.
 
     Attributes:
@@ -62,13 +57,13 @@ class Settings(NamedTuple):
 
 
 def assign(
-    items: Sequence[Placed],
+    items: Sequence[CampaignItem],
     people: Sequence[str],
-    settings: Settings,
+    settings: AssignmentSettings,
     *,
-    existing: Sequence[Assigned] = (),
+    existing: Sequence[Assignment] = (),
     started: Collection[tuple[str, str]] = (),
-) -> tuple[list[Assigned], list[Assigned]]:
+) -> tuple[list[Assignment], list[Assignment]]:
     """New assignments, and earlier ones to take back.
 
     Every real item goes to ``overlap`` people, everybody gets as many items as the others (in all, and of every
@@ -116,7 +111,9 @@ def assign(
     return _placed(items, [*added, *given], existing, extra, people, settings), taken
 
 
-def _fixed(existing: Sequence[Assigned], started: Collection[tuple[str, str]], people: Sequence[str]) -> set[Assigned]:
+def _fixed(
+    existing: Sequence[Assignment], started: Collection[tuple[str, str]], people: Sequence[str]
+) -> set[Assignment]:
     """Assignments that stay: those answered, and all of a batch that has begun; of people who left, the answered."""
     begun = {(a.person, a.batch) for a in existing if (a.person, a.item) in started}
     return {
@@ -124,7 +121,7 @@ def _fixed(existing: Sequence[Assigned], started: Collection[tuple[str, str]], p
     }
 
 
-def _order(real: Mapping[str, Item], name: str) -> list[str]:
+def _order(real: Mapping[str, TaskItem], name: str) -> list[str]:
     """Items, strata taking turns, so that loads even out within each."""
     strata: dict[str, list[str]] = defaultdict(list)
     for item in sorted(real):
@@ -137,10 +134,10 @@ def _order(real: Mapping[str, Item], name: str) -> list[str]:
 
 
 def _level(
-    movable: Sequence[Assigned], people: Sequence[str], load: Counter[str], held: Mapping[str, set[str]]
-) -> tuple[list[Assigned], list[tuple[str, str]]]:
+    movable: Sequence[Assignment], people: Sequence[str], load: Counter[str], held: Mapping[str, set[str]]
+) -> tuple[list[Assignment], list[tuple[str, str]]]:
     """Move assignments of batches that have not begun, the last first, from who has most to who has least."""
-    taken: list[Assigned] = []
+    taken: list[Assignment] = []
     given: list[tuple[str, str]] = []
     gone = [a for a in movable if a.person not in people]
     left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
@@ -164,13 +161,13 @@ def _level(
 
 
 def _placed(
-    items: Sequence[Placed],
+    items: Sequence[CampaignItem],
     added: Sequence[tuple[str, str]],
-    existing: Sequence[Assigned],
+    existing: Sequence[Assignment],
     extra: Sequence[str],
     people: Sequence[str],
-    settings: Settings,
-) -> list[Assigned]:
+    settings: AssignmentSettings,
+) -> list[Assignment]:
     """Positions and batches: training first, real items shuffled for each person, attention items among them."""
     purpose = {p.item.id: p.purpose for p in items}
     have = {(a.person, a.item) for a in existing}
@@ -186,7 +183,7 @@ def _placed(
         rng.shuffle(mine)
         for item in (i for i in extra if purpose[i] == "attention" and (person, i) not in have):
             mine.insert(rng.randrange(len(mine) + 1), item)
-        out += [Assigned(person, item, 0, position + n) for n, item in enumerate(training)]
+        out += [Assignment(person, item, 0, position + n) for n, item in enumerate(training)]
         position += len(training)
-        out += [Assigned(person, item, first + n // settings.batch, position + n) for n, item in enumerate(mine)]
+        out += [Assignment(person, item, first + n // settings.batch, position + n) for n, item in enumerate(mine)]
     return out

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from annotation_ui.campaigns.assignment import Settings, assign, sample
+from annotation_ui.campaigns.assignment import AssignmentSettings, assign, sample_items
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import people
-from annotation_ui.ratings.records import Assigned, Campaign, Placed
+from annotation_ui.ratings.raters import list_raters
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks import TASKS
-from annotation_ui.tasks.base import Item, Task
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from curation.files.atomic import json_lines, text_lines
 from schemas.core.clock import now
 from schemas.core.config import Options, explain
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class Sharing(Options):
+class CampaignOptions(Options):
     """How a campaign's items are chosen and shared out.
 
     Attributes:
@@ -44,7 +44,7 @@ class Sharing(Options):
     consent: str = ""
 
 
-class Known(Frozen):
+class RaterControlItem(Frozen):
     """A training or attention item with its right answers, one a line of a file.
 
     Attributes:
@@ -63,23 +63,23 @@ class Known(Frozen):
     tolerance: int = 1
 
 
-def make_task(name: str) -> Task:
+def make_task(name: str) -> RatingTask:
     """A task by name."""
-    task: Task = TASKS.get(name)()
+    task: RatingTask = TASKS.get(name)()
     return task
 
 
-def create(
+def create_campaign(
     db: RatingsDB,
     store: Store,
     name: str,
-    task: Task,
-    sharing: Sharing,
+    task: RatingTask,
+    sharing: CampaignOptions,
     *,
-    known: Sequence[Known] = (),
+    known: Sequence[RaterControlItem] = (),
     digest: str = "",
-) -> list[Placed]:
-    """Make a campaign, or look for new items of one that is there; then share out (see ``share``).
+) -> list[CampaignItem]:
+    """Make a campaign, or look for new items of one that is there; then share out (see ``assign_items``).
 
     Args:
         db: Where answers land.
@@ -97,18 +97,17 @@ def create(
     if not items:
         raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
     if sharing.percent < 100:
-        drawn = sample(items, percent=sharing.percent, least=sharing.least, name=name)
-        placed = [Placed(d.item, probability=d.probability) for d in drawn]
+        placed = sample_items(items, percent=sharing.percent, least=sharing.least, name=name)
     else:
-        placed = [Placed(i, probability=1.0) for i in items]
+        placed = [CampaignItem(i, probability=1.0) for i in items]
     settings = sharing.model_dump(mode="json") | {"split": digest, "population": len(items)}
     db.add_campaign(Campaign(name, task.form.name, task.form.label, settings, now("milliseconds")))
     placed += [_known(k, task) for k in known]
-    db.place(name, placed, [])
+    db.add_items(name, placed, [])
     return placed
 
 
-def share(db: RatingsDB, name: str) -> tuple[int, int]:
+def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     """Share a campaign's items out among all raters; returns assignments added and taken back.
 
     Call it again when people or items were added: what is answered or begun stays where it is.
@@ -117,16 +116,16 @@ def share(db: RatingsDB, name: str) -> tuple[int, int]:
         UserError: fewer raters than the overlap asks for.
     """
     campaign = db.campaign(name)
-    raters = [p.name for p in people(db) if p.role == "rater"]
+    raters = [p.name for p in list_raters(db) if p.role == "rater"]
     started = {(r.person, r.item) for r in db.history(name)}
-    settings = Settings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
+    settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
     existing = db.assignments(name)
     made, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
-    db.place(name, [], made, taken)
+    db.add_items(name, [], made, taken)
     return len(made), len(taken)
 
 
-def _chosen(store: Store, task: Task, only: str) -> list[Item]:
+def _chosen(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
     if only not in ("all", "unsure"):
         raise UserError(f"items cannot be chosen by '{only}'", allowed="all, unsure")
     items = list(task.items(store))
@@ -136,37 +135,37 @@ def _chosen(store: Store, task: Task, only: str) -> list[Item]:
     return items
 
 
-def _what_next(task: Task) -> str:
+def _what_next(task: RatingTask) -> str:
     if task.level == "ordinal":
         return "generate scripts first, or add them with: scedit annotate add-scripts"
     return "construct or import script prompts first: scedit construct"
 
 
-def _known(known: Known, task: Task) -> Placed:
-    item = Item(id=known.id, case=f"known/{known.id}", stratum=known.purpose, shown=known.shown)
+def _known(known: RaterControlItem, task: RatingTask) -> CampaignItem:
+    item = TaskItem(id=known.id, case=f"known/{known.id}", stratum=known.purpose, shown=known.shown)
     expected = {"answers": known.expected, "because": known.because, "tolerance": known.tolerance}
-    return Placed(item, known.purpose, expected)
+    return CampaignItem(item, known.purpose, expected)
 
 
-def read_known(path: Path, task: Task) -> list[Known]:
+def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
     """Training and attention items from JSON lines, each checked against the form.
 
     Raises:
         UserError: there is no such file.
         DataError: a line is not such an item; says which and why.
     """
-    out: list[Known] = []
+    out: list[RaterControlItem] = []
     for _, where, data in json_lines(path, text_lines(path)):
         try:
-            known = Known.model_validate(data)
+            known = RaterControlItem.model_validate(data)
         except ValidationError as error:
-            raise DataError(explain(error, known=list(Known.model_fields)), where=where) from None
+            raise DataError(explain(error, known=list(RaterControlItem.model_fields)), where=where) from None
         _check_known(known, task, where)
         out.append(known)
     return out
 
 
-def _check_known(known: Known, task: Task, where: str) -> None:
+def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
     if known.purpose not in ("training", "attention"):
         raise DataError(f"the purpose is '{known.purpose}'", where=where, allowed="training, attention")
     names = {f.name for f in task.form.asked()}
@@ -180,7 +179,7 @@ def _check_known(known: Known, task: Task, where: str) -> None:
         raise DataError(f"nothing is shown as '{sorted(missing)[0]}'", where=where, allowed=", ".join(sorted(wanted)))
 
 
-def wrong(placed: Placed, task: Task, answers: dict[str, Any]) -> list[str]:
+def wrong_fields(placed: CampaignItem, task: RatingTask, answers: dict[str, Any]) -> list[str]:
     """The fields of a training or attention item that were not answered as expected; empty for real items."""
     if placed.expected is None:
         return []
@@ -196,7 +195,7 @@ def wrong(placed: Placed, task: Task, answers: dict[str, Any]) -> list[str]:
     return out
 
 
-class Standing(NamedTuple):
+class RaterProgress(NamedTuple):
     """How far somebody is.
 
     Attributes:
@@ -217,27 +216,27 @@ class Standing(NamedTuple):
     last: str | None
 
 
-def standings(db: RatingsDB, name: str) -> list[Standing]:
+def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     """Everybody's progress in a campaign, by name."""
     from statistics import median
 
     task, items = make_task(db.campaign(name).task), db.items(name)
-    known = {p.name: p for p in people(db)}
-    assigned: dict[str, list[Assigned]] = {}
+    known = {p.name: p for p in list_raters(db)}
+    assigned: dict[str, list[Assignment]] = {}
     for a in db.assignments(name):
         assigned.setdefault(a.person, []).append(a)
     answers: dict[str, dict[str, Any]] = {}
-    for r in db.current(name):
+    for r in db.current_answers(name):
         answers.setdefault(r.person, {})[r.item] = r
     out = []
     for person in sorted({*assigned, *answers}):
         mine = answers.get(person, {})
         of = {p: [a for a in assigned.get(person, []) if items[a.item].purpose == p] for p in _PURPOSES}
         watched = [mine[a.item] for a in of["attention"] if a.item in mine]
-        right = sum(not wrong(items[r.item], task, r.answers) for r in watched)
+        right = sum(not wrong_fields(items[r.item], task, r.answers) for r in watched)
         times = [r.seconds for r in mine.values() if r.seconds is not None]
         out.append(
-            Standing(
+            RaterProgress(
                 person,
                 known[person].synthetic if person in known else False,
                 len(of["real"]),
@@ -254,7 +253,7 @@ def standings(db: RatingsDB, name: str) -> list[Standing]:
 _PURPOSES = ("real", "training", "attention")
 
 
-def next_item(db: RatingsDB, name: str, person: str) -> Assigned | None:
+def next_item(db: RatingsDB, name: str, person: str) -> Assignment | None:
     """The first item in a person's order without an answer, or None when all is done."""
-    done = {r.item for r in db.current(name, person=person)}
+    done = {r.item for r in db.current_answers(name, person=person)}
     return next((a for a in db.assignments(name, person) if a.item not in done), None)

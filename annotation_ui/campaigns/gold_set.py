@@ -12,7 +12,7 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.files.atomic import whole_file
 
 
-class Gold(NamedTuple):
+class GoldItem(NamedTuple):
     """A settled item: the answers that count, and how they were settled."""
 
     item: str
@@ -21,27 +21,27 @@ class Gold(NamedTuple):
     settled: Literal["adjudicated", "unanimous"]
 
 
-def gold(db: RatingsDB, name: str) -> list[Gold]:
+def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     """Items that a lead decided, and items on which two or more people gave the very same judgements."""
-    task, items, decided = make_task(db.campaign(name).task), db.items(name), db.decisions(name)
+    task, items, decided = make_task(db.campaign(name).task), db.items(name), db.adjudications(name)
     asked = [f.name for f in task.form.asked()]
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for r in db.current(name):
+    for r in db.current_answers(name):
         if items[r.item].purpose == "real" and r.answers:
             said[r.item].append({a: r.answers.get(a) for a in asked})
     out = []
     for item, placed in items.items():
         if item in decided:
             answers = {a: decided[item].answers[a] for a in asked}
-            out.append(Gold(item, dict(placed.item.shown), answers, "adjudicated"))
+            out.append(GoldItem(item, dict(placed.item.shown), answers, "adjudicated"))
         elif len(said[item]) > 1 and all(s == said[item][0] for s in said[item]):
-            out.append(Gold(item, dict(placed.item.shown), said[item][0], "unanimous"))
+            out.append(GoldItem(item, dict(placed.item.shown), said[item][0], "unanimous"))
     return out
 
 
-def write_gold(db: RatingsDB, name: str, path: Path) -> int:
+def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
     """Write the gold set as a file that ``scedit annotate new --known`` takes; returns the number of items."""
-    found = gold(db, name)
+    found = gold_items(db, name)
     with whole_file(path) as file:
         for g in found:
             row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}

@@ -21,7 +21,7 @@ def read_scripts(path: Path) -> list[GeneratedScript]:
     return [validate(GeneratedScript, data, where=where) for _, where, data in json_lines(path, text_lines(path))]
 
 
-def add(path: Path, store_path: Path) -> tuple[int, int]:
+def import_scripts(path: Path, store_path: Path) -> tuple[int, int]:
     """Put the scripts of a file into a store; returns scripts read and scripts new there.
 
     Raises:

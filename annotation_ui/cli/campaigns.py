@@ -105,17 +105,17 @@ def new(
 
     Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
     """
-    from annotation_ui.campaigns.campaign import Sharing, create, make_task, read_known
+    from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task, read_control_items
     from annotation_ui.ratings.database import RatingsDB
     from curation.store.store import Store
 
     task = make_task(task_name)
-    extra = read_known(known, task) if known else []
+    extra = read_control_items(known, task) if known else []
     text = consent.read_text(encoding="utf-8") if consent else ""
-    sharing = Sharing(overlap=overlap, batch=batch, percent=percent, only=only, consent=text)
+    sharing = CampaignOptions(overlap=overlap, batch=batch, percent=percent, only=only, consent=text)
     with Store.open(store_path) as store, RatingsDB(db_path, create=True) as db:
         before = len(db.items(name))
-        create(db, store, name, task, sharing, known=extra)
+        create_campaign(db, store, name, task, sharing, known=extra)
         total = len(db.items(name))
     if as_json:
         click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
@@ -159,11 +159,11 @@ def share(name: str, db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate share pilot --ratings r.sqlite
     """
-    from annotation_ui.campaigns.campaign import share as share_out
+    from annotation_ui.campaigns.campaign import assign_items
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        made, taken = share_out(db, name)
+        made, taken = assign_items(db, name)
     if as_json:
         click.echo(json.dumps({"campaign": name, "added": made, "taken_back": taken}))
     else:
@@ -179,12 +179,12 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 
     Example: scedit annotate status --ratings r.sqlite
     """
-    from annotation_ui.campaigns.campaign import standings
+    from annotation_ui.campaigns.campaign import rater_progress
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         for campaign in [db.campaign(name)] if name else db.campaigns():
-            rows = standings(db, campaign.name)
+            rows = rater_progress(db, campaign.name)
             if as_json:
                 for s in rows:
                     click.echo(json.dumps({"campaign": campaign.name, **s._asdict()}))
@@ -208,7 +208,7 @@ def forget(person: str, db_path: Path) -> None:
     Example: scedit annotate forget ann --ratings r.sqlite --yes
     """
     from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import forget as delete
+    from annotation_ui.ratings.raters import delete_rater
 
     with RatingsDB(db_path) as db:
-        click.echo(f"{delete(db, person)} answers of '{person}' deleted.")
+        click.echo(f"{delete_rater(db, person)} answers of '{person}' deleted.")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from annotation_ui.label_studio.client import Site
-    from annotation_ui.label_studio.validation import Pulled
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.validation import PullResult
 
 URL, TOKEN = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 _DB = click.option(
@@ -53,11 +53,11 @@ def up(folder: Path, port: int | None, as_json: bool) -> None:
 
     Example: scedit annotate label-studio up --folder label-studio
     """
-    from annotation_ui.label_studio.server import up as start
-
     if not as_json:
         click.echo("Starting Label Studio ...", err=True)
-    now = start(folder, port=port)
+    from annotation_ui.label_studio.server import start_server
+
+    now = start_server(folder, port=port)
     if as_json:
         click.echo(json.dumps({"url": now.url, "access": str(folder / "access.json")}))
         return
@@ -71,9 +71,9 @@ def down(folder: Path) -> None:
 
     Example: scedit annotate label-studio down
     """
-    from annotation_ui.label_studio.server import down as stop
+    from annotation_ui.label_studio.server import stop_server
 
-    click.echo("Stopped; its data stays." if stop(folder) else f"No server of {folder} runs.")
+    click.echo("Stopped; its data stays." if stop_server(folder) else f"No server of {folder} runs.")
 
 
 @label_studio.command()
@@ -129,7 +129,7 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
 @_FOLDER
 @click.option("--export", type=click.Path(path_type=Path), help="Read this recorded export (JSON), ask no server.")
 @click.option("--account", "accounts", multiple=True, metavar="NUMBER=NAME", help="With --export: whose an account is.")
-@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was refused (JSON lines).")
+@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @_JSON
 def pull(
     name: str,
@@ -140,9 +140,9 @@ def pull(
     report_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Bring the annotations of campaign NAME into the ratings file, through the gate; again adds only what is new.
+    """Bring the annotations of campaign NAME into the ratings file, each validated; again adds only what is new.
 
-    Exit status 1 when something was refused or is missing there: the rest was taken.
+    Exit status 1 when something was rejected or is missing there: the rest was taken.
 
     Example: scedit annotate label-studio pull pilot --ratings r.sqlite --report refused.jsonl
     """
@@ -150,29 +150,29 @@ def pull(
 
     with RatingsDB(db_path) as db:
         if export:
-            from annotation_ui.label_studio.client import of_task
-            from annotation_ui.label_studio.validation import admit, read_export
+            from annotation_ui.label_studio.client import annotations_of_task
+            from annotation_ui.label_studio.validation import read_export, validate_annotations
 
             whose = dict(_account(a) for a in accounts)
-            given = [a for task in read_export(export) for a in of_task(task, whose, None)]
-            done = admit(db, name, given)
+            given = [a for task in read_export(export) for a in annotations_of_task(task, whose, None)]
+            done = validate_annotations(db, name, given)
         else:
             done = _site(folder).pull(db, name)
     _tell(done, report_path, as_json=as_json)
-    if done.refused or done.missing:
+    if done.rejected or done.missing:
         raise SystemExit(1)
 
 
-def _tell(done: Pulled, report_path: Path | None, *, as_json: bool) -> None:
-    rows = [f._asdict() for f in done.refused] + [{"missing": m} for m in done.missing]
+def _tell(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
+    rows = [f._asdict() for f in done.rejected] + [{"missing": m} for m in done.missing]
     if report_path:
         report_path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
     if as_json:
         click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows}))
         return
-    click.echo(f"{done.answers} answers hold, {done.new} of them new; {len(done.refused)} annotations refused.")
-    for fault in done.refused[:20]:
-        click.echo(f"  refused: annotation {fault.annotation} of {fault.person}: {fault.why}")
+    click.echo(f"{done.answers} answers hold, {done.new} of them new; {len(done.rejected)} annotations rejected.")
+    for fault in done.rejected[:20]:
+        click.echo(f"  rejected: annotation {fault.annotation} of {fault.person}: {fault.why}")
     for text in done.missing[:20]:
         click.echo(f"  missing there: {text}")
 
@@ -184,23 +184,23 @@ def _account(text: str) -> tuple[str, str]:
     return number, name
 
 
-def _site(folder: Path) -> Site:
+def _site(folder: Path) -> LabelStudioSite:
     """The server of the environment, or our own.
 
     Raises:
         UserError: an address without a token, or no server.
     """
-    from annotation_ui.label_studio.client import Site
-    from annotation_ui.label_studio.server import access
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.server import read_access
     from schemas.core.errors import UserError
 
     url, token = os.environ.get(URL), os.environ.get(TOKEN)
     if url and not token:
         raise UserError(f"{URL} is set, {TOKEN} is not", fix=f"set {TOKEN} to the owner's access token")
     if url and token:
-        return Site(url, token)
-    own = access(folder)
-    return Site(own.url, own.token)
+        return LabelStudioSite(url, token)
+    own = read_access(folder)
+    return LabelStudioSite(own.url, own.token)
 
 
 def _verdicts(path: Path, items: list[str]) -> dict[str, list]:  # type: ignore[type-arg]

@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 @click.argument("name")
 @DB
 @STORE
-@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was refused (JSON lines).")
+@click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @JSON
 def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
-    """Bring the answers of campaign NAME into the store, each through the form's gate; again adds only what is new.
+    """Bring the answers of campaign NAME into the store, each checked by its form; again adds only what is new.
 
     Example: scedit annotate import pilot --ratings r.sqlite --store my.duckdb
     """
-    from annotation_ui.campaigns.answer_import import collect
+    from annotation_ui.campaigns.answer_import import import_campaign
     from annotation_ui.ratings.database import RatingsDB
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path, write=True) as store:
-        got = collect(db, store, name)
-    lines = [json.dumps(r._asdict(), ensure_ascii=False) for r in got.refused]
+        got = import_campaign(db, store, name)
+    lines = [json.dumps(r._asdict(), ensure_ascii=False) for r in got.rejected]
     if report_path:
         report_path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps({"answers": got.answers, "new": got.new, "refused": [r._asdict() for r in got.refused]}))
+        click.echo(json.dumps({"answers": got.answers, "new": got.new, "refused": [r._asdict() for r in got.rejected]}))
     else:
-        click.echo(f"{got.answers} answers, {got.new} records new in the store, {len(got.refused)} refused.")
-        for r in got.refused[:20]:
-            click.echo(f"  refused: {r.person}, item {r.item}: {r.why}")
-    if got.refused:
+        click.echo(f"{got.answers} answers, {got.new} records new in the store, {len(got.rejected)} rejected.")
+        for r in got.rejected[:20]:
+            click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
+    if got.rejected:
         raise SystemExit(1)
 
 
@@ -58,22 +58,22 @@ def agreement(
 
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
-    from annotation_ui.agreement.judgements import live_marks
-    from annotation_ui.agreement.report import report
+    from annotation_ui.agreement.judgements import live_judgements
+    from annotation_ui.agreement.report import agreement_report
     from annotation_ui.campaigns.campaign import make_task
     from annotation_ui.ratings.database import RatingsDB
     from curation.stats.bootstrap import Resampling
 
     with RatingsDB(db_path) as db:
         task = make_task(db.campaign(name).task)
-        marks = live_marks(db, name)
+        marks = live_judgements(db, name)
     if store_path:
-        from annotation_ui.agreement.judgements import judge_marks
+        from annotation_ui.agreement.judgements import judgements_by_judges
         from curation.store.store import Store
 
         with Store.open(store_path) as store:
-            marks += judge_marks(store, task, marks)
-    found = report(marks, task, resampling=Resampling(resamples))
+            marks += judgements_by_judges(store, task, marks)
+    found = agreement_report(marks, task, resampling=Resampling(resamples))
     if page:
         from annotation_ui.agreement.page import write_page
 
@@ -91,13 +91,13 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
 
     Example: scedit annotate disagreements pilot --ratings r.sqlite
     """
-    from annotation_ui.agreement.judgements import live_marks
+    from annotation_ui.agreement.judgements import live_judgements
     from annotation_ui.agreement.report import disagreements as apart
     from annotation_ui.campaigns.campaign import make_task
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        found = apart(live_marks(db, name), make_task(db.campaign(name).task))
+        found = apart(live_judgements(db, name), make_task(db.campaign(name).task))
     for d in found[:limit]:
         if as_json:
             click.echo(json.dumps(d._asdict()))
@@ -117,11 +117,11 @@ def gold(name: str, db_path: Path, out: Path) -> None:
 
     Example: scedit annotate gold pilot --ratings r.sqlite --out gold.jsonl
     """
-    from annotation_ui.campaigns.gold_set import write_gold
+    from annotation_ui.campaigns.gold_set import write_gold_set
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        click.echo(f"{write_gold(db, name, out)} settled items written to {out}.")
+        click.echo(f"{write_gold_set(db, name, out)} settled items written to {out}.")
 
 
 @click.command("add-scripts")
@@ -132,9 +132,9 @@ def add_scripts(scripts: Path, store_path: Path) -> None:
 
     Example: scedit annotate add-scripts generated.jsonl --store my.duckdb
     """
-    from annotation_ui.campaigns.script_import import add
+    from annotation_ui.campaigns.script_import import import_scripts
 
-    seen, fresh = add(scripts, store_path)
+    seen, fresh = import_scripts(scripts, store_path)
     click.echo(f"{seen} scripts read, {fresh} new in the store.")
 
 
@@ -155,7 +155,7 @@ def plain(found: TaskReport) -> dict[str, Any]:
 
 
 def _lines(found: TaskReport) -> list[str]:
-    from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, outlook
+    from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, projected_widths
 
     people = f"{len(found.people)} people ({', '.join(found.people) or 'nobody yet'})"
     lines = [f"{found.task}: {found.items} items in {found.cases} cases, {people}"]
@@ -194,7 +194,7 @@ def _lines(found: TaskReport) -> list[str]:
             f"  (ScEdit prints {PUBLISHED_POOLED} pooled beside a mean of {PUBLISHED_MEAN} over its four metrics: "
             "pooling raises alpha where metrics differ in level.)"
         )
-    for row in outlook(found):
+    for row in projected_widths(found):
         if row["now"] is not None:
             wide = ", ".join(f"{n} more cases: {w:.2f}" for n, w in row.items() if n not in ("aspect", "now"))
             lines.append(f"Width of the interval of alpha, {row['aspect']}: now {row['now']:.2f}; {wide}")

@@ -1,4 +1,4 @@
-"""Label Studio: annotators who can log in, a project a task, items out, annotations back through the gate.
+"""Label Studio: annotators who can log in, a project a task, items out, annotations back, validated.
 
 The only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing dimensions, another's
 name under an annotation, several annotations of one person) is sorted out here; nothing that is refused reaches the
@@ -16,12 +16,12 @@ from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.label_studio.labeling_config import label_config, result_of, task_data
-from annotation_ui.label_studio.validation import Annotated, Pulled, admit
+from annotation_ui.label_studio.labeling_config import build_result, label_config, task_data
+from annotation_ui.label_studio.validation import PullResult, RawAnnotation, validate_annotations
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import people, person_named
+from annotation_ui.ratings.raters import get_rater, list_raters
 from annotation_ui.ratings.records import Campaign
-from annotation_ui.tasks.base import Task
+from annotation_ui.tasks.base import RatingTask
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 
@@ -30,7 +30,7 @@ PAGE = 200
 _EVERYBODY = "*"
 
 
-class Account(NamedTuple):
+class AnnotatorAccount(NamedTuple):
     """An annotator's account. The password is told once and kept nowhere by us."""
 
     person: str
@@ -39,7 +39,7 @@ class Account(NamedTuple):
     token: str
 
 
-class Pushed(NamedTuple):
+class PushResult(NamedTuple):
     """What a push did: projects there now, tasks that were new, tasks that were there already."""
 
     projects: dict[str, int]
@@ -47,7 +47,7 @@ class Pushed(NamedTuple):
     known: int
 
 
-class Site:
+class LabelStudioSite:
     """A Label Studio, as its owner.
 
     Args:
@@ -78,7 +78,7 @@ class Site:
 
     # ---- people ----------------------------------------------------------------------------------------------
 
-    def invite(self, db: RatingsDB, person: str) -> Account:
+    def invite(self, db: RatingsDB, person: str) -> AnnotatorAccount:
         """Make an account that can log in, for a person of the ratings file.
 
         The API's own way makes accounts whose password does not work; signing up with an invitation does.
@@ -86,8 +86,8 @@ class Site:
         Raises:
             UserError: nobody is called so, or they have an account here already.
         """
-        person_named(db, person)
-        if person in db.linked(self.url, "person"):
+        get_rater(db, person)
+        if person in db.remote_names(self.url, "person"):
             raise UserError(f"'{person}' has an account already", where=self.url, fix="reset the password there")
         email, password = f"{person}@scedit.invalid", secrets.token_urlsafe(12)
         answer = self.sdk._client_wrapper.httpx_client.request("api/invite", method="GET")
@@ -110,7 +110,7 @@ class Site:
                 )
             token = self._token_of(client)
         db.link(self.url, "person", [(person, str(who.json()["id"]))])
-        return Account(person, email, password, token)
+        return AnnotatorAccount(person, email, password, token)
 
     @staticmethod
     def _token_of(client: httpx.Client) -> str:
@@ -123,7 +123,9 @@ class Site:
 
     # ---- out ---------------------------------------------------------------------------------------------------
 
-    def push(self, db: RatingsDB, name: str, *, suggestions: Mapping[str, Sequence[Verdict]] | None = None) -> Pushed:
+    def push(
+        self, db: RatingsDB, name: str, *, suggestions: Mapping[str, Sequence[Verdict]] | None = None
+    ) -> PushResult:
         """Bring a campaign's items over: one project, or one a person where people must not see one another.
 
         Again it adds what is new and repeats nothing; tasks are looked up by their content id first, so a push that was
@@ -162,18 +164,18 @@ class Site:
                 new += len(chunk)
                 for item, number in pairs:
                     if answers := task.suggest((suggestions or {}).get(item, ())):
-                        result = result_of(answers, task.form)
+                        result = build_result(answers, task.form)
                         self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
-        return Pushed(projects, new, known)
+        return PushResult(projects, new, known)
 
     @staticmethod
-    def _apart(db: RatingsDB, campaign: Campaign, task: Task) -> bool:
+    def _apart(db: RatingsDB, campaign: Campaign, task: RatingTask) -> bool:
         """Whether everybody needs a project of their own: a blind task, or not everybody judges everything."""
-        raters = sum(p.role == "rater" for p in people(db))
+        raters = sum(p.role == "rater" for p in list_raters(db))
         return task.blind or int(campaign.settings["overlap"]) < raters
 
-    def _project(self, db: RatingsDB, campaign: Campaign, task: Task, owner: str) -> int:
-        known = db.linked(self.url, f"project/{campaign.name}")
+    def _project(self, db: RatingsDB, campaign: Campaign, task: RatingTask, owner: str) -> int:
+        known = db.remote_names(self.url, f"project/{campaign.name}")
         if owner in known:
             return int(known[owner])
         title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
@@ -182,7 +184,7 @@ class Site:
         db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
         return int(number)
 
-    def _make(self, campaign: Campaign, task: Task, title: str) -> int:
+    def _make(self, campaign: Campaign, task: RatingTask, title: str) -> int:
         made = self.sdk.projects.create(
             title=title,
             label_config=label_config(task.form),
@@ -196,7 +198,7 @@ class Site:
 
     def _tasks(self, db: RatingsDB, name: str, owner: str, project: int) -> dict[str, str]:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
-        known = db.linked(self.url, f"task/{name}/{owner}")
+        known = db.remote_names(self.url, f"task/{name}/{owner}")
         if len(known) < (self.sdk.projects.get(project).task_number or 0):
             there = {str(t["data"].get("scedit_item", "")): str(t["id"]) for t in self._paged(project)}
             fresh = [(i, t) for i, t in there.items() if i and i not in known]
@@ -206,29 +208,29 @@ class Site:
 
     # ---- back --------------------------------------------------------------------------------------------------
 
-    def pull(self, db: RatingsDB, name: str) -> Pulled:
-        """Bring annotations back through the gate; again it adds only what is new or changed.
+    def pull(self, db: RatingsDB, name: str) -> PullResult:
+        """Bring annotations back, each validated; again it adds only what is new or changed.
 
         Raises:
             UserError: the campaign was never pushed here.
         """
-        projects = db.linked(self.url, f"project/{name}")
+        projects = db.remote_names(self.url, f"project/{name}")
         if not projects:
             raise UserError(f"'{name}' was never pushed", where=self.url, fix="run: scedit annotate label-studio push")
-        accounts = {remote: person for person, remote in db.linked(self.url, "person").items()}
-        given: list[Annotated] = []
+        accounts = {remote: person for person, remote in db.remote_names(self.url, "person").items()}
+        given: list[RawAnnotation] = []
         gone: list[str] = []
         for owner, number in projects.items():
-            pushed = {task: item for item, task in db.linked(self.url, f"task/{name}/{owner}").items()}
+            pushed = {task: item for item, task in db.remote_names(self.url, f"task/{name}/{owner}").items()}
             try:
                 tasks = list(self._paged(int(number)))
             except ApiError as error:
                 gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
                 continue
-            given += [a for t in tasks for a in of_task(t, accounts, pushed)]
+            given += [a for t in tasks for a in annotations_of_task(t, accounts, pushed)]
             seen = {str(t["id"]) for t in tasks}
             gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
-        return admit(db, name, given, gone)
+        return validate_annotations(db, name, given, gone)
 
     def _paged(self, project: int) -> Iterator[dict[str, Any]]:
         """All tasks of a project with their annotations, a page at a time (one big export times out)."""
@@ -248,9 +250,9 @@ class Site:
             page += 1
 
 
-def of_task(
+def annotations_of_task(
     task: Mapping[str, Any], accounts: Mapping[str, str], pushed: Mapping[str, str] | None
-) -> Iterator[Annotated]:
+) -> Iterator[RawAnnotation]:
     """The annotations of a task as Label Studio gives them, in a paged list or an export file.
 
     Args:
@@ -264,7 +266,7 @@ def of_task(
         by = a.get("completed_by")
         by = by.get("id") if isinstance(by, Mapping) else by
         wrote = a.get("updated_by")
-        yield Annotated(
+        yield RawAnnotation(
             item=None if item is None else str(item),
             named=None if pushed is None else data.get("scedit_item"),
             form=str(data.get("scedit_form", "")),

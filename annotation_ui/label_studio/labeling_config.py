@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers, Field, Form
 
 _STYLE = """
@@ -84,13 +84,13 @@ def _control(field: Field, to: str) -> str:
     )
 
 
-def task_data(item: Item, form: Form) -> dict[str, str]:
+def task_data(item: TaskItem, form: Form) -> dict[str, str]:
     """What an item's task holds: its texts and its content id, and nothing that would bias (no stratum, no method)."""
     texts = {s.name: item.shown.get(s.name, "") for s in form.shows}
     return {**texts, "scedit_item": item.id, "scedit_form": form.label}
 
 
-def answers_of(result: object, form: Form) -> tuple[dict[str, Any], list[str]]:
+def parse_result(result: object, form: Form) -> tuple[dict[str, Any], list[str]]:
     """The answers in an annotation's ``result``, and what in it cannot be read.
 
     A scale's choice becomes an integer. Nothing is dropped silently: unknown controls, twice answered ones and values
@@ -128,8 +128,8 @@ def _answer(field: Field, value: object) -> Any:
     return one
 
 
-def result_of(answers: Answers, form: Form) -> list[dict[str, Any]]:
-    """An annotation's ``result`` that holds these answers: the inverse of ``answers_of``."""
+def build_result(answers: Answers, form: Form) -> list[dict[str, Any]]:
+    """An annotation's ``result`` that holds these answers: the inverse of ``parse_result``."""
     to = f"shown_{form.shows[-1].name}"
     out = []
     for field in form.fields:

@@ -24,7 +24,7 @@ _ACCESS, _PID, _LOG = "access.json", "server.pid", "server.log"
 _LOCAL = Path(".venv-label-studio/bin/label-studio")
 
 
-class Access(NamedTuple):
+class ServerAccess(NamedTuple):
     """Where a server is and how its owner enters. The file that holds it is readable by its owner only."""
 
     url: str
@@ -33,7 +33,7 @@ class Access(NamedTuple):
     token: str
 
 
-def program() -> Path:
+def find_program() -> Path:
     """The ``label-studio`` program.
 
     Raises:
@@ -49,7 +49,7 @@ def program() -> Path:
     return Path(found).absolute()
 
 
-def access(folder: Path) -> Access:
+def read_access(folder: Path) -> ServerAccess:
     """How to enter the server that keeps its data in a folder.
 
     Raises:
@@ -57,14 +57,14 @@ def access(folder: Path) -> Access:
     """
     path = folder / _ACCESS
     try:
-        return Access(**json.loads(path.read_text(encoding="utf-8")))
+        return ServerAccess(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UserError(
             "no Label Studio was started here", where=str(folder), fix="start one: scedit annotate label-studio up"
         ) from None
 
 
-def up(folder: Path, *, port: int | None = None, patience: float = 300.0) -> Access:
+def start_server(folder: Path, *, port: int | None = None, patience: float = 300.0) -> ServerAccess:
     """Start a server, or find the one that runs; returns when it answers.
 
     The first start makes its database (about two minutes); later ones take seconds. Analytics, version checks, error
@@ -79,18 +79,18 @@ def up(folder: Path, *, port: int | None = None, patience: float = 300.0) -> Acc
         UserError: not installed, the port is taken, or it does not answer in time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    known = access(folder) if (folder / _ACCESS).exists() else None
-    if known and answers(known.url) and running(folder):
+    known = read_access(folder) if (folder / _ACCESS).exists() else None
+    if known and is_answering(known.url) and is_running(folder):
         return known
     if port is None:
         before = int(known.url.rsplit(":", 1)[1]) if known else None
         port = before if before and not _taken(before) else _free_port()
     if _taken(port):
         raise UserError(f"port {port} is taken by another program", fix="name another with --port")
-    keep = known or Access("", "owner@scedit.invalid", secrets.token_urlsafe(18), secrets.token_hex(20))
+    keep = known or ServerAccess("", "owner@scedit.invalid", secrets.token_urlsafe(18), secrets.token_hex(20))
     now = keep._replace(url=f"http://{HOST}:{port}")
     _write_private(folder / _ACCESS, json.dumps(now._asdict()))
-    command = [str(program()), "start", "--no-browser", "--internal-host", HOST, "-p", str(port)]
+    command = [str(find_program()), "start", "--no-browser", "--internal-host", HOST, "-p", str(port)]
     with open(folder / _LOG, "ab") as log:
         process = subprocess.Popen(
             [*command, "--data-dir", str(folder / "data")],
@@ -105,14 +105,14 @@ def up(folder: Path, *, port: int | None = None, patience: float = 300.0) -> Acc
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
-        if answers(now.url):
+        if is_answering(now.url):
             return now
         time.sleep(0.5)
-    down(folder)
+    stop_server(folder)
     raise UserError("Label Studio does not answer", where=str(folder / _LOG), fix="see the end of this log")
 
 
-def _environment(now: Access) -> dict[str, str]:
+def _environment(now: ServerAccess) -> dict[str, str]:
     """What the server needs to start by itself and to keep to itself."""
     return os.environ | {
         "LABEL_STUDIO_USERNAME": now.email,
@@ -127,7 +127,7 @@ def _environment(now: Access) -> dict[str, str]:
     }
 
 
-def down(folder: Path) -> bool:
+def stop_server(folder: Path) -> bool:
     """Stop the server of a folder; false when none ran."""
     pid = _pid(folder)
     if pid is None:
@@ -147,12 +147,12 @@ def down(folder: Path) -> bool:
     return True
 
 
-def running(folder: Path) -> bool:
+def is_running(folder: Path) -> bool:
     """Whether the process that was started for a folder is alive."""
     return _pid(folder) is not None
 
 
-def answers(url: str) -> bool:
+def is_answering(url: str) -> bool:
     """Whether a Label Studio answers at an address."""
     try:
         return bool(httpx.get(f"{url}/health", timeout=2.0, trust_env=False).json().get("status") == "UP")

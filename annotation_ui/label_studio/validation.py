@@ -1,4 +1,4 @@
-"""The gate for annotations that come from outside: what passes becomes a revision, what does not stands in a report."""
+"""Validate annotations from outside: what passes becomes a revision, what does not is reported with its reason."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.label_studio.labeling_config import answers_of
+from annotation_ui.label_studio.labeling_config import parse_result
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import DataError, UserError
 
 
-class Annotated(NamedTuple):
+class RawAnnotation(NamedTuple):
     """One annotation as it came.
 
     Attributes:
@@ -42,7 +42,7 @@ class Annotated(NamedTuple):
     unique: str
 
 
-class Fault(NamedTuple):
+class RejectedAnnotation(NamedTuple):
     """An annotation, or a task, that was not taken, and why."""
 
     annotation: str
@@ -51,16 +51,18 @@ class Fault(NamedTuple):
     why: str
 
 
-class Pulled(NamedTuple):
+class PullResult(NamedTuple):
     """What came of a pull: answers that hold now, of them new; what was refused; what is missing there."""
 
     answers: int
     new: int
-    refused: tuple[Fault, ...]
+    rejected: tuple[RejectedAnnotation, ...]
     missing: tuple[str, ...]
 
 
-def admit(db: RatingsDB, name: str, given: Sequence[Annotated], missing: Sequence[str] = ()) -> Pulled:
+def validate_annotations(
+    db: RatingsDB, name: str, given: Sequence[RawAnnotation], missing: Sequence[str] = ()
+) -> PullResult:
     """Take annotations into a campaign.
 
     One is refused when its task was not pushed by us or was changed, when it was skipped, when its account is none of
@@ -70,23 +72,23 @@ def admit(db: RatingsDB, name: str, given: Sequence[Annotated], missing: Sequenc
     campaign = db.campaign(name)
     form = make_task(campaign.task).form
     mine = {(a.person, a.item) for a in db.assignments(name)}
-    good: dict[tuple[str, str], tuple[Annotated, dict[str, Any]]] = {}
-    refused = []
+    good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
+    rejected = []
     for a in sorted(given, key=lambda a: (a.at, a.unique)):
-        answers, faults = answers_of(a.result, form)
+        answers, faults = parse_result(a.result, form)
         why = _refusal(a, form, mine) or "; ".join([*faults, *form.faults(answers)])
         if why:
-            refused.append(_fault(a, why))
+            rejected.append(_fault(a, why))
             continue
         key = (str(a.person), str(a.item))
         if key in good:
-            refused.append(_fault(good[key][0], "a later one of the same person on the same item holds"))
+            rejected.append(_fault(good[key][0], "a later one of the same person on the same item holds"))
         good[key] = (a, form.clean(answers))
     new = sum(_save(db, name, form, a, answers) for a, answers in good.values())
-    return Pulled(len(good), new, tuple(refused), tuple(missing))
+    return PullResult(len(good), new, tuple(rejected), tuple(missing))
 
 
-def _save(db: RatingsDB, name: str, form: Form, a: Annotated, answers: dict[str, Any]) -> bool:
+def _save(db: RatingsDB, name: str, form: Form, a: RawAnnotation, answers: dict[str, Any]) -> bool:
     """Whether a good annotation was new; the same one, unchanged, is saved once."""
     before = len(db.history(name, person=a.person, item=a.item))
     token = f"label-studio/{a.unique}/{a.at}"
@@ -94,7 +96,7 @@ def _save(db: RatingsDB, name: str, form: Form, a: Annotated, answers: dict[str,
     return len(db.history(name, person=a.person, item=a.item)) > before
 
 
-def _refusal(a: Annotated, form: Form, mine: set[tuple[str, str]]) -> str:
+def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
     if a.item is None:
         return "its task was not pushed by us"
     if a.named is not None and a.named != a.item:
@@ -112,8 +114,8 @@ def _refusal(a: Annotated, form: Form, mine: set[tuple[str, str]]) -> str:
     return ""
 
 
-def _fault(a: Annotated, why: str) -> Fault:
-    return Fault(a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
+def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
+    return RejectedAnnotation(a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
 
 
 def read_export(path: Path) -> list[Mapping[str, Any]]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from annotation_ui.ratings.records import SCHEMA, Assigned, Campaign, Decision, Placed, Revision
-from annotation_ui.tasks.base import Item
+from annotation_ui.ratings.records import SCHEMA, Adjudication, Assignment, Campaign, CampaignItem, Revision
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers
 from schemas.core.clock import now
 from schemas.core.errors import StoreError, UserError
@@ -149,8 +149,12 @@ class RatingsDB:
             )
         return known[name]
 
-    def place(
-        self, campaign: str, items: Sequence[Placed], assigned: Sequence[Assigned], taken: Sequence[Assigned] = ()
+    def add_items(
+        self,
+        campaign: str,
+        items: Sequence[CampaignItem],
+        assigned: Sequence[Assignment],
+        taken: Sequence[Assignment] = (),
     ) -> None:
         """Add items and assignments, and take some back; an assignment with an answer is never taken back."""
         with self._transaction() as db:
@@ -178,12 +182,12 @@ class RatingsDB:
                 [(campaign, a.person, a.item, a.batch, a.position) for a in assigned],
             )
 
-    def items(self, campaign: str) -> dict[str, Placed]:
+    def items(self, campaign: str) -> dict[str, CampaignItem]:
         """The items of a campaign by id, in the order in which they were placed."""
         rows = self._db.execute("SELECT * FROM items WHERE campaign = ? ORDER BY rowid", [campaign]).fetchall()
         return {r["id"]: _placed(r) for r in rows}
 
-    def item(self, campaign: str, item: str) -> Placed:
+    def item(self, campaign: str, item: str) -> CampaignItem:
         """One item.
 
         Raises:
@@ -194,13 +198,13 @@ class RatingsDB:
             raise UserError(f"no item '{item}' in the campaign '{campaign}'", where=str(self.path))
         return _placed(row)
 
-    def assignments(self, campaign: str, person: str | None = None) -> list[Assigned]:
+    def assignments(self, campaign: str, person: str | None = None) -> list[Assignment]:
         """Who is to judge what, by person and position."""
         sql, values = "SELECT * FROM assignments WHERE campaign = ?", [campaign]
         if person is not None:
             sql, values = sql + " AND person = ?", [campaign, person]
         rows = self._db.execute(sql + " ORDER BY person, batch, position", values).fetchall()
-        return [Assigned(r["person"], r["item"], r["batch"], r["position"]) for r in rows]
+        return [Assignment(r["person"], r["item"], r["batch"], r["position"]) for r in rows]
 
     # ---- answers -----------------------------------------------------------------------------------------------
 
@@ -248,7 +252,7 @@ class RatingsDB:
             )
             return int(done.lastrowid or 0)
 
-    def current(self, campaign: str, *, person: str | None = None) -> list[Revision]:
+    def current_answers(self, campaign: str, *, person: str | None = None) -> list[Revision]:
         """The latest revision of every person and item, withdrawn ones left out, in order of saving."""
         sql = "SELECT max(id) AS id FROM revisions WHERE campaign = ?"
         values: list[Any] = [campaign]
@@ -268,7 +272,7 @@ class RatingsDB:
                 sql, values = f"{sql} AND {column} = ?", [*values, value]
         return [_revision(r) for r in self._db.execute(sql + " ORDER BY id", values).fetchall()]
 
-    def decide(self, campaign: str, item: str, lead: str, answers: Answers) -> int:
+    def adjudicate(self, campaign: str, item: str, lead: str, answers: Answers) -> int:
         """Append a lead's decision on an item that people differ on; returns its number."""
         self.item(campaign, item)
         with self._transaction() as db:
@@ -279,10 +283,10 @@ class RatingsDB:
             )
             return int(done.lastrowid or 0)
 
-    def decisions(self, campaign: str) -> dict[str, Decision]:
+    def adjudications(self, campaign: str) -> dict[str, Adjudication]:
         """The latest decision on each item."""
         rows = self._db.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
-        return {r["item"]: Decision(r["item"], r["lead"], json.loads(r["answers"]), r["saved_at"]) for r in rows}
+        return {r["item"]: Adjudication(r["item"], r["lead"], json.loads(r["answers"]), r["saved_at"]) for r in rows}
 
     def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""
@@ -295,7 +299,7 @@ class RatingsDB:
         with self._transaction() as db:
             db.execute("DELETE FROM links WHERE site = ? AND kind = ?", [site, kind])
 
-    def linked(self, site: str, kind: str) -> dict[str, str]:
+    def remote_names(self, site: str, kind: str) -> dict[str, str]:
         """Remote names by local names, in order of the local ones."""
         rows = self._db.execute(
             "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
@@ -307,14 +311,14 @@ class RatingsDB:
         """For ``annotation_ui.ratings.raters`` only, which keeps people and sessions in the same file."""
         return self._db
 
-    def writing(self) -> Any:
+    def write_transaction(self) -> Any:
         """A write transaction as a context manager, for ``annotation_ui.ratings.raters``."""
         return self._transaction()
 
 
-def _placed(row: sqlite3.Row) -> Placed:
+def _placed(row: sqlite3.Row) -> CampaignItem:
     expected = None if row["expected"] is None else json.loads(row["expected"])
-    return Placed(Item.model_validate_json(row["body"]), row["purpose"], expected, row["probability"])
+    return CampaignItem(TaskItem.model_validate_json(row["body"]), row["purpose"], expected, row["probability"])
 
 
 def _revision(row: sqlite3.Row) -> Revision:

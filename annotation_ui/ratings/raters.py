@@ -18,7 +18,7 @@ SYNTHETIC = "synthetic-"
 """How the names of programs begin, so that their answers are told apart wherever they are kept or shown."""
 
 
-class Person(NamedTuple):
+class RaterAccount(NamedTuple):
     """A person, under a pseudonym. ``synthetic``: a program, whose answers are labelled as such wherever they go."""
 
     name: str
@@ -49,7 +49,7 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
             allowed=f"names of programs, and no others, begin with '{SYNTHETIC}'",
         )
     secret = secrets.token_urlsafe(18)
-    with db.writing():
+    with db.write_transaction():
         known = _row(db, name)
         if known is not None and known["role"] != role:
             raise UserError(f"'{name}' is a {known['role']} already", where=str(db.path), fix="take another name")
@@ -61,12 +61,12 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
     return secret
 
 
-def people(db: RatingsDB) -> list[Person]:
+def list_raters(db: RatingsDB) -> list[RaterAccount]:
     """Everybody, by name."""
     return [_person(r) for r in db.connection.execute("SELECT * FROM people ORDER BY name").fetchall()]
 
 
-def person_named(db: RatingsDB, name: str) -> Person:
+def get_rater(db: RatingsDB, name: str) -> RaterAccount:
     """One person.
 
     Raises:
@@ -74,25 +74,25 @@ def person_named(db: RatingsDB, name: str) -> Person:
     """
     row = _row(db, name)
     if row is None:
-        known = ", ".join(p.name for p in people(db)) or "nobody is invited yet"
+        known = ", ".join(p.name for p in list_raters(db)) or "nobody is invited yet"
         raise UserError(f"no person '{name}'", where=str(db.path), allowed=known)
     return _person(row)
 
 
-def enter(db: RatingsDB, secret: str) -> str | None:
+def log_in(db: RatingsDB, secret: str) -> str | None:
     """Exchange a secret for a session token; None when nobody has this secret."""
     row = db.connection.execute("SELECT name FROM people WHERE secret = ?", [_hash(secret.strip())]).fetchone()
     if row is None:
         return None
     token = secrets.token_urlsafe(24)
-    with db.writing():
+    with db.write_transaction():
         db.connection.execute("DELETE FROM sessions WHERE expires_at < ?", [now("milliseconds")])
         until = now("milliseconds", plus=SESSION)
         db.connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", [_hash(token), row["name"], until])
     return token
 
 
-def who(db: RatingsDB, token: str | None) -> Person | None:
+def authenticate(db: RatingsDB, token: str | None) -> RaterAccount | None:
     """The person of a session, or None: no such session, or it has run out. Every view asks this on the server."""
     if not token:
         return None
@@ -103,21 +103,21 @@ def who(db: RatingsDB, token: str | None) -> Person | None:
     return _person(row) if row else None
 
 
-def leave(db: RatingsDB, token: str) -> None:
+def log_out(db: RatingsDB, token: str) -> None:
     """End a session."""
-    with db.writing():
+    with db.write_transaction():
         db.connection.execute("DELETE FROM sessions WHERE token = ?", [_hash(token)])
 
 
 def consent(db: RatingsDB, name: str) -> None:
     """Record that a person agreed to the consent text; the first time counts."""
-    with db.writing():
+    with db.write_transaction():
         db.connection.execute(
             "UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [now("milliseconds"), name]
         )
 
 
-def forget(db: RatingsDB, name: str) -> int:
+def delete_rater(db: RatingsDB, name: str) -> int:
     """Delete a person with all answers, assignments and sessions; returns the number of answers deleted.
 
     What was imported into a store stands there under the pseudonym until it is deleted there too.
@@ -125,8 +125,8 @@ def forget(db: RatingsDB, name: str) -> int:
     Raises:
         UserError: nobody is called so.
     """
-    person_named(db, name)
-    with db.writing():
+    get_rater(db, name)
+    with db.write_transaction():
         count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
         db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
         for table in ("assignments", "sessions"):
@@ -140,5 +140,5 @@ def _row(db: RatingsDB, name: str) -> sqlite3.Row | None:
     return row
 
 
-def _person(row: sqlite3.Row) -> Person:
-    return Person(row["name"], row["role"], bool(row["synthetic"]), row["consented_at"])
+def _person(row: sqlite3.Row) -> RaterAccount:
+    return RaterAccount(row["name"], row["role"], bool(row["synthetic"]), row["consented_at"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.base import TaskItem
 
 SCHEMA = """
 CREATE TABLE campaigns (name TEXT PRIMARY KEY, task TEXT NOT NULL, form TEXT NOT NULL, settings TEXT NOT NULL,
@@ -51,7 +51,7 @@ class Campaign(NamedTuple):
     made_at: str
 
 
-class Placed(NamedTuple):
+class CampaignItem(NamedTuple):
     """An item in a campaign.
 
     Attributes:
@@ -61,13 +61,13 @@ class Placed(NamedTuple):
         probability: With which a real item came into the campaign; None where nothing was sampled.
     """
 
-    item: Item
+    item: TaskItem
     purpose: str = "real"
     expected: dict[str, Any] | None = None
     probability: float | None = None
 
 
-class Assigned(NamedTuple):
+class Assignment(NamedTuple):
     """That a person is to judge an item, in a batch, at a position of their own order."""
 
     person: str
@@ -76,7 +76,7 @@ class Assigned(NamedTuple):
     position: int
 
 
-class Decision(NamedTuple):
+class Adjudication(NamedTuple):
     """What a lead decided about an item, beside what people said."""
 
     item: str

@@ -8,7 +8,7 @@ TASKS = Registry(
     "task",
     {
         "filter_question": "annotation_ui.tasks.filter_question:FilterQuestion",
-        "verify_leak": "annotation_ui.tasks.verify_leak:VerifyLeak",
+        "verify_leak": "annotation_ui.tasks.verify_leak:VerifyLeakFlag",
         "quality": "annotation_ui.tasks.quality_sample:QualitySample",
         "rate_executability": "annotation_ui.tasks.rate_executability:RateExecutability",
         "rate_script": "annotation_ui.tasks.rate_script:RateScript",

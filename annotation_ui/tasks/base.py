@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class Item(Frozen):
+class TaskItem(Frozen):
     """One thing to judge.
 
     Attributes:
@@ -33,7 +33,7 @@ class Item(Frozen):
     related: tuple[str, ...] = ()
 
 
-class Task(ABC):
+class RatingTask(ABC):
     """A kind of work for people.
 
     Attributes:
@@ -49,22 +49,22 @@ class Task(ABC):
     level: ClassVar[str] = "nominal"
 
     @abstractmethod
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """What there is to judge in a store, in a stable order."""
 
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    def suggest(self, verdict_records: Sequence[Verdict]) -> dict[str, Any]:
         """Answers that the checks' verdicts on an item suggest; empty for none. Shown to people on request only."""
         return {}
 
     @abstractmethod
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """Records of a person's answers to an item.
 
         Raises:
             DataError: the answers do not pass the form.
         """
 
-    def checked(self, item: Item, answers: Answers) -> dict[str, Any]:
+    def checked(self, item: TaskItem, answers: Answers) -> dict[str, Any]:
         """The answers, tidied, when the form passes them.
 
         Raises:
@@ -77,7 +77,7 @@ class Task(ABC):
         return self.form.clean(answers)
 
 
-def verdicts(form: Form, item: Item, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+def verdict_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
     """A person's verdict on an item (keep when every yes/no is yes, else drop), and each answer as a measurement.
 
     The reason of a drop names the refused questions, the reasons chosen and the comment.

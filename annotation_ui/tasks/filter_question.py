@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import Item, Task, verdicts
-from annotation_ui.tasks.forms import COMMENT, Answers, Choice, Field, Form, Shown
+from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
 from schemas.core.records import Record
 from schemas.verdicts import Verdict
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 REASONS = (
-    Choice(value="question_not_about_fact", text="The question does not hinge on the fact"),
-    Choice(value="old_knowledge_leak", text="The text gives away knowledge that goes with the old object"),
-    Choice(value="target_too_early", text="The object is expected too early (in step 1)"),
-    Choice(value="target_not_forced", text="Other words fit the gap just as well"),
-    Choice(value="new_object_leak", text="The new object stands in the text already"),
-    Choice(value="ungrammatical", text="Broken or ungrammatical text"),
-    Choice(value="duplicate", text="The same as another question"),
-    Choice(value="other", text="Something else (say it in the comment)"),
+    FieldOption(value="question_not_about_fact", text="The question does not hinge on the fact"),
+    FieldOption(value="old_knowledge_leak", text="The text gives away knowledge that goes with the old object"),
+    FieldOption(value="target_too_early", text="The object is expected too early (in step 1)"),
+    FieldOption(value="target_not_forced", text="Other words fit the gap just as well"),
+    FieldOption(value="new_object_leak", text="The new object stands in the text already"),
+    FieldOption(value="ungrammatical", text="Broken or ungrammatical text"),
+    FieldOption(value="duplicate", text="The same as another question"),
+    FieldOption(value="other", text="Something else (say it in the comment)"),
 )
 
 
@@ -37,7 +37,7 @@ SUGGESTED = {
 """What a check's objection suggests: the question answered no, and the reason."""
 
 
-class FilterQuestion(Task):
+class FilterQuestion(RatingTask):
     """Is the question worth asking, and does the cut lead to the object?"""
 
     about = "Filter script questions and their cut scripts"
@@ -47,9 +47,9 @@ class FilterQuestion(Task):
         title="Filter a script question",
         intro="Read the edited fact, the question and the script up to the cut. Answer all three; a no needs a reason.",
         shows=(
-            Shown(name="edit", title="Edited fact (old object, then new object)"),
-            Shown(name="question", title="Script question"),
-            Shown(name="cut", title="Script up to the cut (the model goes on from its end)", style="script"),
+            ShownText(name="edit", title="Edited fact (old object, then new object)"),
+            ShownText(name="question", title="Script question"),
+            ShownText(name="cut", title="Script up to the cut (the model goes on from its end)", style="script"),
         ),
         fields=(
             Field(
@@ -77,10 +77,10 @@ class FilterQuestion(Task):
         comment_for="other",
     )
 
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact."""
         for fact, prompt in edited_prompts(store):
-            yield Item(
+            yield TaskItem(
                 id=prompt.id,
                 case=fact.key,
                 stratum=f"{fact.relation.id} {fact.change}",
@@ -100,6 +100,6 @@ class FilterQuestion(Task):
         answers: dict[str, Any] = {name: "no" for name, _ in known}
         return answers | {"reasons": list(dict.fromkeys(reason for _, reason in known))}
 
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
-        return verdicts(self.form, item, self.checked(item, answers), person=person)
+        return verdict_records(self.form, item, self.checked(item, answers), person=person)

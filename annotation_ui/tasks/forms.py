@@ -1,4 +1,4 @@
-"""Forms: what a person sees and is asked. One definition serves Label Studio, the rating app and the import gate."""
+"""Forms: what a person sees and is asked. One definition serves Label Studio, the rating app and the import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answers = Mapping[str, Any]
 COMMENT_LENGTH = 4000
 
 
-class Choice(Frozen):
+class FieldOption(Frozen):
     """One thing to choose: the value that is kept, and what people read."""
 
     value: Name
@@ -40,7 +40,7 @@ class Field(Frozen):
     kind: Literal["yes_no", "scale", "many", "text"]
     asks: str
     hint: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldOption, ...] = ()
     low: int = 1
     high: int = 7
     low_text: str = ""
@@ -88,7 +88,7 @@ class Field(Frozen):
         return "" if answer in self.allowed else f"'{self.name}' is {_short(answer)}; allowed: yes, no"
 
 
-class Shown(Frozen):
+class ShownText(Frozen):
     """One text that the person sees: its key in an item's ``shown``, its title, and whether it is a script."""
 
     name: Name
@@ -116,7 +116,7 @@ class Form(Frozen):
     version: int
     title: str
     intro: str
-    shows: tuple[Shown, ...]
+    shows: tuple[ShownText, ...]
     fields: tuple[Field, ...]
     reasons: str | None = None
     comment_for: str | None = None
@@ -144,7 +144,7 @@ class Form(Frozen):
     def faults(self, answers: Answers) -> list[str]:
         """Everything that is wrong with a set of answers; empty when they can be kept.
 
-        This is the gate: it does not trust that a browser enforced anything.
+        It does not trust that a browser enforced anything.
         """
         out = [f"unknown field {name!r}" for name in answers if name not in {f.name for f in self.fields}]
         given = {k: v for k, v in answers.items() if v not in (None, "", [], ())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field, Form
 from schemas.core.errors import UserError
 from schemas.core.records import Record
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-def likert(name: str, asks: str, hint: str, *, low_text: str, high_text: str) -> Field:
+def likert_field(name: str, asks: str, hint: str, *, low_text: str, high_text: str) -> Field:
     """A seven-point field with its anchors (the paper's scale: 1 is worst, 7 is best)."""
     return Field(name=name, kind="scale", asks=asks, hint=hint, low=1, high=7, low_text=low_text, high_text=high_text)
 
 
-def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[Item]:
+def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
     """Every generated script that is not a refusal, with what may be seen.
 
     Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
@@ -37,7 +37,7 @@ def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[Item]:
         if made.refused or not made.text.strip():
             continue
         shown = {"script": made.shown} if blind_to_fact else {**_around(store, made), "script": made.shown}
-        yield Item(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=shown)
+        yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=shown)
 
 
 def _around(store: Store, made: GeneratedScript) -> dict[str, str]:
@@ -55,7 +55,7 @@ def _around(store: Store, made: GeneratedScript) -> dict[str, str]:
     }
 
 
-def ratings(form: Form, item: Item, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
     """A rating for every aspect of the form; the comment stands as their reason."""
     return [
         Rating(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import Item, Task, verdicts
-from annotation_ui.tasks.forms import COMMENT, Answers, Field, Form, Shown
+from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, Form, ShownText
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
@@ -19,7 +19,7 @@ COMPARED = "compared the scripts before and after an edit"
 HYPOTHETICAL = "answered hypothetically: no scripts before and after an edit were shown"
 
 
-class QualitySample(Task):
+class QualitySample(RatingTask):
     """Three criteria. The second compares scripts before and after an edit where the store has such a pair."""
 
     about = "Judge the quality sample of a split by the paper's three criteria"
@@ -29,11 +29,11 @@ class QualitySample(Task):
         title="Judge the quality of an item",
         intro="Three questions on one item of the split. A no needs words: say why in the comment.",
         shows=(
-            Shown(name="edit", title="Edited fact (old object, then new object)"),
-            Shown(name="question", title="Script question"),
-            Shown(name="cut", title="Script up to the cut", style="script"),
-            Shown(name="before", title="A model's script before an edit", style="script", optional=True),
-            Shown(name="after", title="The same model's script after it", style="script", optional=True),
+            ShownText(name="edit", title="Edited fact (old object, then new object)"),
+            ShownText(name="question", title="Script question"),
+            ShownText(name="cut", title="Script up to the cut", style="script"),
+            ShownText(name="before", title="A model's script before an edit", style="script", optional=True),
+            ShownText(name="after", title="The same model's script after it", style="script", optional=True),
         ),
         fields=(
             Field(name="question", kind="yes_no", asks="Is the script question meaningful?"),
@@ -51,7 +51,7 @@ class QualitySample(Task):
         comment_on_no=True,
     )
 
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """The items of the samples that the store knows; all prompts of edited facts where none was drawn yet."""
         from curation.quality.sample import samples
 
@@ -60,7 +60,7 @@ class QualitySample(Task):
             if drawn and prompt.id not in drawn:
                 continue
             pair = _pair(store, prompt.question)
-            yield Item(
+            yield TaskItem(
                 id=prompt.id,
                 case=fact.key,
                 stratum=drawn.get(prompt.id, f"{fact.relation.id} {fact.change}"),
@@ -73,13 +73,13 @@ class QualitySample(Task):
                 related=tuple(g.id for g in pair) if pair else (),
             )
 
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
-        made = verdicts(self.form, item, self.checked(item, answers), person=person)
+        made = verdict_records(self.form, item, self.checked(item, answers), person=person)
         return [_marked(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in made]
 
 
-def _marked(verdict: Verdict, item: Item) -> Verdict:
+def _marked(verdict: Verdict, item: TaskItem) -> Verdict:
     if item.related:
         return verdict.model_copy(update={"reason": COMPARED, "related": item.related})
     return verdict.model_copy(update={"reason": HYPOTHETICAL})

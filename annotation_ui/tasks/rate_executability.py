@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import Item, Task
-from annotation_ui.tasks.forms import COMMENT, Answers, Form, Shown
-from annotation_ui.tasks.likert import generated_items, likert, ratings
+from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.forms import COMMENT, Answers, Form, ShownText
+from annotation_ui.tasks.likert import generated_items, likert_field, rating_records
 from schemas.core.records import Record
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-EXECUTABILITY = likert(
+EXECUTABILITY = likert_field(
     "executability",
     "Executability: could someone carry these steps out, one after another?",
     "Judge the sense of the steps alone; whether what they say is true does not matter here. Steps that nobody can "
@@ -23,7 +23,7 @@ EXECUTABILITY = likert(
 )
 
 
-class RateExecutability(Task):
+class RateExecutability(RatingTask):
     """Seven points for Executability. Rate it before the other aspects: their task shows the question."""
 
     about = "Rate Executability of generated scripts, from the script alone"
@@ -34,14 +34,14 @@ class RateExecutability(Task):
         version=1,
         title="Rate a script: Executability",
         intro="You see a script and nothing else. Rate whether its steps can be carried out, from 1 to 7.",
-        shows=(Shown(name="script", title="Script", style="script"),),
+        shows=(ShownText(name="script", title="Script", style="script"),),
         fields=(EXECUTABILITY, COMMENT),
     )
 
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """Every generated script."""
         yield from generated_items(store, blind_to_fact=True)
 
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """One rating."""
-        return ratings(self.form, item, self.checked(item, answers), person=person)
+        return rating_records(self.form, item, self.checked(item, answers), person=person)

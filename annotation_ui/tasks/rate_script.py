@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import Item, Task
-from annotation_ui.tasks.forms import COMMENT, Answers, Form, Shown
-from annotation_ui.tasks.likert import generated_items, likert, ratings
+from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.forms import COMMENT, Answers, Form, ShownText
+from annotation_ui.tasks.likert import generated_items, likert_field, rating_records
 from schemas.core.records import Record
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
-COHERENCE = likert(
+COHERENCE = likert_field(
     "coherence",
     "Coherence: does the script go along with the new fact?",
     "Look for the two objects by name. Only the old object: 1. Both objects: 2. Neither object: 3. Otherwise 4 to 7, "
@@ -21,7 +21,7 @@ COHERENCE = likert(
     low_text="built on the old object",
     high_text="fits the new fact throughout",
 )
-CONSISTENCY = likert(
+CONSISTENCY = likert_field(
     "consistency",
     "Consistency: is the script free of contradictions with itself?",
     "Put aside what you know about the subject; wrong facts do not matter. Both objects by name, and no telling which "
@@ -29,7 +29,7 @@ CONSISTENCY = likert(
     low_text="contradicts itself",
     high_text="no contradiction",
 )
-COMPLETENESS = likert(
+COMPLETENESS = likert_field(
     "completeness",
     "Completeness: does the script answer every part of the question, in enough detail to follow it?",
     "Take as true the object named for Completeness. A script that names neither object loses nothing for that.",
@@ -38,7 +38,7 @@ COMPLETENESS = likert(
 )
 
 
-class RateScript(Task):
+class RateScript(RatingTask):
     """Seven points for the three aspects that need the question and the objects."""
 
     about = "Rate Coherence, Consistency and Completeness of generated scripts"
@@ -50,20 +50,20 @@ class RateScript(Task):
         title="Rate a script: Coherence, Consistency, Completeness",
         intro="Whatever you know: for Coherence go by the new fact. Rate each aspect on its own, from 1 to 7.",
         shows=(
-            Shown(name="fact", title="The new fact"),
-            Shown(name="new", title="New object"),
-            Shown(name="old", title="Old object"),
-            Shown(name="question", title="Question"),
-            Shown(name="script", title="Script", style="script"),
-            Shown(name="counts", title="For Completeness take this object as true"),
+            ShownText(name="fact", title="The new fact"),
+            ShownText(name="new", title="New object"),
+            ShownText(name="old", title="Old object"),
+            ShownText(name="question", title="Question"),
+            ShownText(name="script", title="Script", style="script"),
+            ShownText(name="counts", title="For Completeness take this object as true"),
         ),
         fields=(COHERENCE, CONSISTENCY, COMPLETENESS, COMMENT),
     )
 
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """Every generated script."""
         yield from generated_items(store, blind_to_fact=False)
 
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """Three ratings."""
-        return ratings(self.form, item, self.checked(item, answers), person=person)
+        return rating_records(self.form, item, self.checked(item, answers), person=person)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import Item, Task, verdicts
-from annotation_ui.tasks.forms import COMMENT, Answers, Choice, Field, Form, Shown
+from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
 from annotation_ui.tasks.store_items import edit_text, edited_prompts
 from schemas.core.records import Record
 from schemas.verdicts import Verdict
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class VerifyLeak(Task):
+class VerifyLeakFlag(RatingTask):
     """A check has quoted words that may leak; a person says whether they do. It shows the quote: that is the task."""
 
     about = "Confirm or reject flags of leaking knowledge"
@@ -25,10 +25,10 @@ class VerifyLeak(Task):
         title="Verify a leak flag",
         intro="A check marked words that may give the old object away. Say whether the text is free of a leak.",
         shows=(
-            Shown(name="edit", title="Edited fact (old object, then new object)"),
-            Shown(name="cut", title="Script up to the cut", style="script"),
-            Shown(name="flagged", title="Marked words"),
-            Shown(name="why", title="Why they were marked", optional=True),
+            ShownText(name="edit", title="Edited fact (old object, then new object)"),
+            ShownText(name="cut", title="Script up to the cut", style="script"),
+            ShownText(name="flagged", title="Marked words"),
+            ShownText(name="why", title="Why they were marked", optional=True),
         ),
         fields=(
             Field(
@@ -43,8 +43,8 @@ class VerifyLeak(Task):
                 asks="What leaks?",
                 required=False,
                 choices=(
-                    Choice(value="marked_words", text="The marked words"),
-                    Choice(value="other_words", text="Other words (name them in the comment)"),
+                    FieldOption(value="marked_words", text="The marked words"),
+                    FieldOption(value="other_words", text="Other words (name them in the comment)"),
                 ),
             ),
             COMMENT,
@@ -53,7 +53,7 @@ class VerifyLeak(Task):
         comment_for="other_words",
     )
 
-    def items(self, store: Store) -> Iterator[Item]:
+    def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact on which a check quotes leaking words."""
         for fact, prompt in edited_prompts(store):
             flags = [v for v in store.all(Verdict, parent=prompt.id) if v.spans and not v.by.startswith("person:")]
@@ -61,7 +61,7 @@ class VerifyLeak(Task):
             if not flags:
                 continue
             words = dict.fromkeys(s.text for v in flags for s in v.spans)
-            yield Item(
+            yield TaskItem(
                 id=prompt.id,
                 case=fact.key,
                 stratum=flags[0].check,
@@ -78,6 +78,6 @@ class VerifyLeak(Task):
         dropped = [v for v in verdicts if v.spans and v.label == "drop" and not v.by.startswith("person:")]
         return {"clean": "no", "reasons": ["marked_words"]} if dropped else {}
 
-    def records(self, item: Item, answers: Answers, *, person: str) -> list[Record]:
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` (no leak) or ``drop``, and the answer as a measurement."""
-        return verdicts(self.form, item, self.checked(item, answers), person=person)
+        return verdict_records(self.form, item, self.checked(item, answers), person=person)

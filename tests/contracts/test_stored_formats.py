@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.answer_import import collect
-from annotation_ui.campaigns.campaign import standings
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import rater_progress
 from annotation_ui.ratings.database import RatingsDB
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import load_split, write_split
@@ -118,9 +118,9 @@ def test_a_ratings_file_is_collected_again(files: Path) -> None:
         Store.open(files / "rated/rated.duckdb", write=True) as store,
         RatingsDB(files / "rated/ratings.sqlite") as db,
     ):
-        assert {s.person: (s.done, s.assigned) for s in standings(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
-        got = collect(db, store, "pilot")
-        assert (got.answers, got.new, got.refused) == (12, 0, ())
+        assert {s.person: (s.done, s.assigned) for s in rater_progress(db, "pilot")} == {"ann": (6, 6), "bob": (6, 6)}
+        got = import_campaign(db, store, "pilot")
+        assert (got.answers, got.new, got.rejected) == (12, 0, ())
         dump(store, Path("again.jsonl"))
     assert Path("again.jsonl").read_bytes() == (files / "rated/dump.jsonl").read_bytes()
 

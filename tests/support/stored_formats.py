@@ -20,8 +20,8 @@ from typing import Any
 from click.testing import CliRunner
 
 import scedit
-from annotation_ui.campaigns.answer_import import collect
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, next_item, share
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, next_item
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
@@ -125,14 +125,14 @@ def rate(folder: Path) -> None:
         fill(store, 3)
         for name in ("ann", "bob"):
             people.invite(db, name)
-        create(db, store, "pilot", make_task("rate_script"), Sharing(overlap=2, batch=4))
-        share(db, "pilot")
+        create_campaign(db, store, "pilot", make_task("rate_script"), CampaignOptions(overlap=2, batch=4))
+        assign_items(db, "pilot")
         for name in ("ann", "bob"):
             while (found := next_item(db, "pilot", name)) is not None:
                 value = sum(map(ord, found.item)) + len(name)
                 answers = {"coherence": value % 7 + 1, "consistency": 7, "completeness": value * 3 % 7 + 1}
                 db.save("pilot", name, found.item, answers, form=db.campaign("pilot").form, seconds=4.0)
-        collect(db, store, "pilot")
+        import_campaign(db, store, "pilot")
 
 
 def run_arithmetic(out: Path, regime: str) -> tuple[dict[str, EditorOutcome], ArithmeticLM]:

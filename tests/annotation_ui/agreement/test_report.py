@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from annotation_ui.agreement.judgements import Mark, table
-from annotation_ui.agreement.report import disagreements, outlook, report
+from annotation_ui.agreement.judgements import Judgement, judgement_table
+from annotation_ui.agreement.report import agreement_report, disagreements, projected_widths
 from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.rate_script import RateScript
 from curation.stats.agreement import alpha
@@ -20,7 +20,7 @@ from curation.stats.reliability import ceiling, mean_correlation, spearman_brown
 FEW = Resampling(100)
 
 
-def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) -> list[Mark]:
+def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) -> list[Judgement]:
     rng = random.Random(seed)
     out = []
     for n in range(items):
@@ -29,18 +29,20 @@ def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) ->
             for aspect, shift in (("coherence", 0.0), ("completeness", 0.0)):
                 value = min(7, max(1, round(truth + shift + rng.gauss(0, noise) + 0.7 * (p == 2))))
                 out.append(
-                    Mark(f"i{n}", f"c{n // 2}", f"p{p}", aspect, value, f"2026-01-01T{n // 60:02}:{n % 60:02}", 9)
+                    Judgement(f"i{n}", f"c{n // 2}", f"p{p}", aspect, value, f"2026-01-01T{n // 60:02}:{n % 60:02}", 9)
                 )
     return out
 
 
 def test_the_report_holds_what_the_statistics_say() -> None:
     marks, task = made(), RateScript()
-    found = report(marks, task, resampling=FEW)
+    found = agreement_report(marks, task, resampling=FEW)
     assert [a.aspect for a in found.aspects] == ["coherence", "completeness"]
     assert (found.items, found.cases, found.people) == (60, 30, ("p0", "p1", "p2"))
     first = found.aspects[0]
-    assert first.agreement.alpha == alpha(table(sorted(marks), task, "coherence"), level="ordinal", resampling=FEW)
+    assert first.agreement.alpha == alpha(
+        judgement_table(sorted(marks), task, "coherence"), level="ordinal", resampling=FEW
+    )
     assert len(first.pairs) == 3 and all(p.spearman.defined and p.kendall.defined for p in first.pairs)
     assert first.severity["p2"].value is not None and first.severity["p2"].value > 0.3
     assert first.published == 0.35
@@ -50,11 +52,11 @@ def test_the_report_holds_what_the_statistics_say() -> None:
 
 def test_one_rater_and_no_overlap_are_undefined_with_a_reason() -> None:
     one = [m for m in made() if m.person == "p0"]
-    found = report(one, RateScript(), resampling=FEW)
+    found = agreement_report(one, RateScript(), resampling=FEW)
     assert "undefined" in found.aspects[0].agreement.alpha.text()
     assert found.aspects[0].ceiling.reason == "there is one rater"
     apart = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.person[1])]
-    found = report(apart, RateScript(), resampling=FEW)
+    found = agreement_report(apart, RateScript(), resampling=FEW)
     assert not found.aspects[0].agreement.alpha.defined
     assert not found.aspects[0].pairs[0].spearman.defined
 
@@ -62,7 +64,7 @@ def test_one_rater_and_no_overlap_are_undefined_with_a_reason() -> None:
 def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_difference() -> None:
     marks = [m for m in made(noise=0.2) if m.aspect == "coherence" and m.person != "p2"]
     judge = [m._replace(person="judge:x", value=max(1, int(m.value) - 1)) for m in marks if m.person == "p0"]
-    found = report([*marks, *judge], RateScript(), resampling=FEW)
+    found = agreement_report([*marks, *judge], RateScript(), resampling=FEW)
     (pair,) = found.aspects[0].judges
     assert found.people == ("p0", "p1")
     assert (pair.spearman.value or 0) > 0.9
@@ -72,16 +74,18 @@ def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_differe
 def test_drift_finds_who_grows_kinder() -> None:
     marks = []
     for n in range(60):
-        marks += [Mark(f"i{n}", f"c{n}", "p0", "coherence", 4, f"t{n:03}")]
-        marks += [Mark(f"i{n}", f"c{n}", "p1", "coherence", 2 + n // 15, f"t{n:03}")]
-    found = report(marks, RateScript(), resampling=FEW).aspects[0].drift
+        marks += [Judgement(f"i{n}", f"c{n}", "p0", "coherence", 4, f"t{n:03}")]
+        marks += [Judgement(f"i{n}", f"c{n}", "p1", "coherence", 2 + n // 15, f"t{n:03}")]
+    found = agreement_report(marks, RateScript(), resampling=FEW).aspects[0].drift
     assert (found["p1"].value or 0) > 0.9
     assert (found["p0"].value or 0) < -0.9
 
 
 def test_yes_and_no_are_nominal() -> None:
-    marks = [Mark(f"i{n}", f"c{n}", p, "guides", "yes" if n % 3 or p == "b" else "no") for n in range(30) for p in "ab"]
-    found = report(marks, FilterQuestion(), resampling=FEW)
+    marks = [
+        Judgement(f"i{n}", f"c{n}", p, "guides", "yes" if n % 3 or p == "b" else "no") for n in range(30) for p in "ab"
+    ]
+    found = agreement_report(marks, FilterQuestion(), resampling=FEW)
     assert found.aspects[0].agreement.level == "nominal"
     assert found.aspects[0].agreement.exact.value == pytest.approx(20 / 30)
     assert found.aspects[0].severity == {}
@@ -89,16 +93,16 @@ def test_yes_and_no_are_nominal() -> None:
 
 def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None:
     marks = [
-        Mark("same", "c", p, "coherence", 5) for p in "ab"
-    ] + [Mark("wide", "c", "a", "coherence", 1), Mark("wide", "c", "b", "coherence", 7)]  # fmt: skip
-    marks += [Mark("near", "c", "a", "coherence", 3), Mark("near", "c", "b", "coherence", 4)]
+        Judgement("same", "c", p, "coherence", 5) for p in "ab"
+    ] + [Judgement("wide", "c", "a", "coherence", 1), Judgement("wide", "c", "b", "coherence", 7)]  # fmt: skip
+    marks += [Judgement("near", "c", "a", "coherence", 3), Judgement("near", "c", "b", "coherence", 4)]
     found = disagreements(marks, RateScript())
     assert [(d.item, round(d.spread, 3)) for d in found] == [("wide", 1.0), ("near", 0.167)]
     assert found[0].said == {"a": {"coherence": 1}, "b": {"coherence": 7}}
 
 
 def test_the_outlook_narrows_with_the_root_of_the_cases() -> None:
-    rows = outlook(report(made(), RateScript(), resampling=FEW), more=(90,))
+    rows = projected_widths(agreement_report(made(), RateScript(), resampling=FEW), more=(90,))
     assert rows[0]["90"] == pytest.approx(rows[0]["now"] / 2)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, share, standings
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
@@ -20,8 +20,8 @@ NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 def set_up(db: RatingsDB, store: Store, task: str, overlap: int, **more: Any) -> dict[str, str]:
     found = {n: people.invite(db, n, synthetic=True) for n in NAMES[:overlap]}
     found["lea"] = people.invite(db, "lea", role="lead")
-    create(db, store, "pilot", make_task(task), Sharing(overlap=overlap, **more))
-    share(db, "pilot")
+    create_campaign(db, store, "pilot", make_task(task), CampaignOptions(overlap=overlap, **more))
+    assign_items(db, "pilot")
     return found
 
 
@@ -60,7 +60,7 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         page.get_by_text("Enter the personal secret").wait_for()
     answers = [(r.answers or {})["executability"] for r in db.history("pilot")]
     assert answers == [6, 2]
-    assert people.person_named(db, "synthetic-ann").consented_at is not None
+    assert people.get_rater(db, "synthetic-ann").consented_at is not None
 
 
 @pytest.mark.slow
@@ -104,10 +104,12 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         page.get_by_text("24 of 24 answers").wait_for()
         page.get_by_role("link", name="Agreement").click()
         page.get_by_text("Nothing here says how people agree").wait_for(timeout=60_000)
-        from annotation_ui.agreement.judgements import live_marks
-        from annotation_ui.agreement.report import report
+        from annotation_ui.agreement.judgements import live_judgements
+        from annotation_ui.agreement.report import agreement_report
 
-        shown = report(live_marks(db, "pilot"), make_task("rate_script")).aspects[0].agreement.alpha.text()
+        shown = (
+            agreement_report(live_judgements(db, "pilot"), make_task("rate_script")).aspects[0].agreement.alpha.text()
+        )
         assert shown in page.inner_text("body")
         page.get_by_role("link", name="Adjudicate").click()
         page.get_by_text("1 items with a disagreement, 0 of them decided").wait_for(timeout=60_000)
@@ -119,7 +121,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         page.get_by_text("12 of 12 items").wait_for()
         page.get_by_role("link", name="Yield").click()
         page.get_by_text("All counts of the store").wait_for()
-    assert db.decisions("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
+    assert db.adjudications("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
 
 
 @pytest.mark.slow
@@ -141,7 +143,7 @@ def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: S
                     page.goto(app.url)  # the cookie's session is in the ratings file: nobody enters again
         for page in pages.values():
             page.get_by_text("All done").wait_for()
-    assert [(s.person, s.done, s.synthetic) for s in standings(db, "pilot")] == [(n, 12, True) for n in NAMES]
+    assert [(s.person, s.done, s.synthetic) for s in rater_progress(db, "pilot")] == [(n, 12, True) for n in NAMES]
     assert len(db.history("pilot")) == 36
 
 
@@ -154,8 +156,8 @@ def _rate_all(path: Path, person: str) -> None:
 @pytest.mark.slow
 def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store) -> None:
     served.need_browser()
-    from annotation_ui.ratings.records import Assigned, Campaign, Placed
-    from annotation_ui.tasks.base import Item
+    from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+    from annotation_ui.tasks.base import TaskItem
 
     lead = people.invite(db, "lea", role="lead")
     raters = [f"synthetic-{n}" for n in range(10)]
@@ -164,9 +166,9 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
     db.add_campaign(
         Campaign("load", "rate_executability", "rate_executability@1", {"overlap": 10, "batch": 20}, "2026")
     )
-    items = [Placed(Item(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
-    assigned = [Assigned(p, placed.item.id, 1 + n // 20, n) for p in raters for n, placed in enumerate(items)]
-    db.place("load", items, assigned)
+    items = [CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
+    assigned = [Assignment(p, placed.item.id, 1 + n // 20, n) for p in raters for n, placed in enumerate(items)]
+    db.add_items("load", items, assigned)
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, lead)

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.campaigns.assignment import Settings, assign, sample
-from annotation_ui.ratings.records import Assigned, Placed
-from annotation_ui.tasks.base import Item
+from annotation_ui.campaigns.assignment import AssignmentSettings, assign, sample_items
+from annotation_ui.ratings.records import Assignment, CampaignItem
+from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 
 PEOPLE = ("ann", "bob", "cho", "dev", "eve")
 
 
-def items(count: int, strata: int = 3) -> list[Placed]:
-    return [Placed(Item(id=f"i{n:03}", case=f"c{n}", stratum=f"s{n % strata}", shown={})) for n in range(count)]
+def items(count: int, strata: int = 3) -> list[CampaignItem]:
+    return [
+        CampaignItem(TaskItem(id=f"i{n:03}", case=f"c{n}", stratum=f"s{n % strata}", shown={})) for n in range(count)
+    ]
 
 
 @settings(max_examples=40, deadline=None)
@@ -32,7 +34,7 @@ def test_every_item_has_its_people_and_nobody_more_than_one_extra(
     count: int, strata: int, crowd: int, overlap: int, batch: int
 ) -> None:
     people = PEOPLE[:crowd]
-    how = Settings(overlap=overlap, batch=batch, name="x")
+    how = AssignmentSettings(overlap=overlap, batch=batch, name="x")
     if overlap > crowd:
         with pytest.raises(UserError, match="needs as many people"):
             assign(items(count, strata), people, how)
@@ -53,7 +55,7 @@ def test_every_item_has_its_people_and_nobody_more_than_one_extra(
 
 def test_orders_differ_between_people_and_campaigns() -> None:
     def order(person: str, name: str) -> list[str]:
-        made, _ = assign(items(30), PEOPLE[:2], Settings(2, 10, name))
+        made, _ = assign(items(30), PEOPLE[:2], AssignmentSettings(2, 10, name))
         return [a.item for a in made if a.person == person]
 
     assert sorted(order("ann", "x")) == sorted(order("bob", "x"))
@@ -63,10 +65,10 @@ def test_orders_differ_between_people_and_campaigns() -> None:
 
 def test_training_comes_first_and_attention_among_the_rest_for_everybody() -> None:
     special = [
-        Placed(Item(id="t1", case="c", shown={}), "training", {"x": 1}),
-        Placed(Item(id="a1", case="c", shown={}), "attention", {"x": 1}),
+        CampaignItem(TaskItem(id="t1", case="c", shown={}), "training", {"x": 1}),
+        CampaignItem(TaskItem(id="a1", case="c", shown={}), "attention", {"x": 1}),
     ]
-    made, _ = assign([*items(12), *special], PEOPLE[:3], Settings(1, 5, "x"))
+    made, _ = assign([*items(12), *special], PEOPLE[:3], AssignmentSettings(1, 5, "x"))
     for person in PEOPLE[:3]:
         mine = sorted((a for a in made if a.person == person), key=lambda a: a.position)
         assert mine[0].item == "t1" and mine[0].batch == 0
@@ -74,12 +76,12 @@ def test_training_comes_first_and_attention_among_the_rest_for_everybody() -> No
         assert all(a.batch >= 1 for a in mine[1:])
 
 
-def _after(existing: list[Assigned], made: list[Assigned], taken: list[Assigned]) -> list[Assigned]:
+def _after(existing: list[Assignment], made: list[Assignment], taken: list[Assignment]) -> list[Assignment]:
     return [a for a in existing if a not in taken] + made
 
 
 def test_somebody_who_joins_gets_batches_that_have_not_begun() -> None:
-    how = Settings(2, 4, "x")
+    how = AssignmentSettings(2, 4, "x")
     first, _ = assign(items(24), PEOPLE[:2], how)
     begun = [a for a in first if a.batch == 1]
     started = {(begun[0].person, begun[0].item), (begun[-1].person, begun[-1].item)}
@@ -93,7 +95,7 @@ def test_somebody_who_joins_gets_batches_that_have_not_begun() -> None:
 
 
 def test_more_items_leave_all_that_was_assigned() -> None:
-    how = Settings(2, 4, "x")
+    how = AssignmentSettings(2, 4, "x")
     first, _ = assign(items(10), PEOPLE[:3], how)
     made, taken = assign(items(16), PEOPLE[:3], how, existing=first)
     assert not taken
@@ -103,7 +105,7 @@ def test_more_items_leave_all_that_was_assigned() -> None:
 
 
 def test_what_somebody_who_left_has_answered_still_counts() -> None:
-    how = Settings(1, 4, "x")
+    how = AssignmentSettings(1, 4, "x")
     first, _ = assign(items(8), PEOPLE[:2], how)
     left = [a for a in first if a.person == "ann"]
     started = {(a.person, a.item) for a in left[:2]}
@@ -115,10 +117,10 @@ def test_what_somebody_who_left_has_answered_still_counts() -> None:
 
 def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
     all_items = [p.item for p in items(100, 4)]
-    drawn = sample(all_items, percent=10, least=1, name="x")
+    drawn = sample_items(all_items, percent=10, least=1, name="x")
     assert len(drawn) == 10
     assert {d.probability for d in drawn} == {0.1}
-    assert drawn == sample(list(reversed(all_items)), percent=10, least=1, name="x")
-    assert drawn != sample(all_items, percent=10, least=1, name="y")
+    assert drawn == sample_items(list(reversed(all_items)), percent=10, least=1, name="x")
+    assert drawn != sample_items(all_items, percent=10, least=1, name="y")
     with pytest.raises(UserError, match="more than 0, at most 100"):
-        sample(all_items, percent=0, name="x")
+        sample_items(all_items, percent=0, name="x")

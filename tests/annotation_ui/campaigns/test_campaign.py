@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement.judgements import live_marks, stored_marks
-from annotation_ui.agreement.report import report
-from annotation_ui.campaigns.answer_import import Given, collect, keep
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, next_item, read_known, share, standings, wrong
+from annotation_ui.agreement.judgements import live_judgements, stored_judgements
+from annotation_ui.agreement.report import agreement_report
+from annotation_ui.campaigns.answer_import import RaterAnswer, import_answers, import_campaign
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    assign_items,
+    create_campaign,
+    make_task,
+    next_item,
+    rater_progress,
+    read_control_items,
+    wrong_fields,
+)
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks import TASKS
@@ -41,8 +50,8 @@ def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
 def ready(db: RatingsDB, store: Store) -> RatingsDB:
     for name in ("ann", "bob", "chloe"):
         people.invite(db, name)
-    create(db, store, "pilot", make_task(TASK), Sharing(overlap=2, batch=4))
-    share(db, "pilot")
+    create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
+    assign_items(db, "pilot")
     return db
 
 
@@ -110,15 +119,15 @@ def test_quality_shows_a_pair_where_there_is_one_and_says_when_not(store: Store)
 
 def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     assert sum(work(ready, "pilot", p) for p in ("ann", "bob", "chloe")) == 24
-    found = {s.person: s for s in standings(ready, "pilot")}
+    found = {s.person: s for s in rater_progress(ready, "pilot")}
     assert all(s.done == s.assigned == 8 and s.seconds == 4.0 for s in found.values())
-    got = collect(ready, store, "pilot")
-    assert (got.answers, got.new, got.refused) == (24, 72, ())
-    again = collect(ready, store, "pilot")
+    got = import_campaign(ready, store, "pilot")
+    assert (got.answers, got.new, got.rejected) == (24, 72, ())
+    again = import_campaign(ready, store, "pilot")
     assert (again.answers, again.new) == (24, 0)
     few = Resampling(50)
-    live = report(live_marks(ready, "pilot"), make_task(TASK), resampling=few)
-    assert report(stored_marks(store, make_task(TASK)), make_task(TASK), resampling=few) == live
+    live = agreement_report(live_judgements(ready, "pilot"), make_task(TASK), resampling=few)
+    assert agreement_report(stored_judgements(store, make_task(TASK)), make_task(TASK), resampling=few) == live
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
     assert line.detail["form"] == "rate_script@2" and line.detail["probability"] == 1.0
@@ -126,10 +135,10 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
 
 def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB, store: Store) -> None:
     work(ready, "pilot", "ann", 1)
-    collect(ready, store, "pilot")
-    (before,) = ready.current("pilot")
+    import_campaign(ready, store, "pilot")
+    (before,) = ready.current_answers("pilot")
     ready.save("pilot", "ann", before.item, {**(before.answers or {}), "coherence": 7}, form=before.form)
-    got = collect(ready, store, "pilot")
+    got = import_campaign(ready, store, "pilot")
     assert got.superseded == 1
     values = {r.aspect: r.value for r in store.all(Rating)}
     assert values["coherence"] == 7 and len(values) == 3
@@ -141,22 +150,22 @@ def test_synthetic_people_are_told_apart_everywhere(ready: RatingsDB, store: Sto
     with pytest.raises(UserError, match="begin with 'synthetic-'"):
         people.invite(ready, "synthetic-robot")
     people.invite(ready, "synthetic-robot", synthetic=True)
-    share(ready, "pilot")
+    assign_items(ready, "pilot")
     assert work(ready, "pilot", "synthetic-robot") > 0
-    collect(ready, store, "pilot")
+    import_campaign(ready, store, "pilot")
     ratings = list(store.all(Rating))
     assert all(r.rater == "person:synthetic-robot" for r in ratings)
     assert all(store.lineage(r.id)[0].detail["synthetic"] is True for r in ratings)
-    assert report(live_marks(ready, "pilot"), make_task(TASK)).synthetic == ("synthetic-robot",)
+    assert agreement_report(live_judgements(ready, "pilot"), make_task(TASK)).synthetic == ("synthetic-robot",)
 
 
 def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     task = make_task(TASK)
     item = next(iter(task.items(store)))
 
-    def given(answers: dict[str, Any], **more: Any) -> Given:
+    def given(answers: dict[str, Any], **more: Any) -> RaterAnswer:
         base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
-        return Given(answers=answers, **{**base, **more})  # type: ignore[arg-type]
+        return RaterAnswer(answers=answers, **{**base, **more})  # type: ignore[arg-type]
 
     good = answer(1)
     bad = [
@@ -165,9 +174,9 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
         given(good, form="rate_script@9"),
         given(good, item=item.model_copy(update={"id": "f" * 20})),
     ]
-    got = keep(store, task, [*bad, given(good)])
+    got = import_answers(store, task, [*bad, given(good)])
     assert (got.answers, got.new) == (1, 3)
-    assert [r.why for r in got.refused] == [
+    assert [r.why for r in got.rejected] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
         "given to the form rate_script@9, the task now has rate_script@2",
@@ -178,17 +187,17 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
 def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
     work(ready, "pilot", "ann", 2)
     people.invite(ready, "dan")
-    made, taken = share(ready, "pilot")
+    made, taken = assign_items(ready, "pilot")
     assert made == taken > 0
-    loads = {s.person: s.assigned for s in standings(ready, "pilot")}
+    loads = {s.person: s.assigned for s in rater_progress(ready, "pilot")}
     assert loads["dan"] >= 4 and sum(loads.values()) == 24
 
 
 def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, store: Store) -> None:
     work(ready, "pilot", "ann")
     before = ready.assignments("pilot")
-    create(ready, store, "pilot", make_task(TASK), Sharing(overlap=2, batch=4))
-    assert share(ready, "pilot") == (0, 0)
+    create_campaign(ready, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
+    assert assign_items(ready, "pilot") == (0, 0)
     assert ready.assignments("pilot") == before
 
 
@@ -204,22 +213,22 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     path.write_text("\n".join(map(json.dumps, lines)))
     people.invite(db, "ann")
     task = make_task(TASK)
-    known = read_known(path, task)
-    create(db, store, "pilot", task, Sharing(overlap=1), known=known)
-    share(db, "pilot")
+    known = read_control_items(path, task)
+    create_campaign(db, store, "pilot", task, CampaignOptions(overlap=1), known=known)
+    assign_items(db, "pilot")
     first = next_item(db, "pilot", "ann")
     assert first is not None and first.item == "known-training"
     work(db, "pilot", "ann")
-    (mine,) = standings(db, "pilot")
+    (mine,) = rater_progress(db, "pilot")
     assert mine.training == (1, 1)
     assert mine.attention[1] == 1
     assert mine.assigned == 12
-    got = collect(db, store, "pilot")
-    assert got.answers == 12 and not got.refused
+    got = import_campaign(db, store, "pilot")
+    assert got.answers == 12 and not got.rejected
     placed = db.item("pilot", "known-attention")
-    assert wrong(placed, task, {"coherence": 6}) == []
-    assert wrong(placed, task, {"coherence": 5}) == ["coherence"]
-    assert wrong(placed, task, {}) == ["coherence"]
+    assert wrong_fields(placed, task, {"coherence": 6}) == []
+    assert wrong_fields(placed, task, {"coherence": 5}) == ["coherence"]
+    assert wrong_fields(placed, task, {}) == ["coherence"]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +247,7 @@ def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str
     path = tmp_path / "known.jsonl"
     path.write_text("\n" + json.dumps(line))
     with pytest.raises(DataError, match="line 2") as error:
-        read_known(path, make_task(TASK))
+        read_control_items(path, make_task(TASK))
     assert message in str(error.value)
 
 
@@ -246,12 +255,12 @@ def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "known.jsonl"
     path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))
     with pytest.raises(DataError, match="not readable as UTF-8"):
-        read_known(path, make_task(TASK))
+        read_control_items(path, make_task(TASK))
 
 
 def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Store) -> None:
     people.invite(db, "ann")
-    create(db, store, "s", make_task("filter_question"), Sharing(overlap=1, percent=50, least=0))
+    create_campaign(db, store, "s", make_task("filter_question"), CampaignOptions(overlap=1, percent=50, least=0))
     placed = db.items("s")
     assert len(placed) == 12
     assert {p.probability for p in placed.values()} == {0.5}
@@ -260,11 +269,11 @@ def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Stor
 
 def test_refusals(db: RatingsDB, store: Store) -> None:
     with pytest.raises(UserError, match="the store has nothing for 'verify_leak'"):
-        create(db, store, "x", make_task("verify_leak"), Sharing())
-    create(db, store, "y", make_task(TASK), Sharing())
+        create_campaign(db, store, "x", make_task("verify_leak"), CampaignOptions())
+    create_campaign(db, store, "y", make_task(TASK), CampaignOptions())
     with pytest.raises(UserError, match="needs as many people, there are 0"):
-        share(db, "y")
+        assign_items(db, "y")
     with pytest.raises(UserError, match="unknown task 'rate'"):
         make_task("rate")
     with pytest.raises(UserError, match="cannot be chosen by 'few'"):
-        create(db, store, "z", make_task(TASK), Sharing(only="few"))
+        create_campaign(db, store, "z", make_task(TASK), CampaignOptions(only="few"))

@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.agreement.judgements import live_marks, stored_marks
-from annotation_ui.agreement.report import disagreements, report
-from annotation_ui.campaigns.answer_import import collect
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, read_known, share
-from annotation_ui.campaigns.gold_set import gold, write_gold
+from annotation_ui.agreement.judgements import live_judgements, stored_judgements
+from annotation_ui.agreement.report import agreement_report, disagreements
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    assign_items,
+    create_campaign,
+    make_task,
+    read_control_items,
+)
+from annotation_ui.campaigns.gold_set import gold_items, write_gold_set
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.stats.bootstrap import Resampling
@@ -36,20 +42,22 @@ def test_decisions_stand_beside_what_people_said(
         people.invite(db, name)
     people.invite(db, "lea", role="lead")
     kind = make_task(task)
-    create(db, store, "c", kind, Sharing(overlap=2))
-    share(db, "c")
+    create_campaign(db, store, "c", kind, CampaignOptions(overlap=2))
+    assign_items(db, "c")
     items = [a.item for a in db.assignments("c", "ann")][:3]
     for n, item in enumerate(items):
         db.save("c", "ann", item, same, form=kind.form.label)
         db.save("c", "bob", item, other if n == 0 else same, form=kind.form.label)
-    apart = disagreements(live_marks(db, "c"), kind)
+    apart = disagreements(live_judgements(db, "c"), kind)
     assert [d.item for d in apart] == [items[0]]
-    db.decide("c", items[0], "lea", other)
-    db.decide("c", items[0], "lea", same)
-    assert db.decisions("c")[items[0]].answers == same
-    collect(db, store, "c")
+    db.adjudicate("c", items[0], "lea", other)
+    db.adjudicate("c", items[0], "lea", same)
+    assert db.adjudications("c")[items[0]].answers == same
+    import_campaign(db, store, "c")
     few = Resampling(20)
-    assert report(stored_marks(store, kind), kind, resampling=few) == report(live_marks(db, "c"), kind, resampling=few)
+    assert agreement_report(stored_judgements(store, kind), kind, resampling=few) == agreement_report(
+        live_judgements(db, "c"), kind, resampling=few
+    )
     marked = {"Rating": lambda r: r.form, "Verdict": lambda v: v.by}
     decided = [
         r
@@ -58,10 +66,10 @@ def test_decisions_stand_beside_what_people_said(
         if "adjudicated@" in marked[cls.__name__](r) or "_adjudicated_" in marked[cls.__name__](r)
     ]
     assert decided and all(r.item_id == items[0] for r in decided)
-    assert {g.item: g.settled for g in gold(db, "c")} == {
+    assert {g.item: g.settled for g in gold_items(db, "c")} == {
         items[0]: "adjudicated", items[1]: "unanimous", items[2]: "unanimous",
     }  # fmt: skip
-    assert write_gold(db, "c", tmp_path / "gold.jsonl") == 3
-    known = read_known(tmp_path / "gold.jsonl", kind)
+    assert write_gold_set(db, "c", tmp_path / "gold.jsonl") == 3
+    known = read_control_items(tmp_path / "gold.jsonl", kind)
     assert {k.purpose for k in known} == {"training"}
     assert len(known) == 3

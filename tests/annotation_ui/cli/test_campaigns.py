@@ -102,7 +102,7 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     report = tmp_path / "refused.jsonl"
     got = call("import", "p", "-r", db, "-s", store, "--report", report)
     assert got.exit_code == 1
-    assert "1 answers, 1 records new in the store, 1 refused" in got.output
+    assert "1 answers, 1 records new in the store, 1 rejected" in got.output
     assert json.loads(report.read_text())["why"] == "'executability' is 9; allowed: 1 to 7"
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.label_studio.labeling_config import answers_of, label_config, result_of, task_data
+from annotation_ui.label_studio.labeling_config import build_result, label_config, parse_result, task_data
 from annotation_ui.tasks import TASKS
-from annotation_ui.tasks.base import Item
+from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field, Form
 
 LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
@@ -19,8 +19,8 @@ LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").La
 FORMS = [TASKS.get(n).form for n in TASKS.names()]
 
 
-def item(form: Form) -> Item:
-    return Item(id="a" * 20, case="c", stratum="tiny rome", shown={s.name: "<b>1 & 2</b>" for s in form.shows})
+def item(form: Form) -> TaskItem:
+    return TaskItem(id="a" * 20, case="c", stratum="tiny rome", shown={s.name: "<b>1 & 2</b>" for s in form.shows})
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.name)
@@ -36,7 +36,7 @@ def test_the_sdk_s_sample_annotation_passes_the_form(form: Form) -> None:
     label = LabelInterface(label_config(form))
     sample = label.generate_sample_annotation()
     assert sample is not None
-    answers, faults = answers_of(sample["result"], form)
+    answers, faults = parse_result(sample["result"], form)
     assert not faults
     wrong = [f for f in form.faults(answers) if "no without" not in f and "needs a comment" not in f]
     assert wrong == []
@@ -57,7 +57,7 @@ def answers_for(form: Form) -> st.SearchStrategy[dict[str, Any]]:
 def test_answers_survive_the_way_there_and_back(form: Form) -> None:
     @given(answers_for(form))
     def check(answers: dict[str, Any]) -> None:
-        assert answers_of(result_of(answers, form), form) == (answers, [])
+        assert parse_result(build_result(answers, form), form) == (answers, [])
 
     check()
 
@@ -75,11 +75,11 @@ def test_nothing_that_would_bias_is_in_a_task() -> None:
         (None, "the annotation has no list of results"),
         ([{"from_name": "beauty", "value": {}}], "unknown control 'beauty'"),
         (["x"], "unknown control None"),
-        (result_of({"coherence": 3}, FORMS[-1]) * 2, "'coherence' is answered twice"),
+        (build_result({"coherence": 3}, FORMS[-1]) * 2, "'coherence' is answered twice"),
     ],
 )
 def test_unreadable_results_are_faults(result: Any, fault: str) -> None:
-    assert answers_of(result, FORMS[-1])[1] == [fault]
+    assert parse_result(result, FORMS[-1])[1] == [fault]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_odd_values_reach_the_form_and_are_refused(value: Any) -> None:
     form = FORMS[-1]
     good = [
         r
-        for r in result_of({"coherence": 1, "consistency": 2, "completeness": 3}, form)
+        for r in build_result({"coherence": 1, "consistency": 2, "completeness": 3}, form)
         if r["from_name"] != "coherence"
     ]
-    answers, faults = answers_of([*good, {"from_name": "coherence", "value": value}], form)
+    answers, faults = parse_result([*good, {"from_name": "coherence", "value": value}], form)
     assert not faults
     assert len(form.faults(answers)) == 1

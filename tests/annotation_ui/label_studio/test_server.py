@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.answer_import import collect
-from annotation_ui.campaigns.campaign import Sharing, create, make_task, share
-from annotation_ui.label_studio.labeling_config import result_of
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.label_studio.labeling_config import build_result
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
@@ -36,10 +36,10 @@ NO = {**YES, "guides": "no", "reasons": ["target_not_forced"], "comment": "other
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A running server. A migrated data folder may be handed over to save the first start's two minutes."""
     pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
-    from annotation_ui.label_studio.server import down, program, up
+    from annotation_ui.label_studio.server import find_program, start_server, stop_server
 
     try:
-        program()
+        find_program()
     except UserError as error:
         pytest.skip(str(error))
     where = tmp_path_factory.mktemp("label-studio")
@@ -47,9 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if migrated and Path(migrated).is_dir():
         shutil.copytree(migrated, where, dirs_exist_ok=True)
         (where / "server.pid").unlink(missing_ok=True)
-    up(where)
+    start_server(where)
     yield where
-    down(where)
+    stop_server(where)
 
 
 def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: int) -> None:
@@ -73,22 +73,22 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     served.need_browser()
     from label_studio_sdk import LabelStudio
 
-    from annotation_ui.label_studio.client import Site
-    from annotation_ui.label_studio.server import access, up
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.server import read_access, start_server
 
-    site = Site(access(folder).url, access(folder).token)
+    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     accounts = {}
     for name in NAMES:
         people.invite(db, name, synthetic=True)
         accounts[name] = site.invite(db, name)
     with pytest.raises(UserError, match="has an account already"):
         site.invite(db, NAMES[0])
-    create(db, store, "filter", make_task("filter_question"), Sharing(overlap=3))
-    share(db, "filter")
+    create_campaign(db, store, "filter", make_task("filter_question"), CampaignOptions(overlap=3))
+    assign_items(db, "filter")
     pushed = site.push(db, "filter")
     assert pushed.new == 24 and site.push(db, "filter")[1:] == (0, 24)
     ((_, project),) = pushed.projects.items()
-    task_of = {i: int(t) for i, t in db.linked(site.url, "task/filter/*").items()}
+    task_of = {i: int(t) for i, t in db.remote_names(site.url, "task/filter/*").items()}
     items = list(task_of)
     api: dict[str, Any] = {n: LabelStudio(base_url=site.url, api_key=accounts[n].token) for n in NAMES}
 
@@ -96,48 +96,48 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
         log_in_and_answer(browser.new_page(), site.url, accounts[NAMES[0]], project, 2)
 
     for item in items:  # the second by API
-        api[NAMES[1]].annotations.create(task_of[item], result=result_of(YES, FORM), lead_time=4.0)
+        api[NAMES[1]].annotations.create(task_of[item], result=build_result(YES, FORM), lead_time=4.0)
     for n, item in enumerate(items[:12]):  # the third in two halves, the server killed in between
         api[NAMES[2]].annotations.create(
-            task_of[item], result=result_of(NO if n % 3 == 0 else YES, FORM), lead_time=5.0
+            task_of[item], result=build_result(NO if n % 3 == 0 else YES, FORM), lead_time=5.0
         )
     os.killpg(int((folder / "server.pid").read_text()), signal.SIGKILL)
     with pytest.raises(UserError, match="does not answer"):
-        Site(access(folder).url, access(folder).token)
-    up(folder)
+        LabelStudioSite(read_access(folder).url, read_access(folder).token)
+    start_server(folder)
     for item in items[12:]:
-        api[NAMES[2]].annotations.create(task_of[item], result=result_of(YES, FORM), lead_time=5.0)
+        api[NAMES[2]].annotations.create(task_of[item], result=build_result(YES, FORM), lead_time=5.0)
 
     bob = {str(a["id"]): a for t in site._paged(project) for a in t["annotations"]}
-    number = db.linked(site.url, "person")
+    number = db.remote_names(site.url, "person")
     third = api[NAMES[2]]
-    third.annotations.create(task_of[items[0]], result=result_of({**YES, "meaningful": "9"}, FORM))  # off the scale
-    third.annotations.create(task_of[items[1]], result=result_of({"meaningful": "yes"}, FORM))  # a dimension missing
+    third.annotations.create(task_of[items[0]], result=build_result({**YES, "meaningful": "9"}, FORM))  # off the scale
+    third.annotations.create(task_of[items[1]], result=build_result({"meaningful": "yes"}, FORM))  # a dimension missing
     third.annotations.create(  # in somebody else's name
-        task_of[items[2]], result=result_of(NO, FORM), completed_by=int(number[NAMES[1]])
+        task_of[items[2]], result=build_result(NO, FORM), completed_by=int(number[NAMES[1]])
     )
-    third.annotations.create(task_of[items[3]], result=result_of(YES, FORM))  # a second one, which holds
+    third.annotations.create(task_of[items[3]], result=build_result(YES, FORM))  # a second one, which holds
     first_of_bob = next(k for k, a in bob.items() if str(a["completed_by"]) == number[NAMES[1]])
-    third.annotations.update(int(first_of_bob), result=result_of(NO, FORM))  # changing another's annotation
+    third.annotations.update(int(first_of_bob), result=build_result(NO, FORM))  # changing another's annotation
     site.sdk.tasks.delete(task_of[items[-1]])  # a task that is gone
 
     done = site.pull(db, "filter")
-    why = [f.why for f in done.refused]
+    why = [f.why for f in done.rejected]
     assert len(why) == 5, why
     assert any("'meaningful' is '9'; allowed: yes, no" in w for w in why)
     assert any("'changes' has no answer" in w for w in why)
     assert sum("another account wrote it" in w for w in why) == 2
     assert any("a later one of the same person" in w for w in why)
     assert [m.split(" of ")[1] for m in done.missing] == [f"item {items[-1]} was deleted"]
-    answers = {(r.person, r.item): r.answers for r in db.current("filter")}
+    answers = {(r.person, r.item): r.answers for r in db.current_answers("filter")}
     by = {n: sum(p == n for p, _ in answers) for n in NAMES}
     assert by == {NAMES[0]: 2, NAMES[1]: 22, NAMES[2]: 23}
     assert all(a in (YES, NO) for a in answers.values())
     again = site.pull(db, "filter")
-    assert again.new == 0 and len(again.refused) == 5
+    assert again.new == 0 and len(again.rejected) == 5
 
-    got = collect(db, store, "filter")
-    assert got.answers == 47 and not got.refused
+    got = import_campaign(db, store, "filter")
+    assert got.answers == 47 and not got.rejected
     verdicts = [v for v in store.all(Verdict) if v.check == "filter_question"]
     assert {v.by for v in verdicts} == {f"person:{n}/filter_question@1" for n in NAMES}
     assert all(store.lineage(v.id)[0].detail["synthetic"] for v in verdicts)
@@ -145,21 +145,21 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
 
 @pytest.mark.slow
 def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path, db: RatingsDB, store: Store) -> None:
-    from annotation_ui.label_studio.client import Site
-    from annotation_ui.label_studio.server import access
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.server import read_access
 
-    site = Site(access(folder).url, access(folder).token)
+    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     for name in ("synthetic-dan", "synthetic-eve"):
         people.invite(db, name, synthetic=True)
         site.invite(db, name)
-    create(db, store, "rate", make_task("rate_script"), Sharing(overlap=2))
+    create_campaign(db, store, "rate", make_task("rate_script"), CampaignOptions(overlap=2))
     with pytest.raises(UserError, match="nothing of 'rate' is shared out"):
         site.push(db, "rate")
-    share(db, "rate")
+    assign_items(db, "rate")
     with pytest.raises(UserError, match="predictions would bias it"):
         site.push(db, "rate", suggestions={"x": []})
     assert set(site.push(db, "rate").projects) == {"synthetic-dan", "synthetic-eve"}
-    for number in db.linked(site.url, "project/rate").values():
+    for number in db.remote_names(site.url, "project/rate").values():
         text = str(next(site._paged(int(number)))["data"])
         assert "tiny" not in text and "rome" not in text and "none" not in text
 
@@ -168,13 +168,13 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
 def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     folder: Path, db: RatingsDB, store: Store
 ) -> None:
-    from annotation_ui.label_studio.client import Site
-    from annotation_ui.label_studio.server import access
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.server import read_access
 
-    site = Site(access(folder).url, access(folder).token)
+    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
     people.invite(db, "synthetic-fay", synthetic=True)
-    create(db, store, "half", make_task("filter_question"), Sharing(overlap=1))
-    share(db, "half")
+    create_campaign(db, store, "half", make_task("filter_question"), CampaignOptions(overlap=1))
+    assign_items(db, "half")
     item = db.assignments("half")[0].item
     by = "early_cut@1"
     flag = Verdict(key=f"verdict/{by}/{item}", item_id=item, by=by, label="unsure", reason="in step 1")
@@ -189,7 +189,7 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
 
 def test_an_address_that_is_no_label_studio_is_told() -> None:
     pytest.importorskip("label_studio_sdk")
-    from annotation_ui.label_studio.client import Site
+    from annotation_ui.label_studio.client import LabelStudioSite
 
     with pytest.raises(UserError, match="does not answer"):
-        Site(f"http://127.0.0.1:{served.free_port()}", "token")
+        LabelStudioSite(f"http://127.0.0.1:{served.free_port()}", "token")

@@ -14,13 +14,13 @@ import pytest
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assigned, Campaign, Placed
-from annotation_ui.tasks.base import Item
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError, UserError
 
 
-def item(n: int, stratum: str = "") -> Item:
-    return Item(id=f"{n:020x}", case=f"c/{n // 2}", stratum=stratum, shown={"script": f"Step 1: Walk {n}"})
+def item(n: int, stratum: str = "") -> TaskItem:
+    return TaskItem(id=f"{n:020x}", case=f"c/{n // 2}", stratum=stratum, shown={"script": f"Step 1: Walk {n}"})
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def db(tmp_path: Path) -> RatingsDB:
     db = RatingsDB(tmp_path / "r.sqlite", create=True)
     db.add_campaign(Campaign("one", "rate_executability", "rate_executability@1", {}, "2026-01-01T00:00:00"))
     items = [item(n) for n in range(4)]
-    placed = [Placed(i) for i in items]
-    db.place("one", placed, [Assigned(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)])
+    placed = [CampaignItem(i) for i in items]
+    db.add_items("one", placed, [Assignment(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)])
     return db
 
 
@@ -42,7 +42,7 @@ def test_the_latest_revision_counts_and_all_are_kept(db: RatingsDB) -> None:
     save(db, 0, 3)
     save(db, 0, 5)
     save(db, 1, 7, person="bob")
-    assert [(r.person, r.answers) for r in db.current("one")] == [
+    assert [(r.person, r.answers) for r in db.current_answers("one")] == [
         ("ann", {"executability": 5}),
         ("bob", {"executability": 7}),
     ]
@@ -52,7 +52,7 @@ def test_the_latest_revision_counts_and_all_are_kept(db: RatingsDB) -> None:
 def test_undo_withdraws_and_keeps_the_history(db: RatingsDB) -> None:
     save(db, 0, 3)
     save(db, 0, None)
-    assert db.current("one") == []
+    assert db.current_answers("one") == []
     assert len(db.history("one", item=item(0).id)) == 2
 
 
@@ -69,7 +69,7 @@ def test_an_item_of_somebody_else_is_refused(db: RatingsDB) -> None:
 def test_an_answered_assignment_is_never_taken_back(db: RatingsDB) -> None:
     save(db, 0, 3)
     mine = db.assignments("one", "ann")
-    db.place("one", [], [], mine)
+    db.add_items("one", [], [], mine)
     assert [a.item for a in db.assignments("one", "ann")] == [item(0).id]
 
 
@@ -147,19 +147,19 @@ def test_kill_loses_no_acknowledged_save(db: RatingsDB) -> None:
 def test_a_secret_opens_a_session_of_its_person_only(db: RatingsDB) -> None:
     secret = people.invite(db, "ann")
     other = people.invite(db, "lea", role="lead")
-    token, lead = people.enter(db, secret), people.enter(db, f" {other}\n")
-    assert people.who(db, token) == people.Person("ann", "rater", False, None)
-    assert (people.who(db, lead) or people.person_named(db, "ann")).role == "lead"
-    assert people.enter(db, "guess") is None
-    assert people.who(db, "guess") is None
-    assert people.who(db, None) is None
-    people.leave(db, token or "")
-    assert people.who(db, token) is None
+    token, lead = people.log_in(db, secret), people.log_in(db, f" {other}\n")
+    assert people.authenticate(db, token) == people.RaterAccount("ann", "rater", False, None)
+    assert (people.authenticate(db, lead) or people.get_rater(db, "ann")).role == "lead"
+    assert people.log_in(db, "guess") is None
+    assert people.authenticate(db, "guess") is None
+    assert people.authenticate(db, None) is None
+    people.log_out(db, token or "")
+    assert people.authenticate(db, token) is None
 
 
 def test_secrets_and_tokens_stand_nowhere_in_the_file(db: RatingsDB) -> None:
     secret = people.invite(db, "ann")
-    token = people.enter(db, secret) or ""
+    token = people.log_in(db, secret) or ""
     db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     data = db.path.read_bytes()
     assert secret.encode() not in data
@@ -169,10 +169,10 @@ def test_secrets_and_tokens_stand_nowhere_in_the_file(db: RatingsDB) -> None:
 
 def test_a_new_secret_ends_the_old_one(db: RatingsDB) -> None:
     old = people.invite(db, "ann")
-    token = people.enter(db, old)
+    token = people.log_in(db, old)
     people.invite(db, "ann")
-    assert people.enter(db, old) is None
-    assert people.who(db, token) is None
+    assert people.log_in(db, old) is None
+    assert people.authenticate(db, token) is None
 
 
 def test_names_and_roles_are_checked(db: RatingsDB) -> None:
@@ -182,18 +182,18 @@ def test_names_and_roles_are_checked(db: RatingsDB) -> None:
     with pytest.raises(UserError, match="cannot be a person's name"):
         people.invite(db, "Ann Lee")
     with pytest.raises(UserError, match="no person 'eve'; allowed: ann"):
-        people.person_named(db, "eve")
+        people.get_rater(db, "eve")
 
 
 def test_consent_counts_once_and_forgetting_deletes_all(db: RatingsDB) -> None:
     people.invite(db, "ann")
     people.consent(db, "ann")
-    first = people.person_named(db, "ann").consented_at
+    first = people.get_rater(db, "ann").consented_at
     people.consent(db, "ann")
-    assert first and people.person_named(db, "ann").consented_at == first
+    assert first and people.get_rater(db, "ann").consented_at == first
     save(db, 0, 3)
     save(db, 0, 4)
-    assert people.forget(db, "ann") == 2
+    assert people.delete_rater(db, "ann") == 2
     assert db.history("one") == []
     assert db.assignments("one", "ann") == []
     assert len(db.assignments("one", "bob")) == 4

@@ -8,7 +8,7 @@ import pytest
 
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.filter_question import FilterQuestion
-from annotation_ui.tasks.forms import COMMENT_LENGTH, Choice, Field
+from annotation_ui.tasks.forms import COMMENT_LENGTH, Field, FieldOption
 from annotation_ui.tasks.quality_sample import QualitySample
 from annotation_ui.tasks.rate_script import RateScript
 
@@ -71,6 +71,6 @@ def test_clean_keeps_the_order_and_drops_what_is_empty() -> None:
 
 def test_malformed_fields_are_refused() -> None:
     with pytest.raises(ValueError, match="has choices"):
-        Field(name="x", kind="yes_no", asks="?", choices=(Choice(value="a", text="A"),))
+        Field(name="x", kind="yes_no", asks="?", choices=(FieldOption(value="a", text="A"),))
     with pytest.raises(ValueError, match="lower to a higher"):
         Field(name="x", kind="scale", asks="?", low=7, high=1)
