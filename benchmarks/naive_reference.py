@@ -35,8 +35,7 @@ class PlainValue(NamedTuple):
 
 def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: Search, *, module: Any) -> PlainValue:
     """The value search with full passes."""
-    assert fact.new is not None
-    texts = [lm.encode(fill(t, fact.fact_prompt), fact.new.text) for t in templates]
+    texts = [lm.encode(fill(t, fact.fact_prompt), fact.new_object.text) for t in templates]
     subjects = [subject_place(lm, fact, t).last for t in templates]
     essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", fact.subject.text), end=len(fact.subject.text))
     ids, mask = lm.pad([*[t.ids[:-1] for t in texts], essence.ids])
@@ -141,8 +140,7 @@ def memit(
 
 def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: float) -> tuple[Delta, int]:
     """One FT edit: the weight itself is trained, with full passes."""
-    assert fact.new is not None
-    text = lm.encode(fact.fact_prompt, fact.new.text)
+    text = lm.encode(fact.fact_prompt, fact.new_object.text)
     ids = torch.tensor([text.ids[: text.first]], device=lm.device)
     goals = torch.tensor(text.target, device=lm.device)
     weight = lm.projection(layer).weight

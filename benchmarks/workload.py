@@ -71,8 +71,11 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def probes(fact: Fact) -> list[ScoreProbe]:
-    assert fact.new is not None
-    return [ScoreProbe(purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new.text, fact.old.text))]
+    return [
+        ScoreProbe(
+            purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new_object.text, fact.old.text)
+        )
+    ]
 
 
 def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> list[tuple[float, float]]:
@@ -92,7 +95,7 @@ def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[lis
     for case in mini_split().cases:
         for prompt in [*case.prompts, *[p for n in case.neighbours for p in n.prompts]]:
             texts.append(prompt.text)
-            targets.append((case.fact.new.text if case.fact.new else "Rome", case.fact.old.text))
+            targets.append((case.fact.new_object.text if case.fact.new else "Rome", case.fact.old.text))
     sizes = [len(lm.tokenizer(t)["input_ids"]) for t in texts]
     made: list[ScoreProbe] = []
     for i, (text, pair) in enumerate(zip(texts, targets, strict=True)):

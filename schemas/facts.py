@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import field_validator, model_validator
 
+from schemas.core.errors import UserError
 from schemas.core.records import Frozen, Key, Record, Text
 
 
@@ -92,6 +93,17 @@ class Fact(Record):
     def fact_prompt(self) -> str:
         """The prompt with the subject filled in."""
         return self.prompt.replace("{}", self.subject.text)
+
+    @property
+    def new_object(self) -> Object:
+        """The object that an edit is to make true.
+
+        Raises:
+            UserError: the fact has no new object.
+        """
+        if self.new is None:
+            raise UserError("the fact has no new object: there is nothing to edit", where=self.key)
+        return self.new
 
 
 class Neighbour(Record):

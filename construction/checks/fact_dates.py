@@ -83,13 +83,14 @@ def _same_place(fact: Fact, other: Fact) -> bool:
 
 def _order(fact: Fact, when: tuple[date, date], other: Fact, then: tuple[date, date]) -> str | None:
     """What is wrong between two changes of one subject and relation: what came first must be there to be changed."""
-    assert fact.new is not None and other.new is not None
-    arrives = fact.new.text.casefold() == other.old.text.casefold()  # this edit brings what the other one takes away
-    leaves = fact.old.text.casefold() == other.new.text.casefold()
+    arrives = (
+        fact.new_object.text.casefold() == other.old.text.casefold()
+    )  # this edit brings what the other one takes away
+    leaves = fact.old.text.casefold() == other.new_object.text.casefold()
     if arrives and leaves and then == when:
         return f"'{other.key}' undoes it at the same time"
     if arrives and not leaves and then[1] < when[0]:
-        return f"'{fact.new.text}' came on {fact.changed_on}, but '{other.key}' ends it on {other.changed_on}"
+        return f"'{fact.new_object.text}' came on {fact.changed_on}, but '{other.key}' ends it on {other.changed_on}"
     if leaves and not arrives and when[1] < then[0]:
         return f"'{fact.old.text}' was changed on {fact.changed_on}, but '{other.key}' brings it on {other.changed_on}"
     return None

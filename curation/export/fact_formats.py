@@ -58,13 +58,12 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
     for case, said in _with_fields(filter(_fits, cases), extras):
         number, fact = _number(case), case.fact
         asked = dict.fromkeys([*(q.text for q in case.questions), *said.get("generation_prompts", ())])
-        assert fact.new is not None
         yield {
             "case_id": next(free) if number is None else number,
             "requested_rewrite": {
                 "prompt": fact.prompt,
                 "relation_id": fact.relation.id,
-                "target_new": _target(fact.new),
+                "target_new": _target(fact.new_object),
                 "target_true": _target(fact.old),
                 "subject": fact.subject.text,
             },
@@ -126,23 +125,22 @@ def easyedit_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
     """
     for number, case in enumerate(cases):
         fact = case.fact
-        assert fact.new is not None
         plain = [(p, fact.old.text) for p in fact.neighbour_prompts]
         plain += [(n.fact.fact_prompt, n.fact.old.text) for n in case.neighbours]
         plain = list(dict.fromkeys(plain))
         near = [(cloze(p.text, p.separator), p.targets[0]) for n in case.neighbours for p in n.prompts]
-        scripts = [(cloze(p.text, p.separator), fact.new.text) for p in case.prompts]
+        scripts = [(cloze(p.text, p.separator), fact.new_object.text) for p in case.prompts]
         record = {
             "case_id": number,
             "prompt": fact.fact_prompt,
             "subject": fact.subject.text,
-            "target_new": fact.new.text,
+            "target_new": fact.new_object.text,
             "ground_truth": fact.old.text,
             "rephrase_prompt": fact.paraphrases[0] if fact.paraphrases else "",
         }
         if plain:
             record |= {"locality_prompt": plain[0][0], "locality_ground_truth": plain[0][1]}
-        paraphrased = [(p, fact.new.text) for p in fact.paraphrases]
+        paraphrased = [(p, fact.new_object.text) for p in fact.paraphrases]
         record["portability"] = _probes(Script=scripts, Paraphrase=paraphrased)
         record["locality"] = _probes(Neighbour=plain, Script_Neighbour=near)
         yield record

@@ -48,12 +48,11 @@ def t_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
 
 def _cf(number: int, case: Case) -> dict[str, Any]:
     fact = case.fact
-    assert fact.new is not None
     return {
         "case_id": number,
         "prompt": fact.fact_prompt,
         "ground_truth": fact.old.text,
-        "target_new": fact.new.text,
+        "target_new": fact.new_object.text,
         "subject": fact.subject.text,
         "rephrase_prompts": [cloze(p.text, p.separator) for p in case.prompts],
         "neighborhood_prompts": [
@@ -67,14 +66,13 @@ def _cf(number: int, case: Case) -> dict[str, Any]:
 
 def _t(number: int, case: Case) -> dict[str, Any]:
     fact = case.fact
-    assert fact.new is not None
     return {
         "case_id": number,
         "subject": fact.subject.text,
         "relation": fact.relation.label or fact.relation.id,
         "prompt": fact.fact_prompt,
         "old_update": fact.old.text,
-        "new_update": fact.new.text,
+        "new_update": fact.new_object.text,
         "question": [cloze(p.text, p.separator) for p in case.prompts],
         "neighborhood": [
             {"object": n.fact.old.text, "prompt": n.fact.fact_prompt, "question": cloze(p.text, p.separator)}

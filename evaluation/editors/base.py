@@ -98,17 +98,6 @@ class Editor(ABC):
         return [self.edit([request]) for request in requests]
 
 
-def new_object(request: Fact) -> str:
-    """Text of the object that an edit is to make true.
-
-    Raises:
-        UserError: the fact has no new object.
-    """
-    if request.new is None:
-        raise UserError("the fact has no new object: there is nothing to edit", where=request.key)
-    return request.new.text
-
-
 def asked(requests: Sequence[Fact]) -> Sequence[Fact]:
     """The requests, each with a new object.
 
@@ -118,5 +107,5 @@ def asked(requests: Sequence[Fact]) -> Sequence[Fact]:
     if not requests:
         raise UserError("there is no fact to edit")
     for request in requests:
-        new_object(request)
+        _ = request.new_object
     return requests

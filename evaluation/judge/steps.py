@@ -114,13 +114,12 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
     def prompt(self, item: JudgeAsk) -> list[Message]:
         """The messages: criteria, examples, then exactly the inputs of the aspect, as data."""
         fact = item.fact
-        assert fact.new is not None
-        counts = fact.new if item.edited else fact.old
+        counts = fact.new_object if item.edited else fact.old
         known = {
             "question": tidy(item.question),
             "prompt": tidy(fact.fact_prompt),
             "old": tidy(fact.old.text),
-            "new": tidy(fact.new.text),
+            "new": tidy(fact.new_object.text),
             "counts": tidy(counts.text),
             "text": fenced(item.text),
         }

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, content_id, seed, slug
 from schemas.facts import Fact
 from schemas.ratings import Rating
@@ -70,6 +71,13 @@ def test_records_are_frozen_and_refuse_unknown_fields() -> None:
 def test_bad_facts_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         make(**change)
+
+
+def test_the_new_object_of_a_fact_that_has_none() -> None:
+    assert make().new_object == make().new
+    bare = make(new=None, change="none")
+    with pytest.raises(UserError, match=f"{bare.key}: the fact has no new object: there is nothing to edit"):
+        _ = bare.new_object
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,10 @@ class Mquake(Shape):
         yield Extra.holding(f"mquake/case/{case}", row.data, of=keys[0], also=tuple(keys[1:]), name=name)
 
     def _clash(self, fact: Fact, case: str, row: Row) -> Iterator[Problem]:
-        assert fact.new is not None
         pair = (fact.subject.text, fact.relation.id)
-        new, earlier = self._turned.setdefault(pair, (fact.new.text, case))
-        if new != fact.new.text:
-            what = f"case {earlier} turns {pair[0]} ({pair[1]}) into '{new}', this one into '{fact.new.text}'"
+        new, earlier = self._turned.setdefault(pair, (fact.new_object.text, case))
+        if new != fact.new_object.text:
+            what = f"case {earlier} turns {pair[0]} ({pair[1]}) into '{new}', this one into '{fact.new_object.text}'"
             yield row.problem("contradictory", what)
 
 

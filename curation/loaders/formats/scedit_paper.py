@@ -64,7 +64,6 @@ def _script(fact: Fact, question: ScriptQuestion, data: dict[str, Any]) -> Itera
     steps = tuple(strip_label(line) for line in text_of(data, "generated_script").split("\n"))
     script = Script(key=f"{question.key}/s", question=question.key, steps=steps)
     part = cut(text_of(data, "script_prompt"))
-    assert fact.new is not None
     yield script
     yield ScriptPrompt(
         key=f"{script.key}/p",
@@ -75,7 +74,7 @@ def _script(fact: Fact, question: ScriptQuestion, data: dict[str, Any]) -> Itera
         offset=len(part.text) + len(part.separator),
         step=part.step,
         separator=part.separator,
-        targets=(fact.old.text, fact.new.text),
+        targets=(fact.old.text, fact.new_object.text),
     )
 
 

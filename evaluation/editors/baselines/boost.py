@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from evaluation.covariance.covariance import Corpus
-from evaluation.editors.base import Editor, asked, new_object
+from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.hooks import changing, reading
@@ -76,7 +76,7 @@ class Boost(Editor):
         lm, constant = self.lm, self._constant()
         chosen: list[int] = []
         for fact in asked(requests):
-            target = lm.encode(fact.fact_prompt, new_object(fact)).target
+            target = lm.encode(fact.fact_prompt, fact.new_object.text).target
             chosen += target if self.params.tokens == "all" else target[:1]
         slope = self._slope(sorted(set(chosen)))
         left = self.params.strength * constant.length * slope / slope.norm()

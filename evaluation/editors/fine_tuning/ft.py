@@ -14,7 +14,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from evaluation.editors.base import Editor, asked, new_object
+from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import Budget, in_batches
@@ -158,7 +158,7 @@ class _Batch(NamedTuple):
     @classmethod
     def read(cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False) -> _Batch:
         """Tokenise the requests and run them up to the first trained layer."""
-        texts = [lm.encode(fact.fact_prompt, new_object(fact)) for group in groups for fact in group]
+        texts = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
         ids, mask = lm.pad([t.ids[:-1] if shifted else t.ids[: t.first] for t in texts])
         goals, real = lm.pad([t.target for t in texts])
         places = torch.tensor([t.first - 1 for t in texts], device=lm.device)

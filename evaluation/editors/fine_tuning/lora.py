@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
 
-from evaluation.editors.base import Editor, asked, new_object
+from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.architecture import linear_shape
@@ -70,7 +70,7 @@ class Lora(Editor):
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""
         lm, p = self.lm, self.params
-        texts = [lm.encode(fact.fact_prompt, new_object(fact)) for fact in asked(requests)]
+        texts = [lm.encode(fact.fact_prompt, fact.new_object.text) for fact in asked(requests)]
         ids, mask = lm.pad([t.ids[:-1] for t in texts])
         rows = [r for r, t in enumerate(texts) for _ in t.target]
         places = [i - 1 for t in texts for i in range(t.first, len(t.ids))]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 
-from evaluation.editors.base import Editor, asked, new_object
+from evaluation.editors.base import Editor, asked
 from evaluation.editors.hypernetwork.gradients import gradients, line
 from evaluation.editors.hypernetwork.network import EditNetwork, Pairs
 from evaluation.editors.hypernetwork.training import Settings, Step, Trained, Trainer, read_tensors, write_tensors
@@ -180,7 +180,7 @@ class Mend(Editor):
         lm, ready = self.lm, self._network()
         lines = []
         for fact in requests:
-            if (one := line(lm, fact.fact_prompt, new_object(fact))) is None:
+            if (one := line(lm, fact.fact_prompt, fact.new_object.text)) is None:
                 raise UserError("the fact prompt cannot be read", where=fact.key)
             lines.append(one)
         pairs = gradients(lm, ready.layers, lines)

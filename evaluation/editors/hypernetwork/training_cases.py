@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evaluation.editors.base import new_object
 from evaluation.editors.hypernetwork.gradients import Line, line
 from evaluation.models.language_model import LM
 from schemas.cases import Case
@@ -34,7 +33,7 @@ def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
     """
     made = []
     for case in cases:
-        if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, new_object(case.fact))) is None:
+        if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
         equal = tuple(x for x in _equal(lm, case) if x is not None)
         made.append(Lesson(edit, equal or (edit,), tuple(x for x in _kept(lm, case) if x is not None)))
@@ -47,7 +46,7 @@ def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
 
 
 def _equal(lm: LM, case: Case) -> Iterator[Line | None]:
-    new = new_object(case.fact)
+    new = case.fact.new_object.text
     yield line(lm, case.fact.fact_prompt, new)
     for text in case.fact.paraphrases:
         yield line(lm, text, new)

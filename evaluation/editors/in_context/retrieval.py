@@ -8,7 +8,6 @@ from functools import cache as remember
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from curation.similarity.embeddings import MODEL, Embedder
-from evaluation.editors.base import new_object
 from evaluation.edits.edit import NoEdit
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -28,7 +27,7 @@ def statement(fact: Fact) -> str:
     Raises:
         UserError: the fact has no new object.
     """
-    return f"{fact.fact_prompt} {new_object(fact)}"
+    return f"{fact.fact_prompt} {fact.new_object.text}"
 
 
 class Index(Protocol):

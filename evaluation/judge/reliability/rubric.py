@@ -32,7 +32,7 @@ def named(text: str, fact: Fact) -> Named:
     What is only part of a longer mention of the other object does not count ("York" where the other is New York).
 
     Raises:
-        ValueError: the fact has no new object.
+        UserError: the fact has no new object.
 
     Example:
         >>> from schemas.facts import Entity, Object, Relation, Source
@@ -41,10 +41,8 @@ def named(text: str, fact: Fact) -> Named:
         >>> named("Step 1: Fly to oslo", fact), named("Step 1: See the Limas of Osloville", fact)
         ('new', 'neither')
     """
-    if fact.new is None:
-        raise ValueError(f"{fact.key} has no new object")
-    old = bool(find(text, fact.old, literal=True, beside=[fact.new]))
-    new = bool(find(text, fact.new, literal=True, beside=[fact.old]))
+    old = bool(find(text, fact.old, literal=True, beside=[fact.new_object]))
+    new = bool(find(text, fact.new_object, literal=True, beside=[fact.old]))
     return "both" if old and new else "old" if old else "new" if new else "neither"
 
 

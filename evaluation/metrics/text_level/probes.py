@@ -27,12 +27,10 @@ def objects(case: Case, prompt: ScriptPrompt | None = None) -> Objects:
     """What is looked for in a text.
 
     Raises:
-        ValueError: the case's fact has no new object, so it is no edit.
+        UserError: the case's fact has no new object, so it is no edit.
     """
-    if case.fact.new is None:
-        raise ValueError(f"the case {case.key} has no new object")
     told = prompt.targets if prompt is not None else ()
-    return Objects(_also(case.fact.new, told[1:2]), _also(case.fact.old, told[:1]))
+    return Objects(_also(case.fact.new_object, told[1:2]), _also(case.fact.old, told[:1]))
 
 
 def _also(entity: Object, names: Sequence[str]) -> Object:

@@ -8,20 +8,9 @@ from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
 
 
-def new_object(case: Case) -> str:
-    """The object that the edit writes.
-
-    Raises:
-        ValueError: the case's fact has no new object, so it is no edit.
-    """
-    if case.fact.new is None:
-        raise ValueError(f"the case {case.key} has no new object")
-    return case.fact.new.text
-
-
 def plain(case: Case, prompt: str, *, purpose: str, item: str, cluster: str | None = None) -> ScoreProbe:
     """A one-line prompt that either object of the edit may follow after a space."""
-    targets = (new_object(case), case.fact.old.text)
+    targets = (case.fact.new_object.text, case.fact.old.text)
     return ScoreProbe(purpose=purpose, item=item, cluster=cluster, prompt=prompt, targets=targets)
 
 
@@ -38,7 +27,7 @@ def script(case: Case, prompt: ScriptPrompt, *, purpose: str, cluster: str | Non
         cluster=cluster,
         prompt=prompt.text,
         separator=prompt.separator,
-        targets=(rest[0] if rest else new_object(case), old),
+        targets=(rest[0] if rest else case.fact.new_object.text, old),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import Preference
-from evaluation.metrics.token_level.probes import new_object
 from schemas.cases import Case, CaseNeighbour
 from schemas.probes import ScoreProbe
 
@@ -35,7 +34,7 @@ class SNS(Preference):
                 cluster=neighbour.fact.key,
                 prompt=p.text,
                 separator=p.separator,
-                targets=(new_object(case), p.targets[0]),
+                targets=(case.fact.new_object.text, p.targets[0]),
             )
             for p in neighbour.prompts
         ]

@@ -12,6 +12,7 @@ from evaluation.metrics.base import Preference
 from evaluation.runs.plan import ask, load_metrics
 from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 from schemas.cases import Case, CaseNeighbour
+from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
 from tests.support.arithmetic import make_case, make_fact, make_neighbour, make_prompt
 
@@ -199,7 +200,7 @@ def test_equal_questions_are_asked_once():
 
 def test_a_case_without_new_object_is_refused():
     case = Case(key="case/x", fact=make_fact("fact/x", "X", "Lima", None))
-    with pytest.raises(ValueError, match="no new object"):
+    with pytest.raises(UserError, match="no new object"):
         METRICS.get("es")().probes(case)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evaluation.editors.base import new_object
 from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.inference.batching import Budget
@@ -35,7 +34,7 @@ def rows_of(lm: LM, request: int, fact: Fact, templates: Sequence[str]) -> list[
     """A request's prompt in every template, each with the new object, and the essence prompt."""
     rows = []
     for n, template in enumerate(templates):
-        text = lm.encode(fill(template, fact.fact_prompt), new_object(fact))
+        text = lm.encode(fill(template, fact.fact_prompt), fact.new_object.text)
         goals = tuple((i - 1, text.ids[i]) for i in range(text.first, len(text.ids)))
         place = subject_place(lm, fact, template).last
         rows.append(Row(request, n, text.ids[:-1], place, goals, 0.0))

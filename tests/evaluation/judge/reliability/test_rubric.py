@@ -7,6 +7,7 @@ import json
 import pytest
 
 from evaluation.judge.reliability.rubric import expected, guard, named
+from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.ratings import Rating
 from tests.support.arithmetic import make_fact
@@ -48,7 +49,7 @@ def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> 
 
 
 def test_a_fact_that_is_not_edited_has_no_rules() -> None:
-    with pytest.raises(ValueError, match="no new object"):
+    with pytest.raises(UserError, match="no new object"):
         named("x", make_fact("f/1", "Peru", "Lima", None))
 
 

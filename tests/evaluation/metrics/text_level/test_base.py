@@ -132,7 +132,7 @@ def test_collapse_is_ten_times_the_perplexity(now: float, value: float) -> None:
 
 def test_a_fact_without_a_new_object_is_no_case() -> None:
     case = make_case("Peru")
-    with pytest.raises(ValueError, match="no new object"):
+    with pytest.raises(UserError, match="no new object"):
         objects(case.model_copy(update={"fact": case.fact.model_copy(update={"new": None})}))
 
 
