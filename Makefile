@@ -2,6 +2,7 @@
 # make test      all quick tests; ends with pytest's own line (N passed, N failed, N skipped)
 # make check     lint, types, import contracts, tests
 # make format    lay out and tidy the code in place
+# make wheel     the package, in dist/
 # make coverage  the quick tests with a table of the lines that no test reaches
 # Each target does its own set-up. Another Python: make test PYTHON=python3.12
 # Another torch build (CUDA, ROCm): make demo TORCH="<the arguments of pip install for it>"
@@ -15,7 +16,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
 
-.PHONY: demo test test-slow check lint types imports format coverage bench docs build label-studio setup clean
+.PHONY: demo test test-slow check lint types imports format coverage bench docs wheel build label-studio setup clean
 .DEFAULT_GOAL := check
 
 setup: $(READY)
@@ -76,6 +77,9 @@ label-studio: .venv-label-studio/.ready
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
 	@$(BIN)/python -m benchmarks.curation --n 100000
+
+wheel: $(READY)
+	@$(BIN)/python -m build --quiet --wheel
 
 build: $(READY)
 	@VENV=$(VENV) PYTHON="$(PYTHON)" TORCH="$(TORCH)" sh tests/build/try_wheel.sh

@@ -1,1 +1,15 @@
 """Construction: from facts to script questions, scripts and script prompts, with checks on each."""
+
+from schemas.core.lazy import lazy_names
+
+_PUBLIC = {
+    "Access": "construction.llm.connection:Access",
+    "Check": "construction.checks.base:Check",
+    "Material": "construction.checks.base:Material",
+    "Plan": "construction.pipeline.pipeline:Plan",
+    "PromptStep": "construction.llm.step:PromptStep",
+    "cut_script": "construction.scripts.truncation:cut_script",
+    "judge": "construction.checks:judge",
+}
+__all__ = list(_PUBLIC)
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -9,13 +9,14 @@ from functools import cache as remember
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from curation.files.artifact_cache import Cache
+from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from schemas.core.config import validate
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from curation.files.artifact_cache import Cache
     from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
@@ -75,8 +76,14 @@ def options(method: str, lm: LM, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**tuned, **given}
 
 
-def make_editor(name: str, lm: LM, cache: Cache, overrides: Mapping[str, Any] | None = None) -> Editor:
+def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mapping[str, Any] | None = None) -> Editor:
     """A method set up for a model: its preset, with the given options in place of the preset's.
+
+    Args:
+        name: Name in ``EDITORS``.
+        lm: The model to edit.
+        cache: Where it keeps what is expensive to compute; the user's cache folder where none is given.
+        overrides: Options by name.
 
     Raises:
         UserError: unknown method, unknown option, value out of range.
@@ -86,4 +93,4 @@ def make_editor(name: str, lm: LM, cache: Cache, overrides: Mapping[str, Any] | 
     layer = getattr(params, "layer", getattr(params, "layers", None))
     for one in () if layer is None else (layer,) if isinstance(layer, int) else layer:
         lm.layout.block(one)  # refuses layers that the model has not
-    return kind(params, lm, cache)
+    return kind(params, lm, cache or Cache(cache_dir()))

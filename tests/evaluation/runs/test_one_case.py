@@ -1,0 +1,73 @@
+"""One edit tried by hand: the same figures as a run's, and a model that comes back as it was."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from curation.shipped import mini_split
+from evaluation.editors.presets import make_editor
+from evaluation.edits.edit import PromptEdit
+from evaluation.models.language_model import LM
+from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.one_case import log_probs, score_case
+from schemas.core.errors import UserError
+
+CASE = mini_split().cases[0]
+
+
+def test_log_probs_are_those_of_the_model(tiny: LM) -> None:
+    import torch
+
+    found = log_probs(tiny, "The capital of France is", ["Paris", "New York"], normalisation="sum")
+    for text, value in found.items():
+        encoded = tiny.encode("The capital of France is", text)
+        ids = torch.tensor([[*encoded.ids]])
+        start = len(encoded.ids) - len(encoded.target)
+        with torch.no_grad():
+            steps = tiny.model(input_ids=ids).logits[0].float().log_softmax(-1)
+        naive = sum(float(steps[start + i - 1, token]) for i, token in enumerate(encoded.target))
+        assert math.isclose(value, naive, abs_tol=1e-3)
+    mean = log_probs(tiny, "The capital of France is", ["New York"])["New York"]
+    tokens = len(tiny.encode("The capital of France is", "New York").target)
+    assert math.isclose(mean * tokens, found["New York"], abs_tol=1e-4)
+
+
+def test_an_edit_stands_only_while_the_model_is_asked(tiny: LM, cache: Cache) -> None:
+    before = tiny.weights_digest()
+    edit = make_editor("ft", tiny, cache, {"layer": 0}).edit([CASE.fact])
+    plain = log_probs(tiny, CASE.fact.fact_prompt, ["Nairobi"])
+    assert log_probs(tiny, CASE.fact.fact_prompt, ["Nairobi"], edit)["Nairobi"] > plain["Nairobi"]
+    assert tiny.weights_digest() == before
+
+
+def test_an_edit_in_the_prompt_is_written_before_it(tiny: LM) -> None:
+    edit = PromptEdit(prefix="Now then. ")
+    found = log_probs(tiny, "The capital is", ["Lima"], edit)
+    assert found == log_probs(tiny, "Now then. The capital is", ["Lima"])
+
+
+def test_a_case_has_the_scores_of_each_metric(tiny: LM) -> None:
+    scores = score_case(tiny, CASE)
+    assert tuple(scores) == DEFAULT_METRICS
+    assert {i.value for i in scores["s_es"].items} <= {0.0, 1.0}
+    assert len(scores["s_es"].items) == len(CASE.prompts)
+    assert scores["s_bo"].mean is None  # no near subjects in a counterfactual case
+
+
+def test_bleed_over_compares_with_the_unedited_model(tiny: LM) -> None:
+    case = next(c for c in mini_split().cases if c.fact.change == "temporal")
+    assert score_case(tiny, case, metrics=["s_bo"])["s_bo"].mean == 0.0
+    moved = score_case(tiny, case, PromptEdit(prefix="x y z "), metrics=["s_bo"])["s_bo"]
+    assert moved.mean is not None and moved.mean >= 0.0
+
+
+def test_refusals(tiny: LM) -> None:
+    with pytest.raises(UserError, match="has texts generated"):
+        score_case(tiny, CASE, metrics=["s_es_gen"])
+    with pytest.raises(UserError, match="unknown metric"):
+        score_case(tiny, CASE, metrics=["s_ess"])
+    with pytest.raises(UserError, match="cannot be scored"):
+        log_probs(tiny, "The capital is", [""])

@@ -1,0 +1,34 @@
+"""Documentation pages as tests read them: fenced blocks, and doctests."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support import ROOT
+
+DOCS = ROOT / "docs"
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: what stands after the opening fence, and the text inside."""
+
+    info: str
+    text: str
+
+
+def blocks(page: Path, info: str | None = None) -> list[Block]:
+    """The fenced blocks of a page in order; only those of one kind where ``info`` is given."""
+    found = re.findall(r"^```([^\n`]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [Block(a.strip(), b) for a, b in found if info is None or a.strip() == info]
+
+
+def run_doctests(page: Path) -> int:
+    """Run a page's doctests, one after the other in one namespace; the number of examples."""
+    text = page.read_text(encoding="utf-8").replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner()
+    assert runner.run(test).failed == 0
+    return len(test.examples)
