@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.facts import Fact
+from tests.support.facts import peru_fact
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,21 +28,6 @@ def shared() -> Path:
     return folder
 
 
-def fact(key: str = "f/peru", **changes: object) -> Fact:
-    """A small fact with any field replaced."""
-    fields: dict[str, object] = {
-        "key": key,
-        "subject": Entity(text="Peru"),
-        "relation": Relation(id="P36", label="capital"),
-        "prompt": "The capital of {} is",
-        "old": Object(text="Lima"),
-        "new": Object(text="Oslo"),
-        "paraphrases": ("The capital city of Peru is",),
-        "source": Source(name="tests", licence="CC0-1.0"),
-    }
-    return Fact.model_validate({**fields, **changes})
-
-
 @pytest.fixture
 def peru() -> Fact:
-    return fact()
+    return peru_fact()

@@ -21,13 +21,13 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import make, shuffled
 
 FACTS = [
-    fact(),
-    fact("f/norway", subject=Entity(text="Norway"), old=Object(text="Oslo"), new=Object(text="São Tomé")),
-    fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito")),
+    peru_fact(),
+    peru_fact("f/norway", subject=Entity(text="Norway"), old=Object(text="Oslo"), new=Object(text="São Tomé")),
+    peru_fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito")),
 ]
 PROBES = [
     ScoreProbe(purpose="fact", item=f.key, prompt=f.fact_prompt, targets=(f.new.text, f.old.text))

@@ -11,7 +11,7 @@ from curation.store.store import KINDS, Store
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
 every = pytest.mark.parametrize("name", STORE_CHECKS.names())
 
@@ -37,7 +37,7 @@ def test_made_without_loading_and_settings_are_refused(name: str) -> None:
 def test_counts_what_is_due_and_its_cost_without_a_model(name: str, tmp_path: Path) -> None:
     (check,) = make_checks([name])
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([fact()])
+        store.put([peru_fact()])
         assert len(due(store, check)) == (1 if check.on == "fact" else 0)
         cost = check.cost([store.get("f/peru")] if check.on == "fact" else [], Surroundings(store))
         assert all(isinstance(value, int | float | str) for value in cost.values())
@@ -47,7 +47,7 @@ def test_counts_what_is_due_and_its_cost_without_a_model(name: str, tmp_path: Pa
 @every
 def test_its_verdicts_are_found_again(name: str, tmp_path: Path) -> None:
     (check,) = make_checks([name])
-    item = fact()
+    item = peru_fact()
     verdict = check.verdict(item, "keep")
     assert isinstance(verdict, Verdict) and verdict.by == f"{name}@{check.version}" and verdict.model == check.model
     with Store.open(tmp_path / "s.duckdb", create=True) as store:

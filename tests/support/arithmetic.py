@@ -17,26 +17,10 @@ from schemas.answers import Answer, TargetScore, Written
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.ids import slug
-from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
+from schemas.facts import Fact, Neighbour
 from schemas.probes import GenerateProbe, ScoreProbe
 from schemas.scripts import ScriptPrompt
-
-SOURCE = Source(name="tests", licence="CC0-1.0")
-
-
-def make_fact(key: str, subject: str, old: str, new: str | None, **changes: Any) -> Fact:
-    fields: dict[str, Any] = {
-        "key": key,
-        "subject": Entity(text=subject),
-        "relation": Relation(id="P36"),
-        "prompt": "The capital of {} is",
-        "old": Object(text=old),
-        "new": None if new is None else Object(text=new),
-        "change": "none" if new is None else "counterfactual",
-        "source": SOURCE,
-    }
-    return Fact.model_validate({**fields, **changes})
-
+from tests.support.facts import make_fact
 
 def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = " ") -> ScriptPrompt:
     return ScriptPrompt(
@@ -46,7 +30,7 @@ def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = 
 
 def make_neighbour(edit: str, subject: str, own: str, how: str, prompts: int = 1) -> CaseNeighbour:
     key = f"fact/{slug(subject)}"
-    fact = make_fact(key, subject, own, None)
+    fact = make_fact(subject, own, None, key=key)
     return CaseNeighbour(
         link=Neighbour.model_validate({"key": f"link/{edit}/{slug(subject)}", "edit": edit, "fact": key, "how": how}),
         fact=fact,
@@ -61,10 +45,10 @@ def make_case(subject: str, *, change: str = "counterfactual", old: str = "Lima"
     key = f"fact/{slug(subject)}"
     how = "same_object" if change == "counterfactual" else "near_subject"
     fact = make_fact(
-        key,
         subject,
         old,
         new,
+        key=key,
         change=change,
         paraphrases=(f"The capital city of {subject} is", f"{subject} is led from"),
     )

@@ -1,20 +1,41 @@
-"""Facts for tests."""
+"""Facts for tests: one maker, any field of which can be replaced."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from schemas.facts import Entity, Fact, Object, Relation, Source
+
+SOURCE = Source(name="tests", licence="CC0-1.0")
 
 
 def make_fact(
-    subject="Peru", old="Lima", new="Oslo", *, key=None, aliases=(), new_aliases=(), relation="P36", prompt=None
-):
-    return Fact(
-        key=key or f"f/{subject.replace(' ', '-')}",
-        subject=Entity(text=subject),
-        relation=Relation(id=relation),
-        prompt=prompt or "The capital of {} is",
-        old=Object(text=old, aliases=aliases),
-        new=None if new is None else Object(text=new, aliases=new_aliases),
-        change="none" if new is None else "counterfactual",
-        source=Source(name="tests", licence="CC0-1.0"),
-    )
+    subject: str | Entity = "Peru",
+    old: str | Object = "Lima",
+    new: str | Object | None = "Oslo",
+    *,
+    key: str | None = None,
+    relation: str | Relation = "P36",
+    aliases: tuple[str, ...] = (),
+    new_aliases: tuple[str, ...] = (),
+    **changes: Any,
+) -> Fact:
+    """A fact of three texts with other names of its objects, and any field replaced; without a new object, no edit."""
+    entity = Entity(text=subject) if isinstance(subject, str) else subject
+    fields: dict[str, Any] = {
+        "key": key or f"f/{entity.text.replace(' ', '-')}",
+        "subject": entity,
+        "relation": Relation(id=relation) if isinstance(relation, str) else relation,
+        "prompt": "The capital of {} is",
+        "old": Object(text=old, aliases=aliases) if isinstance(old, str) else old,
+        "new": Object(text=new, aliases=new_aliases) if isinstance(new, str) else new,
+        "change": "none" if new is None else "counterfactual",
+        "source": SOURCE,
+    }
+    return Fact.model_validate({**fields, **changes})
+
+
+def peru_fact(key: str = "f/peru", **changes: Any) -> Fact:
+    """Peru's capital as a labelled relation with a paraphrase, and any field replaced."""
+    fields = {"relation": Relation(id="P36", label="capital"), "paraphrases": ("The capital city of Peru is",)}
+    return make_fact(key=key, **{**fields, **changes})

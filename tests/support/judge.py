@@ -14,9 +14,9 @@ from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
-from tests.support.arithmetic import make_fact
+from tests.support.facts import make_fact
 
-FACT = make_fact("fact/peru", "Peru", "Lima", "Oslo")
+FACT = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
 ASK = JudgeAsk(
     item="item-1",
     case="case/peru",
@@ -57,7 +57,7 @@ def fill_store(path: Path, *, facts: int = 4, editors: tuple[str, ...] = ("none"
     """A store with scripts that name the new object, the old one, both or neither, in turn."""
     scripts, records = [], []
     for n in range(facts):
-        fact = make_fact(f"fact/land{n}", f"Land{n}", "Lima", "Oslo")
+        fact = make_fact(f"Land{n}", "Lima", "Oslo", key=f"fact/land{n}")
         records += [fact, ScriptQuestion(key=f"{fact.key}/q1", fact=fact.key, text=f"How to visit Land{n}'s ministry?")]
         for m, editor in enumerate(editors):
             scripts.append(make_script(fact, editor, list(TEXTS.values())[(n + m) % 4]))
@@ -86,7 +86,7 @@ def by_rubric(payload: dict[str, Any]) -> str:
     shown, aspect = parts(payload), aspect_of(payload)
     value = 6
     if aspect != "executability":
-        fact = make_fact("f", "X", shown["Old object"], shown["New object"])
+        fact = make_fact("X", shown["Old object"], shown["New object"], key="f")
         value = expected(named(shown["text"], fact)).get(aspect, 1 if aspect == "consistency" else 6)  # type: ignore[call-overload]
     if "quotes" in payload["messages"][0]["content"]:
         return json.dumps({"quotes": ["absent"], "rating": value, "reason": "as the rule says"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
-EDIT = fact()
-OTHER = fact("f/museum", subject=Entity(text="Larco Museum"))
+EDIT = peru_fact()
+OTHER = peru_fact("f/museum", subject=Entity(text="Larco Museum"))
 LINK = Neighbour(key="n/1", edit=EDIT.key, fact=OTHER.key, how="same_object")
 
 

@@ -11,10 +11,10 @@ from schemas.answers import Answer, TargetScore
 from schemas.facts import Entity, Fact, Object
 from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
-PERU = fact()
-NORWAY = fact(
+PERU = peru_fact()
+NORWAY = peru_fact(
     "f/norway",
     subject=Entity(text="Norway", aliases=("Kingdom of Norway",)),
     old=Object(text="Oslo"),

@@ -17,7 +17,7 @@ from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact, Object
 from schemas.verdicts import Verdict
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
 
 class Length(StoreCheck):
@@ -42,7 +42,7 @@ class Length(StoreCheck):
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "s.duckdb", create=True) as made:
-        made.put([fact(f"f/{n}") for n in range(5)])
+        made.put([peru_fact(f"f/{n}") for n in range(5)])
         yield made
 
 
@@ -67,7 +67,7 @@ def test_a_new_version_model_or_text_is_due_again(store: Store) -> None:
     assert len(due(store, Newer())) == 5 and len(due(store, WithModel())) == 5
     run_check(store, WithModel())
     assert due(store, WithModel()) == [] and len(due(store, WithModel(model="two"))) == 5
-    store.put([fact("f/3", prompt="The chief city of {} is")])
+    store.put([peru_fact("f/3", prompt="The chief city of {} is")])
     assert [r.key for r in due_items(store, Length())] == ["f/3"]
 
 
@@ -90,7 +90,7 @@ def test_limit(store: Store) -> None:
 
 
 def test_objects_of_a_relation_once_each(store: Store) -> None:
-    store.put([fact("f/x", old=Object(text="LIMA"), new=Object(text="Quito"))])
+    store.put([peru_fact("f/x", old=Object(text="LIMA"), new=Object(text="Quito"))])
     assert [o.text for o in Surroundings(store).objects["P36"]] == ["Lima", "Oslo", "Quito"]
 
 
@@ -131,7 +131,7 @@ def invoke(*args: object) -> str:
 def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
-        store.put([fact(f"f/{n}") for n in range(3)])
+        store.put([peru_fact(f"f/{n}") for n in range(3)])
     monkeypatch.setattr(STORE_CHECKS, "_table", {"length": "unused:Length"})
     monkeypatch.setattr(STORE_CHECKS, "get", lambda name: Length)
     assert "length@1  on each fact: characters of the prompt" in invoke("check", "--list")

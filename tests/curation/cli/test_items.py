@@ -113,9 +113,9 @@ def test_every_command_has_help_and_an_example(name: str) -> None:
 def test_show_says_what_is_plumbing(store: Path) -> None:
     from curation.store.store import Store
     from schemas.lineage import Lineage
-    from tests.conftest import fact
+    from tests.support.facts import peru_fact
 
-    line = Lineage(item_id=fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
+    line = Lineage(item_id=peru_fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
     with Store.open(store, write=True) as opened:
-        opened.put([fact()], [line])
+        opened.put([peru_fact()], [line])
     assert "[plumbing quality]" in invoke("show", "f/peru", "-s", store)

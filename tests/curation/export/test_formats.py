@@ -14,7 +14,7 @@ from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import make_split
 from schemas.cases import Case
 from schemas.core.errors import UserError
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
 FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]
 
@@ -93,7 +93,7 @@ def test_a_separator_that_is_no_space_stays_with_the_prompt() -> None:
 
 def test_case_ids_of_counterfact_stay_and_others_get_free_numbers() -> None:
     keys = ["counterfact/1", "counterfact/007", "mine/a", "mine/b", "counterfact/0"]
-    rows = counterfact_rows([Case(key=f"case/{k}", fact=fact(k)) for k in keys])
+    rows = counterfact_rows([Case(key=f"case/{k}", fact=peru_fact(k)) for k in keys])
     assert [row["case_id"] for row in rows] == [1, 2, 3, 4, 0]
 
 

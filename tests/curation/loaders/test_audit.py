@@ -14,21 +14,21 @@ from curation.loaders.audit import CHECKS, audit, texts
 from schemas.core.errors import UserError
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
-from tests.conftest import fact
 from tests.support import ROOT
+from tests.support.facts import peru_fact
 
 CASES: list[tuple[str, Fact, list[str]]] = [
-    ("nothing", fact(), []),
-    ("old", fact(prompt="Lima, the capital of {} is"), ["old-in-prompt"]),
-    ("old begins a word", fact(prompt="The Limanese capital of {} is"), ["old-in-prompt"]),
-    ("within a word", fact(prompt="The Kalima of {} is"), []),
-    ("new", fact(prompt="Not Oslo, {} has"), ["new-in-prompt"]),
-    ("overlap", fact(new=Object(text="Lima Norte")), ["objects-overlap"]),
-    ("paraphrase without subject", fact(paraphrases=("Its capital is",)), ["paraphrase-lacks-subject"]),
-    ("paraphrase tells", fact(paraphrases=("Peru, from Lima, has",)), ["paraphrase-gives-away"]),
-    ("neighbour is subject", fact(neighbour_prompts=("Peru State has",)), ["neighbour-is-subject"]),
-    ("neighbour tells", fact(neighbour_prompts=("Lima Region has",)), ["neighbour-gives-away"]),
-    ("repeated", fact(neighbour_prompts=("A", "B", "A")), ["repeated-prompt"]),
+    ("nothing", peru_fact(), []),
+    ("old", peru_fact(prompt="Lima, the capital of {} is"), ["old-in-prompt"]),
+    ("old begins a word", peru_fact(prompt="The Limanese capital of {} is"), ["old-in-prompt"]),
+    ("within a word", peru_fact(prompt="The Kalima of {} is"), []),
+    ("new", peru_fact(prompt="Not Oslo, {} has"), ["new-in-prompt"]),
+    ("overlap", peru_fact(new=Object(text="Lima Norte")), ["objects-overlap"]),
+    ("paraphrase without subject", peru_fact(paraphrases=("Its capital is",)), ["paraphrase-lacks-subject"]),
+    ("paraphrase tells", peru_fact(paraphrases=("Peru, from Lima, has",)), ["paraphrase-gives-away"]),
+    ("neighbour is subject", peru_fact(neighbour_prompts=("Peru State has",)), ["neighbour-is-subject"]),
+    ("neighbour tells", peru_fact(neighbour_prompts=("Lima Region has",)), ["neighbour-gives-away"]),
+    ("repeated", peru_fact(neighbour_prompts=("A", "B", "A")), ["repeated-prompt"]),
 ]
 
 

@@ -21,8 +21,8 @@ from schemas.core.records import Record
 from schemas.facts import Entity
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
-from tests.conftest import fact
 from tests.support import ROOT
+from tests.support.facts import peru_fact
 from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, P1, P2, Q0, Q1, Q2, ann, chain, said
 
 
@@ -126,7 +126,7 @@ def test_clusters_keep_a_representative(store: Store, verdicts: list[Verdict], e
 
 def test_representative_outside_the_split_does_not_count(store: Store) -> None:
     """A near-duplicate of an item that this split does not hold is no loss; as a neighbour's it would be held."""
-    far = fact("g/chile", subject=Entity(text="Chile"))
+    far = peru_fact("g/chile", subject=Entity(text="Chile"))
     question, script, prompt = chain(far, 0)
     store.put([far, question, script, prompt, like(Q1, question)])
     rule = SplitRule.model_validate(MEASURED)

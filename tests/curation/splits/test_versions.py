@@ -19,8 +19,8 @@ from curation.store.store import Store
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.facts import Object
-from tests.conftest import fact
 from tests.curation.rules.test_rule import CHAINS, EDIT, P0, P1, said
+from tests.support.facts import peru_fact
 
 MINI = make_split("mini", mini_split().cases[:4])
 FIRST = MINI.cases[0]
@@ -101,7 +101,7 @@ def test_errata_are_the_reason_and_stand_in_the_changelog() -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    chile = fact("f/chile")
+    chile = peru_fact("f/chile")
     texts = [r.model_copy(update={"key": f"c{n}", "fact": chile.key}) for n, r in enumerate(CHAINS[0]) if n != 1]
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([EDIT, *CHAINS[0], *CHAINS[1], chile, texts[0], texts[1].model_copy(update={"script": None})])

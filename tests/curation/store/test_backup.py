@@ -17,8 +17,8 @@ from schemas.core.errors import DataError, StoreError, UserError
 from schemas.facts import Object
 from schemas.runs import CaseResult, RunManifest
 from schemas.verdicts import Verdict, verdict_key
-from tests.conftest import fact
 from tests.support import ROOT
+from tests.support.facts import peru_fact
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     """A store with a split, two versions of a fact, a verdict and a result."""
     path = tmp_path / "s.duckdb"
     keep_split(mini_split(), path, origin="mini")
-    item = fact(old=Object(text="Lima", aliases=("x",)))
+    item = peru_fact(old=Object(text="Lima", aliases=("x",)))
     by = "leak_in_question@1"
     manifest = RunManifest(
         key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     answer = Answer(probe="p", targets=(TargetScore(text="a", logprob=-1.5, tokens=2),))
     with Store.open(path, write=True) as store:
         store.put([item])
-        store.put([fact()])
+        store.put([peru_fact()])
         store.put([Verdict(key=verdict_key(item_id=item.id, by=by), item_id=item.id, by=by, label="keep")])
         store.put_results(manifest, [CaseResult(run="run1", case="c", answers=(answer,))])
     return path
@@ -52,7 +52,7 @@ def test_a_rebuilt_store_is_the_same(path: Path, tmp_path: Path) -> None:
     assert rebuild(tmp_path / "d.jsonl", tmp_path / "again.duckdb") == sizes
     assert content(tmp_path / "again.duckdb") == content(path)
     with Store.open(tmp_path / "again.duckdb") as again:
-        assert again.get("f/peru") == fact(), "the current version is the current one"
+        assert again.get("f/peru") == peru_fact(), "the current version is the current one"
         assert again.split("mini").digest == mini_split().digest
 
 
@@ -61,7 +61,7 @@ def test_a_snapshot_is_made_while_the_writer_works(path: Path, tmp_path: Path) -
     copy = tmp_path / "live" / "copy.duckdb"
     with Store.open(path, write=True) as store:
         snapshot(store, copy)
-        store.put([fact("f/later")])
+        store.put([peru_fact("f/later")])
         assert content(copy) == before
         locked = subprocess.run(
             [sys.executable, "-c", f"from curation.store.store import Store; Store.open({str(path)!r})"],

@@ -15,7 +15,7 @@ from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.rule_records import ann, said
 from tests.support.slow_rules import slow_choose
 
@@ -44,7 +44,7 @@ def made_store(rng: random.Random) -> tuple[list[Record], list[str]]:
     for key in keys:
         change = rng.choice(["counterfactual", "counterfactual", "temporal", "none"])
         more = {"new": None} if change == "none" else {}
-        facts.append(fact(key, subject=Entity(text=f"S {key}"), change=change, **more))
+        facts.append(peru_fact(key, subject=Entity(text=f"S {key}"), change=change, **more))
     out: list[Record] = list(facts)
     questions: list[ScriptQuestion] = []
     for n in range(rng.randint(0, 30)):

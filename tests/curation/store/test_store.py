@@ -18,7 +18,7 @@ from schemas.lineage import Lineage
 from schemas.runs import CaseResult, RunManifest
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
 
 def verdict(item: str, label: str = "keep", by: str = "leak_in_question@1", reason: str = "because") -> Verdict:
@@ -35,8 +35,8 @@ def sha(path: Path) -> str:
 
 
 def test_put_get_and_versions(path: Path) -> None:
-    first = fact()
-    second = fact(old=Object(text="Lima", aliases=("City of Kings",)))
+    first = peru_fact()
+    second = peru_fact(old=Object(text="Lima", aliases=("City of Kings",)))
     with Store.open(path, create=True) as store:
         assert store.put([first]) == (1, 1, 0)
         assert store.put([first]) == (1, 0, 0)
@@ -51,14 +51,14 @@ def test_put_get_and_versions(path: Path) -> None:
 
 
 def test_within_one_batch_the_last_of_a_key_holds(path: Path) -> None:
-    second = fact(old=Object(text="Lima", aliases=("x",)))
+    second = peru_fact(old=Object(text="Lima", aliases=("x",)))
     with Store.open(path, create=True) as store:
-        store.put([fact(), second])
+        store.put([peru_fact(), second])
         assert store.get("f/peru") == second
 
 
 def test_many_records_and_kinds(path: Path) -> None:
-    facts = [fact(f"f/{n:05d}") for n in range(5000)]
+    facts = [peru_fact(f"f/{n:05d}") for n in range(5000)]
     with Store.open(path, create=True) as store:
         store.put(facts + [ScriptQuestion(key=f"{f.key}/q", fact=f.key, text="How?") for f in facts])
         assert [f.key for f in store.all(Fact)] == [f.key for f in facts]
@@ -67,7 +67,7 @@ def test_many_records_and_kinds(path: Path) -> None:
 
 
 def test_verdicts_and_lineage(path: Path) -> None:
-    item = fact()
+    item = peru_fact()
     line = Lineage(item_id=item.id, stage="load", made_at="2026-01-01T00:00:00", model="m", request="r", tokens_in=3)
     with Store.open(path, create=True) as store:
         store.put([item, verdict(item.id), verdict("other", "drop")], [line])
@@ -81,20 +81,20 @@ def test_verdicts_and_lineage(path: Path) -> None:
 def test_nothing_of_a_failed_transaction_counts(path: Path) -> None:
     def stream() -> object:
         for n in range(3000):
-            yield fact(f"f/{n}")
+            yield peru_fact(f"f/{n}")
         raise RuntimeError("the source broke off")
 
     with Store.open(path, create=True) as store:
         with pytest.raises(RuntimeError):
             store.put(stream())  # type: ignore[arg-type]
         assert list(store.all(Fact)) == []
-        store.put([fact()])
+        store.put([peru_fact()])
         assert len(list(store.all(Fact))) == 1
 
 
 def test_splits_by_name_and_version(path: Path) -> None:
-    one = make_split("s", [Case(key="case/a", fact=fact("a"))], version="1.9.0")
-    two = make_split("s", [Case(key="case/b", fact=fact("b"))], version="1.10.0")
+    one = make_split("s", [Case(key="case/a", fact=peru_fact("a"))], version="1.9.0")
+    two = make_split("s", [Case(key="case/b", fact=peru_fact("b"))], version="1.10.0")
     with Store.open(path, create=True) as store:
         store.put_split(one)
         store.put_split(one)
@@ -103,7 +103,7 @@ def test_splits_by_name_and_version(path: Path) -> None:
         assert store.split("s@1.9.0").cases == one.cases
         with pytest.raises(UserError, match="no split 't'.*s@1.10.0, s@1.9.0"):
             store.split("t")
-        changed = make_split("s", [Case(key="case/a", fact=fact("c"))], version="1.9.0")
+        changed = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
         with pytest.raises(StoreError, match="another split is called 's@1.9.0'.*another version"):
             store.put_split(changed)
 
@@ -131,7 +131,7 @@ def test_absent_store_says_how_to_make_one(path: Path) -> None:
 def test_reading_store_does_not_write(path: Path) -> None:
     Store.open(path, create=True).close()
     with Store.open(path) as store, pytest.raises(StoreError, match="reading only"):
-        store.put([fact()])
+        store.put([peru_fact()])
 
 
 def test_a_locked_store_says_who_holds_it(path: Path) -> None:
@@ -209,14 +209,14 @@ def test_an_older_store_is_migrated(path: Path) -> None:
         migrations.m001_initial(db)
         db.execute("INSERT INTO migrations VALUES ('m001_initial', now())")
     with Store.open(path, write=True) as store:
-        store.put([fact()])
+        store.put([peru_fact()])
     with duckdb.connect(str(path)) as db:
         assert db.execute("SELECT subject, old, new FROM facts").fetchall() == [("Peru", "Lima", "Oslo")]
 
 
 def test_unknown_items_suggest_the_nearest(path: Path) -> None:
     with Store.open(path, create=True) as store:
-        store.put([fact("facts/cf/P36/peru")])
+        store.put([peru_fact("facts/cf/P36/peru")])
         with pytest.raises(UserError, match="no item 'facts/cf/P36/per'.*did you mean 'facts/cf/P36/peru'"):
             store.get("facts/cf/P36/per")
 
@@ -224,8 +224,8 @@ def test_unknown_items_suggest_the_nearest(path: Path) -> None:
 def test_the_highest_version_is_the_last_one(path: Path) -> None:
     with Store.open(path, create=True) as store:
         for n, version in enumerate(["1.0.0-rc.2", "1.0.0", "1.0.0-rc.10", "0.9.0"]):
-            store.put_split(make_split("s", [Case(key=f"case/{n}", fact=fact(f"f/{n}"))], version=version))
+            store.put_split(make_split("s", [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}"))], version=version))
         assert store.split("s").version == "1.0.0"
-        store.put_split(make_split("s", [Case(key="case/x", fact=fact("f/x"))], version="1.1.0-rc.2"))
-        store.put_split(make_split("s", [Case(key="case/y", fact=fact("f/y"))], version="1.1.0-rc.10"))
+        store.put_split(make_split("s", [Case(key="case/x", fact=peru_fact("f/x"))], version="1.1.0-rc.2"))
+        store.put_split(make_split("s", [Case(key="case/y", fact=peru_fact("f/y"))], version="1.1.0-rc.10"))
         assert store.split("s").version == "1.1.0-rc.10"

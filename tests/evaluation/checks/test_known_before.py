@@ -11,7 +11,7 @@ from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
 from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
 from tests.support.tiny import make
 
@@ -55,7 +55,7 @@ def test_facts_over_plain_prompts(tmp_path: Path) -> None:
 
 def test_script_prompts(tmp_path: Path) -> None:
     lm = FakeLM({NORTH.text: {"Oslo": 1 / 4, "Quito": 1 / 2}})
-    lost = prompt(fact("f/lost"), "How to go?\nStep 1: Fly to")
+    lost = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
     with filled(tmp_path / "s.duckdb", lost) as store:
         assert run_check(store, KnownInScript(lm=lm, model="fake")).labels == {"measured": 2, "unscored": 1}
         (one,) = store.verdicts([NORTH.id])
@@ -66,7 +66,7 @@ def test_script_prompts(tmp_path: Path) -> None:
 
 def test_at_most_so_many_rivals_and_the_new_object_is_one(tmp_path: Path) -> None:
     lm = FakeLM({})
-    more = [fact(f"f/{n}", old=fact().old.model_copy(update={"text": f"Town {n}"})) for n in range(9)]
+    more = [peru_fact(f"f/{n}", old=peru_fact().old.model_copy(update={"text": f"Town {n}"})) for n in range(9)]
     with filled(tmp_path / "s.duckdb", *more) as store:
         run_check(store, KnownInScript(KnownInScript.Params(rivals=4), lm=lm, model="fake"))
     for probe in lm.asked:
@@ -75,7 +75,7 @@ def test_at_most_so_many_rivals_and_the_new_object_is_one(tmp_path: Path) -> Non
 
 def test_errors_are_unscored(tmp_path: Path) -> None:
     lm = FakeLM({PERU.fact_prompt: {"error": 1.0}})
-    alone = fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
+    alone = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
     with filled(tmp_path / "s.duckdb", alone) as store:
         run_check(store, KnownBefore(lm=lm, model="fake"))
         reasons = [v.reason for v in store.verdicts([PERU.id, alone.id]) if v.label == "unscored"]

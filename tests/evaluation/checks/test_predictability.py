@@ -13,7 +13,7 @@ from evaluation.checks.predictability import Asked, Predictability, ask, measure
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Object
 from schemas.text.masking import mask
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.scripted_scorer import NORTH, PERU, VISIT, FakeLM, filled, prompt
 from tests.support.tiny import make
 
@@ -112,8 +112,8 @@ def test_over_a_store(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> None:
-    alone = fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
-    lost = prompt(fact("f/lost"), "How to go?\nStep 1: Fly to")
+    alone = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
+    lost = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
     single = prompt(alone, "How to stay?\nStep 1: Stay in")
     lm = FakeLM({MASKED[NORTH.id]: {"error": 1.0}})
     with filled(tmp_path / "s.duckdb", alone, lost, single) as store:
@@ -124,7 +124,7 @@ def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> No
 
 
 def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
-    twin = fact("f/twin", old=Object(text="Ciudad de los Reyes", aliases=("Lima",)), new=Object(text="Bogotá"))
+    twin = peru_fact("f/twin", old=Object(text="Ciudad de los Reyes", aliases=("Lima",)), new=Object(text="Bogotá"))
     lm = FakeLM({})
     with filled(tmp_path / "s.duckdb", twin) as store:
         run_check(store, Predictability(lm=lm, model="fake"))

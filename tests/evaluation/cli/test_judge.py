@@ -19,7 +19,7 @@ from evaluation.judge.reliability.panel import PANEL, panel, retest, with_length
 from evaluation.judge.reliability.summary import cell, summary
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
-from tests.support.arithmetic import make_fact
+from tests.support.facts import make_fact
 from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts, rating
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
@@ -70,7 +70,7 @@ def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
 
 def test_the_judge_is_blind_to_the_method(tmp_path):
     """The same text under two methods is one call, and nothing of the method is ever sent."""
-    store, fact = tmp_path / "s.duckdb", make_fact("fact/x", "Xland", "Lima", "Oslo")
+    store, fact = tmp_path / "s.duckdb", make_fact("Xland", "Lima", "Oslo", key="fact/x")
     fill_store(store, facts=1, editors=("alpha-method",))
     with Store.open(store, write=True) as kept:
         twin = make_script(fact, "beta-method", ("Book a flight to Oslo", "Walk to the ministry"))
@@ -183,7 +183,7 @@ def test_refusals_of_the_edited_model_are_counted(tmp_path):
     fill_store(store, facts=1, editors=("rome",))
     with Store.open(store, write=True) as kept:
         made = make_script(
-            make_fact("fact/land0", "Land0", "Lima", "Oslo"), "memit", (), text="I cannot.", refused=True
+            make_fact("Land0", "Lima", "Oslo", key="fact/land0"), "memit", (), text="I cannot.", refused=True
         )
         kept.put([made])
     with ScriptedServer(by_rubric) as server:
@@ -204,7 +204,7 @@ def test_refusals_of_the_command(tmp_path):
         pass
     assert "no generated scripts" in str(call(tmp_path / "empty.duckdb", "--show-only").exception)
     assert "not the folder of a run" in str(call(tmp_path, "--show-only").exception)
-    alone = make_script(make_fact("fact/gone", "Gone", "Lima", "Oslo"), "rome", ("Go",))
+    alone = make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))
     with Store.open(tmp_path / "lost.duckdb", create=True) as kept:
         kept.put([alone])
         with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):

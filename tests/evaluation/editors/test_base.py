@@ -30,11 +30,11 @@ from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import TEXT, make, shuffled
 
-PERU = fact()
-NORWAY = fact(
+PERU = peru_fact()
+NORWAY = peru_fact(
     "f/norway",
     subject=Entity(text="Norway"),
     old=Object(text="Oslo"),
@@ -70,7 +70,7 @@ def test_nothing_to_edit(method: str, tiny: LM, cache: Cache, corpus: str) -> No
     with pytest.raises(UserError, match="no fact to edit"):
         editor.edit([])
     with pytest.raises(UserError, match="f/fixed: the fact has no new object"):
-        editor.edit([fact("f/fixed", new=None, change="none")])
+        editor.edit([peru_fact("f/fixed", new=None, change="none")])
 
 
 # --- FT ---------------------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_ft_equals_training_the_weight(tiny: LM, cache: Cache, request_: Fact, e
 
 def test_ft_learns_all_requests_and_stops_early(tiny: LM, cache: Cache) -> None:
     editor = make_editor("ft", tiny, cache, {"layer": 2, "steps": 60, "lr": 3e-2, "stop_below": 4.0})
-    requests = [PERU, fact("f/quito", new=Object(text="Quito"), prompt="{} is")]
+    requests = [PERU, peru_fact("f/quito", new=Object(text="Quito"), prompt="{} is")]
     edit = editor.edit(requests)
     assert 0 < edit.notes["steps"] < 60 and edit.notes["loss"] < 4.0
 

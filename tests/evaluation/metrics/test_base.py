@@ -14,7 +14,8 @@ from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
-from tests.support.arithmetic import make_case, make_fact, make_neighbour, make_prompt
+from tests.support.arithmetic import make_case, make_neighbour, make_prompt
+from tests.support.facts import make_fact
 
 
 def answer(probe: ScoreProbe, *values: float, tokens: tuple[int, ...] = (), **more: Any) -> Answer:
@@ -177,7 +178,7 @@ def test_ns_leaves_near_subjects_out():
 
 
 def test_script_probes_keep_separator_and_the_mentioned_form():
-    fact = make_fact("fact/x", "X", "United States", "Norway")
+    fact = make_fact("X", "United States", "Norway", key="fact/x")
     prompt = make_prompt("p", "fact/x", "How?\nStep 1: Fly to the", "USA", separator=" (")
     probe = METRICS.get("s_es")().probes(Case(key="case/x", fact=fact, prompts=(prompt,)))[0]
     assert (probe.prompt, probe.separator, probe.targets) == ("How?\nStep 1: Fly to the", " (", ("Norway", "USA"))
@@ -190,7 +191,7 @@ def test_neighbour_facts_are_a_second_cluster():
 
 
 def test_equal_questions_are_asked_once():
-    fact = make_fact("fact/x", "X", "Lima", "Oslo", paraphrases=("The capital of X is", "X is led from"))
+    fact = make_fact("X", "Lima", "Oslo", key="fact/x", paraphrases=("The capital of X is", "X is led from"))
     case = Case(key="case/x", fact=fact, neighbours=())
     metrics = load_metrics(["es", "ps"])
     asked = ask(case, metrics)
@@ -199,7 +200,7 @@ def test_equal_questions_are_asked_once():
 
 
 def test_a_case_without_new_object_is_refused():
-    case = Case(key="case/x", fact=make_fact("fact/x", "X", "Lima", None))
+    case = Case(key="case/x", fact=make_fact("X", "Lima", None, key="fact/x"))
     with pytest.raises(UserError, match="no new object"):
         METRICS.get("es")().probes(case)
 

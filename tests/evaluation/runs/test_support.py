@@ -18,16 +18,16 @@ from scedit import cli
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
-from tests.conftest import fact
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
+from tests.support.facts import peru_fact
 
 
 def test_cases_are_made_of_facts() -> None:
     facts = [
-        fact("a", subject=Entity(text="A")),
-        fact("b", subject=Entity(text="B"), prompt="B's town, {}, is"),
-        fact("c", subject=Entity(text="C"), old=Object(text="Bern")),
-        fact("d", subject=Entity(text="D"), new=None, change="none"),
+        peru_fact("a", subject=Entity(text="A")),
+        peru_fact("b", subject=Entity(text="B"), prompt="B's town, {}, is"),
+        peru_fact("c", subject=Entity(text="C"), old=Object(text="Bern")),
+        peru_fact("d", subject=Entity(text="D"), new=None, change="none"),
     ]
     made = cases_from_facts(facts[::-1])
     assert [c.key for c in made] == ["case/a", "case/b", "case/c"]  # nothing to edit in d
@@ -57,8 +57,11 @@ def test_shipped_support_shares_nothing_with_mini() -> None:
     [
         (make_case("Land01"), "the case 'case/land01'"),
         (make_case("Land01").model_copy(update={"key": "case/x"}), "the fact 'fact/land01'"),
-        (cases_from_facts([fact("z", subject=Entity(text="LAND01")), fact("y")])[1], "the subject 'LAND01'"),
-        (cases_from_facts([fact("z", subject=Entity(text="Land01ville")), fact("y")])[1], "the subject 'Land01ville'"),
+        (cases_from_facts([peru_fact("z", subject=Entity(text="LAND01")), peru_fact("y")])[1], "the subject 'LAND01'"),
+        (
+            cases_from_facts([peru_fact("z", subject=Entity(text="Land01ville")), peru_fact("y")])[1],
+            "the subject 'Land01ville'",
+        ),
     ],
     ids=["case", "fact", "subject", "a neighbour's subject"],
 )
@@ -74,7 +77,9 @@ def test_what_is_evaluated_is_no_support(case: Case, shared: str, tmp_path: Path
 
 
 def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
-    lone, *_ = cases_from_facts([fact("f/a", subject=Entity(text="A")), fact("f/l", subject=Entity(text="Land01"))])
+    lone, *_ = cases_from_facts(
+        [peru_fact("f/a", subject=Entity(text="A")), peru_fact("f/l", subject=Entity(text="Land01"))]
+    )
     assert lone.neighbours
     write_split(make_split("train", [lone]), tmp_path / "t.jsonl")
     choice = SupportChoice(file=tmp_path / "t.jsonl", overlapping="leave_out")
@@ -84,7 +89,7 @@ def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
 
 def test_facts_as_support(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
-    rows = [fact(f"f/{n}", subject=Entity(text=f"Place {n}")) for n in range(4)]
+    rows = [peru_fact(f"f/{n}", subject=Entity(text=f"Place {n}")) for n in range(4)]
     path.write_text("".join(json.dumps(f.payload()) + "\n" for f in rows), encoding="utf-8")
     assert len(open_support(SupportChoice(facts=path), mini_split()).cases) == 4
     evaluated = make_split("e", [make_case("Place 2")])

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.metadata import EntryPoint
 
 import pytest
 
-from schemas.core.config import Options, override, read_toml, validate
-from schemas.core.errors import DataError, MissingPackage, UserError
-from schemas.core.registry import Registry
-
-
-class Params(Options):
-    layer: int = 5
+from schemas.core.errors import UserError
+from schemas.core.registry import Registry, suggest
 
 
 def test_registry_loads_late_and_suggests() -> None:
@@ -21,43 +16,30 @@ def test_registry_loads_late_and_suggests() -> None:
         table.get("idz")
 
 
-def test_errors_read_as_one_sentence() -> None:
-    assert str(UserError("a", where="w", allowed="x, y", fix="do b")) == "w: a; allowed: x, y; do b"
-    assert "pip install 'scedit[eval]'" in str(MissingPackage("torch", extra="eval"))
+def points(monkeypatch: pytest.MonkeyPatch, *values: str) -> Registry:
+    """A registry of one thing beside packages that register "ids" and their own as these values."""
+    found = [EntryPoint("ids", value, "scedit.thing") for value in values]
+    monkeypatch.setattr("schemas.core.registry.entry_points", lambda group: found if group == "scedit.thing" else [])
+    return Registry("thing", {"slug": "schemas.core.ids:slug"})
 
 
-def test_unknown_option_names_the_near_one() -> None:
-    with pytest.raises(DataError, match="run.toml: laier: unknown field, did you mean 'layer'"):
-        validate(Params, {"laier": 3}, where="run.toml")
+def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = points(monkeypatch, "schemas.core.ids:seed")
+    assert table.names() == ["slug", "ids"]
+    assert table.get("ids")("a") == table.get("ids")("a")
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("a.b=3", 3), ("a.b=true", True), ("a.b=rome", "rome"), ('a.b=["x"]', ["x"]), ("a.b=1e-3", 1e-3)],
-)
-def test_override(setting: str, value: object) -> None:
-    data = {"a": {"c": 1}}
-    assert override(data, [setting]) == {"a": {"c": 1, "b": value}}
-    assert data == {"a": {"c": 1}}
+def test_two_packages_with_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="two packages register the thing 'ids'"):
+        points(monkeypatch, "schemas.core.ids:seed", "schemas.core.ids:slug").names()
 
 
-@pytest.mark.parametrize("setting", ["novalue", "=3"])
-def test_bad_override(setting: str) -> None:
-    with pytest.raises(UserError, match="name=value"):
-        override({}, [setting])
+@pytest.mark.parametrize(("name", "near"), [("rmoe", "rome"), ("Rome", "rome"), ("zzzz", None), ("", None)])
+def test_the_nearest_name_or_none(name: str, near: str | None) -> None:
+    assert suggest(name, ["rome", "ft"]) == near
 
 
-def test_override_through_a_value() -> None:
-    with pytest.raises(UserError, match="is a value"):
-        override({"a": 1}, ["a.b=2"])
-
-
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"a = ", "not readable as TOML"), (b"\xff\xfe", "not readable"), (None, "no such")]
-)
-def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
-    path = tmp_path / "x.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        read_toml(path)
+def test_what_is_like_nothing_gets_the_list_only() -> None:
+    with pytest.raises(UserError) as caught:
+        Registry("thing", {"slug": "schemas.core.ids:slug"}).get("zzzz")
+    assert str(caught.value) == "unknown thing 'zzzz'; allowed: slug"

@@ -6,14 +6,13 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.facts import Object
 from schemas.text.folding import fold
 from schemas.text.mentions import find, first
-
-SHORT = settings(max_examples=120, deadline=None)
+from tests.support.drawn_text import SHORT, WILD
 
 
 def bare(text: str, *, case: bool) -> str:
@@ -75,9 +74,13 @@ def fair_end(rest: str, wanted: str) -> bool:
 
 
 _LATIN = ["rome", "Rome", "ROME", "Römé", "ro\u0301me", "new york", "New-York", "new\nyork", "york", "new", "ｒｏｍｅ"]
+
 _REST = ["ł", "lo", "łó", "s", "es", "'s", "’s", "'", " ", "-", "–", "_", "(", ",", "a", "x", "x\u200d", "é"]
+
 _ASIAN = ["東京", "東", "京", "パリ", "ハ\u309aリ", "バリ"]
+
 PIECES = st.sampled_from([*_LATIN, *_ASIAN, *_REST])
+
 NAMES = st.sampled_from(["Rome", "New York", "York", "東京", "京", "パリ", "バリ", "łó", "Lox", "a", "x", "new"])
 
 
@@ -99,27 +102,6 @@ def test_the_short_pattern_finds_what_the_whole_one_finds(before: str, middle: s
     text = fold(f"{before}{name}{middle}{name}{after}", case=made.case if made else True).text
     if made is not None and not mentions._NO_SPACES.search(text):
         assert list(made.places(text, spaced=True)) == list(made.places(text, spaced=False))
-
-
-_CHARS = st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aeE'\u0301\u200d\u3099カ각ßİ. -"))
-WILD = st.text(_CHARS, max_size=30)
-
-
-@SHORT
-@given(WILD)
-def test_folding_twice_is_folding_once(text: str) -> None:
-    once = fold(text).text
-    assert fold(once).text == once
-
-
-@SHORT
-@given(WILD, WILD)
-def test_every_folded_character_has_its_place(text: str, more: str) -> None:
-    folded = fold(text + more)
-    if folded.starts is not None and folded.ends is not None:
-        assert len(folded.text) == len(folded.starts) == len(folded.ends)
-        assert list(folded.starts) == sorted(folded.starts)
-        assert all(0 <= s < e <= len(text + more) for s, e in zip(folded.starts, folded.ends, strict=True))
 
 
 @SHORT

@@ -15,7 +15,7 @@ from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from schemas.facts import Object
 from schemas.probes import ScoreProbe
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import TEXT, make, shuffled
 
 ELSEWHERE = ["She said", "Step 1: Pack warm", "The capital of Norway is", "A long sentence tells of"]
@@ -41,8 +41,8 @@ def raised(lm: LM, edit: object, target: str = "Oslo") -> list[float]:
 
 
 def test_it_raises_the_new_object_whatever_is_asked(tiny: LM, cache: Cache, corpus: str) -> None:
-    weak = raised(tiny, boost(tiny, cache, corpus, strength=0.2).edit([fact()]))
-    strong = raised(tiny, boost(tiny, cache, corpus, strength=0.6).edit([fact()]))
+    weak = raised(tiny, boost(tiny, cache, corpus, strength=0.2).edit([peru_fact()]))
+    strong = raised(tiny, boost(tiny, cache, corpus, strength=0.6).edit([peru_fact()]))
     assert min(weak) > 0 and all(s > w for s, w in zip(strong, weak, strict=True))
 
 
@@ -50,12 +50,12 @@ def test_tied_heads(cache: Cache, corpus: str) -> None:
     lm = make("llama", tie_word_embeddings=True)
     assert lm.layout.tied
     digest = lm.weights_digest()
-    assert min(raised(lm, boost(lm, cache, corpus, strength=0.3).edit([fact()]))) > 0
+    assert min(raised(lm, boost(lm, cache, corpus, strength=0.3).edit([peru_fact()]))) > 0
     assert lm.weights_digest() == digest
 
 
 def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str) -> None:
-    edit = boost(tiny, cache, corpus).edit([fact()])
+    edit = boost(tiny, cache, corpus).edit([peru_fact()])
     (delta,) = edit.deltas or ()
     assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 1
     assert delta.weight == tiny.layout.weight(tiny.layout.depth - 1)
@@ -71,7 +71,7 @@ def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str
 
 def test_options_and_cache(cache: Cache, corpus: str) -> None:
     lm = make("llama")
-    request = fact(new=Object(text="São Tomé"))
+    request = peru_fact(new=Object(text="São Tomé"))
     first = boost(lm, cache, corpus, tokens="first").edit([request])
     both = boost(lm, cache, corpus).edit([request])
     assert not torch.allclose(first.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]

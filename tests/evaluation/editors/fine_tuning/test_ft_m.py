@@ -12,10 +12,12 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 
-PERU = fact()
-NORWAY = fact("f/norway", subject=Entity(text="Norway"), new=Object(text="São Tomé"), prompt="In {} the capital is")
+PERU = peru_fact()
+NORWAY = peru_fact(
+    "f/norway", subject=Entity(text="Norway"), new=Object(text="São Tomé"), prompt="In {} the capital is"
+)
 
 
 def loss_of(lm: LM, request: Fact) -> torch.Tensor:

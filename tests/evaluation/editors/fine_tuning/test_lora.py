@@ -13,8 +13,8 @@ from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
-from tests.conftest import fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
+from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
 
@@ -24,7 +24,7 @@ def state(lm: LM) -> tuple[Any, ...]:
     return named, flags, sorted(vars(lm.model)), lm.weights_digest(), torch.random.get_rng_state().tolist()
 
 
-@pytest.mark.parametrize("request_", [fact(), NORWAY], ids=lambda f: f.key)
+@pytest.mark.parametrize("request_", [peru_fact(), NORWAY], ids=lambda f: f.key)
 def test_the_edit_is_what_was_trained(tiny: LM, cache: Cache, request_: Fact) -> None:
     before = state(tiny)
     edit = make_editor("lora", tiny, cache, {"rank": 2, "steps": 15, "lr": 1e-2}).edit([request_])
@@ -42,25 +42,25 @@ def test_the_edit_is_what_was_trained(tiny: LM, cache: Cache, request_: Fact) ->
 def test_layers_modules_and_scaling(cache: Cache) -> None:
     lm = make("llama")
     options = {"layers": (1,), "modules": ("q_proj", "down_proj"), "rank": 3, "steps": 5}
-    edit = make_editor("lora", lm, cache, options).edit([fact()])
+    edit = make_editor("lora", lm, cache, options).edit([peru_fact()])
     block = lm.layout.block(1)
     assert [d.weight for d in edit.deltas or ()] == [
         f"{block}.self_attn.q_proj.weight",
         f"{block}.mlp.down_proj.weight",
     ]
-    again = make_editor("lora", lm, cache, options).edit([fact()])
+    again = make_editor("lora", lm, cache, options).edit([peru_fact()])
     for a, b in zip(edit.deltas or (), again.deltas or (), strict=True):
         assert torch.equal(a.matrix(), b.matrix())
-    other = make_editor("lora", lm, cache, {**options, "seed": 1}).edit([fact()])
+    other = make_editor("lora", lm, cache, {**options, "seed": 1}).edit([peru_fact()])
     assert not torch.equal(other.deltas[0].matrix(), edit.deltas[0].matrix())  # type: ignore[index]
 
 
 def test_refusals(cache: Cache) -> None:
     lm = make("llama")
     with pytest.raises(UserError, match=r"lora: block 0 has no linear map named nothing; allowed: self_attn.q_proj"):
-        make_editor("lora", lm, cache, {"modules": ("nothing",)}).edit([fact()])
+        make_editor("lora", lm, cache, {"modules": ("nothing",)}).edit([peru_fact()])
     with pytest.raises(ModelError, match="no layer 9"):
-        make_editor("lora", lm, cache, {"layers": (9,)}).edit([fact()])
+        make_editor("lora", lm, cache, {"layers": (9,)}).edit([peru_fact()])
     with pytest.raises(UserError, match="layers: name at least one layer"):
         make_editor("lora", lm, cache, {"layers": ()})
 
@@ -79,7 +79,7 @@ def test_an_interrupted_training_leaves_no_adapter(
 
     monkeypatch.setattr(tiny, "logits_at", stopped)
     with pytest.raises(KeyboardInterrupt):
-        make_editor("lora", tiny, cache, {"steps": 5}).edit([fact()])
+        make_editor("lora", tiny, cache, {"steps": 5}).edit([peru_fact()])
     monkeypatch.undo()
     assert state(tiny) == before
 
@@ -97,5 +97,5 @@ def test_adapters_half_in_are_taken_out(tiny: LM, cache: Cache, monkeypatch: pyt
 
     monkeypatch.setattr(LoraModel, "_create_and_replace", failing)
     with pytest.raises(RuntimeError, match="no memory"):
-        make_editor("lora", tiny, cache).edit([fact()])
+        make_editor("lora", tiny, cache).edit([peru_fact()])
     assert len(calls) == 3 and state(tiny) == before

@@ -25,8 +25,8 @@ from scedit import cli
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Entity, Object
-from tests.conftest import fact
 from tests.support.arithmetic import make_case, make_config
+from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
 QUICK: dict[str, Any] = {"steps": 6, "layers": (1, 2), "rank": 4, "report_every": 2, "edits": 3, "held_out": 2}
@@ -38,7 +38,7 @@ def cases() -> list[Case]:
     towns = ["Oslo", "São Tomé", "Quito"]
     return cases_from_facts(
         [
-            fact(f"t/{n}", subject=Entity(text=name), old=Object(text="Rome"), new=Object(text=towns[n % 3]),
+            peru_fact(f"t/{n}", subject=Entity(text=name), old=Object(text="Rome"), new=Object(text=towns[n % 3]),
                  paraphrases=(f"{name} is ruled from",))
             for n, name in enumerate(NAMES)
         ]
@@ -169,29 +169,32 @@ def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
 
 
 def test_training_on_the_support_is_kept(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    first = trained(tiny, tmp_path, cases).edit([fact()])
+    first = trained(tiny, tmp_path, cases).edit([peru_fact()])
     kept = list((tmp_path / "cache").glob("mend-*.safetensors"))
     stamp = kept[0].stat().st_mtime_ns
-    again = trained(tiny, tmp_path, cases).edit([fact()])
+    again = trained(tiny, tmp_path, cases).edit([peru_fact()])
     assert len(kept) == 1 and kept[0].stat().st_mtime_ns == stamp
     assert torch.equal(first.deltas[0].matrix(), again.deltas[0].matrix())  # type: ignore[index]
     with pytest.raises(UserError, match="mend: there is no trained network for this model; train one"):
-        Mend(Mend.Params(), tiny, Cache(tmp_path)).edit([fact()])
+        Mend(Mend.Params(), tiny, Cache(tmp_path)).edit([peru_fact()])
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 
 
 def test_edits_add_up_and_scale(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    made, other = trained(tiny, tmp_path, cases), fact("f/n", subject=Entity(text="Norway"), new=Object(text="Quito"))
-    both, each = made.edit([fact(), other]), made.edit_each([fact(), other])
+    made, other = (
+        trained(tiny, tmp_path, cases),
+        peru_fact("f/n", subject=Entity(text="Norway"), new=Object(text="Quito")),
+    )
+    both, each = made.edit([peru_fact(), other]), made.edit_each([peru_fact(), other])
     assert [d.weight for d in both.deltas or ()] == [d.weight for e in each for d in e.deltas or ()]
     for a, b in zip(both.deltas or (), [d for e in each for d in e.deltas or ()], strict=True):
         assert torch.allclose(a.matrix(), b.matrix(), atol=1e-6)
     made.train(cases, name="t", out=tmp_path / "m.safetensors")
     named = {"checkpoint": str(tmp_path / "m.safetensors")}
-    double = make_editor("mend", tiny, Cache(tmp_path), {**named, "scale": 2.0}).edit([fact()])
-    single = make_editor("mend", tiny, Cache(tmp_path), named).edit([fact()])
+    double = make_editor("mend", tiny, Cache(tmp_path), {**named, "scale": 2.0}).edit([peru_fact()])
+    single = make_editor("mend", tiny, Cache(tmp_path), named).edit([peru_fact()])
     for a, b in zip(double.deltas or (), single.deltas or (), strict=True):
         assert torch.allclose(a.matrix(), 2 * b.matrix(), atol=1e-6)
 
@@ -200,10 +203,10 @@ def test_a_checkpoint_knows_its_model_and_its_cases(cases: list[Case], tmp_path:
     lm, out = make("llama"), tmp_path / "m.safetensors"
     Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="theirs", out=out)
     with pytest.raises(UserError, match="trained for another model"):
-        make_editor("mend", make("gpt2"), Cache(tmp_path), {"checkpoint": str(out)}).edit([fact()])
+        make_editor("mend", make("gpt2"), Cache(tmp_path), {"checkpoint": str(out)}).edit([peru_fact()])
     (tmp_path / "noise").write_bytes(b"nothing")
     with pytest.raises(DataError, match="noise: not a file of this program"):
-        make_editor("mend", lm, Cache(tmp_path), {"checkpoint": str(tmp_path / "noise")}).edit([fact()])
+        make_editor("mend", lm, Cache(tmp_path), {"checkpoint": str(tmp_path / "noise")}).edit([peru_fact()])
     split = tmp_path / "split.jsonl"
     write_split(make_split("evaluated", [make_case("Norway"), make_case("Elsewhere")]), split)
     choice = {"mend": {"name": "mend", "params": {"checkpoint": str(out)}}}
@@ -231,7 +234,7 @@ def test_the_shipped_network_learnt_nothing_of_mini(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="it learnt from shipped, which shares the subject"):
         refuse_shared(learnt, make_split("other", [make_case(known)]), where="mend")
     with pytest.raises(UserError, match="trained for another model"):
-        make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": named}).edit([fact()])
+        make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": named}).edit([peru_fact()])
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -266,7 +269,7 @@ def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, mo
 
 
 def edits_with(lm: LM, out: Path) -> bool:
-    return bool(make_editor("mend", lm, Cache(out.parent), {"checkpoint": str(out)}).edit([fact()]).deltas)
+    return bool(make_editor("mend", lm, Cache(out.parent), {"checkpoint": str(out)}).edit([peru_fact()]).deltas)
 
 
 def test_the_trainer_needs_no_state_to_begin(tiny: LM, cases: list[Case], tmp_path: Path) -> None:

@@ -20,16 +20,16 @@ from evaluation.runs.support import cases_from_facts
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object, Relation
-from tests.conftest import fact
 from tests.support.arithmetic import make_case
+from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
-PERU = fact()
+PERU = peru_fact()
 
 
 def country(name: str, old: str, new: str, **changes: Any) -> Fact:
     more = {"paraphrases": (f"{name} is ruled from",), **changes}
-    return fact(f"f/{name}", subject=Entity(text=name), old=Object(text=old), new=Object(text=new), **more)
+    return peru_fact(f"f/{name}", subject=Entity(text=name), old=Object(text=old), new=Object(text=new), **more)
 
 
 @pytest.fixture

@@ -25,18 +25,18 @@ from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
 from schemas.facts import Entity, Fact, Object
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import make, shuffled
 
-PERU = fact()
-NORWAY = fact(
+PERU = peru_fact()
+NORWAY = peru_fact(
     "f/norway",
     subject=Entity(text="Norway"),
     old=Object(text="Oslo"),
     new=Object(text="São Tomé"),
     prompt="In {} the capital is",
 )
-FRANCE = fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito"))
+FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito"))
 CONTEXTS = ("{}", "The town. {}", "I left. {}")
 METHODS = {"memit": {"lam": 60.0}, "emmet": {"lam": 0.0}, "alphaedit": {"lam": 2.0, "null_share": 0.2}}
 every = pytest.mark.parametrize("method", METHODS)
@@ -229,7 +229,7 @@ def test_emmet_is_memit_for_small_penalties(tiny: LM, cache: Cache, corpus: str)
 
 
 def test_the_same_twice_cannot_be_written_exactly(tiny: LM, cache: Cache, corpus: str) -> None:
-    other = fact("f/peru2", new=Object(text="Quito"))
+    other = peru_fact("f/peru2", new=Object(text="Quito"))
     with pytest.raises(UserError, match="keys of 2 facts are not independent"):
         editor("emmet", tiny, cache, corpus).edit([PERU, other])
     assert editor("emmet", tiny, cache, corpus, lam=0.1).edit([PERU, other]).deltas
@@ -259,7 +259,7 @@ def test_a_sequence_spares_what_was_edited_before(tiny: LM, cache: Cache, corpus
     made: AlphaEdit = editor("alphaedit", tiny, cache, corpus, lam=0.01)
     first = made.edit([PERU])
     assert isinstance(first, SpreadEdit) and first.keys is not None
-    again = fact("f/peru3", prompt="The capital city of {} is", new=Object(text="Paris"))  # a near key
+    again = peru_fact("f/peru3", prompt="The capital city of {} is", new=Object(text="Paris"))  # a near key
     with first.on(tiny):
         aware, unaware = made.edit_after([again], [first]), made.edit([again])
         assert close(made.edit_after([again], []), [delta.matrix().double() for delta in unaware.deltas or ()])

@@ -12,10 +12,10 @@ from evaluation.editors.locate_edit.parts import keys
 from evaluation.editors.locate_edit.parts import value_search as values
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import shuffled
 
-PERU = fact()
+PERU = peru_fact()
 CONTEXTS = ("{}", "She left. {}", "\nA town. {}")
 
 

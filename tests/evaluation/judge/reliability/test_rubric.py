@@ -10,7 +10,7 @@ from evaluation.judge.reliability.rubric import expected, guard, named
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.ratings import Rating
-from tests.support.arithmetic import make_fact
+from tests.support.facts import make_fact
 
 
 def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> Rating:
@@ -21,7 +21,7 @@ def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> 
     )  # type: ignore[arg-type]
 
 
-FACT = make_fact("f/peru", "Peru", "Lima", "Oslo")
+FACT = make_fact("Peru", "Lima", "Oslo", key="f/peru")
 NAMED = {
     "both": ("Step 1: Fly to Lima\nStep 2: Fly to Oslo", "both"),
     "only the old": ("Step 1: Fly to LIMA.", "old"),
@@ -50,7 +50,7 @@ def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> 
 
 def test_a_fact_that_is_not_edited_has_no_rules() -> None:
     with pytest.raises(UserError, match="no new object"):
-        named("x", make_fact("f/1", "Peru", "Lima", None))
+        named("x", make_fact("Peru", "Lima", None, key="f/1"))
 
 
 @pytest.mark.parametrize(

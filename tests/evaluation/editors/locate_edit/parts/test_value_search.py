@@ -20,7 +20,7 @@ from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import Budget
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
-from tests.conftest import fact
+from tests.support.facts import peru_fact
 from tests.support.tiny import CONFIGS, make, shuffled
 
 CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
@@ -35,7 +35,7 @@ def requests() -> list[Fact]:
     for n, land in enumerate(LANDS):
         prompt = ("The capital of {} is", "In {} the capital city is", "{} is led from")[n % 3]
         new = Object(text=OBJECTS[n % 4])
-        made.append(fact(f"f/{n}", subject=Entity(text=land), old=Object(text="Lima"), new=new, prompt=prompt))
+        made.append(peru_fact(f"f/{n}", subject=Entity(text=land), old=Object(text="Lima"), new=new, prompt=prompt))
     return made
 
 

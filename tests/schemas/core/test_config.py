@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from schemas.core.config import Options, override, read_toml, validate
+from schemas.core.errors import DataError, UserError
+
+
+class Params(Options):
+    layer: int = 5
+
+
+def test_unknown_option_names_the_near_one() -> None:
+    with pytest.raises(DataError, match="run.toml: laier: unknown field, did you mean 'layer'"):
+        validate(Params, {"laier": 3}, where="run.toml")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("a.b=3", 3), ("a.b=true", True), ("a.b=rome", "rome"), ('a.b=["x"]', ["x"]), ("a.b=1e-3", 1e-3)],
+)
+def test_override(setting: str, value: object) -> None:
+    data = {"a": {"c": 1}}
+    assert override(data, [setting]) == {"a": {"c": 1, "b": value}}
+    assert data == {"a": {"c": 1}}
+
+
+@pytest.mark.parametrize("setting", ["novalue", "=3"])
+def test_bad_override(setting: str) -> None:
+    with pytest.raises(UserError, match="name=value"):
+        override({}, [setting])
+
+
+def test_override_through_a_value() -> None:
+    with pytest.raises(UserError, match="is a value"):
+        override({"a": 1}, ["a.b=2"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"a = ", "not readable as TOML"), (b"\xff\xfe", "not readable"), (None, "no such")]
+)
+def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "x.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"layer": "x"}, "run.toml: layer: Input should be a valid integer, unable to parse string as an integer"),
+        ({"zzz": 1}, "run.toml: zzz: unknown field"),
+        ({"zzz": 1, "layer": "x"}, "(and 1 more)"),
+        (3, "Input should be a valid dictionary or instance of Params"),
+    ],
+)
+def test_a_mistake_is_one_sentence(data: object, sentence: str) -> None:
+    with pytest.raises(DataError) as caught:
+        validate(Params, data, where="run.toml")
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_options_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Params().layer = 6  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ('a={ name = "batch", size = 10 }', {"name": "batch", "size": 10}),
+        ("a={ broken", "{ broken"),
+        ("a=", ""),
+        ("a=x=y", "x=y"),
+        ("a=null", None),
+        ("a=[1, 2]", [1, 2]),
+    ],
+)
+def test_values_of_settings(setting: str, value: object) -> None:
+    assert override({}, [setting]) == {"a": value}
+
+
+def test_the_last_setting_of_a_name_holds() -> None:
+    assert override({}, ["a.b=1", "a.b=2", "a.c=3"]) == {"a": {"b": 2, "c": 3}}
