@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.cases import Answer, TargetScore
+from schemas.answers import Answer, TargetScore
 from schemas.runs import CaseResult, RunManifest
 
 MANIFEST = {

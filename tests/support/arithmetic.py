@@ -22,6 +22,7 @@ from schemas.probes import GenerateProbe, ScoreProbe
 from schemas.scripts import ScriptPrompt
 from tests.support.facts import make_fact
 
+
 def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = " ") -> ScriptPrompt:
     return ScriptPrompt(
         key=key, fact=fact, text=text, offset=len(text) + len(separator), separator=separator, targets=targets

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import pytest
+
+from schemas.answers import CaseScores, ItemScore, TargetScore
+
+
+def test_log_probability_per_token_or_in_all() -> None:
+    score = TargetScore(text="Lima", logprob=-6.0, tokens=4)
+    assert score.value("mean") == -1.5 and score.value("sum") == -6.0
+
+
+@pytest.mark.parametrize(("values", "mean"), [((), None), ((None, None), None), ((1.0, None, 0.0), 0.5), ((0.0,), 0.0)])
+def test_the_mean_is_over_what_was_scored(values: tuple[float | None, ...], mean: float | None) -> None:
+    items = tuple(ItemScore(probe=str(n), item="i", value=v) for n, v in enumerate(values))
+    assert CaseScores(case="c", metric="es", items=items).mean == mean

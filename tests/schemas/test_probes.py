@@ -1,0 +1,67 @@
+"""Probes are known by what they ask, not by what they are for."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
+
+SCORE = ScoreProbe(purpose="fact", item="f/1", prompt="The capital of Peru is", targets=("Lima", "Oslo"))
+
+WRITE = GenerateProbe(purpose="script_question", item="q/1", prompt="How to visit Lima?")
+
+
+@pytest.mark.parametrize("change", [{"purpose": "paraphrase"}, {"item": "f/2"}, {"cluster": "f/3"}])
+@pytest.mark.parametrize("probe", [SCORE, WRITE], ids=["score", "write"])
+def test_what_a_probe_is_for_does_not_count(probe: ScoreProbe | GenerateProbe, change: dict[str, str]) -> None:
+    assert probe.model_validate({**probe.model_dump(), **change}).id == probe.id
+
+
+@pytest.mark.parametrize(
+    "change", [{"prompt": "The capital of Peru was"}, {"separator": ""}, {"targets": ("Oslo", "Lima")}]
+)
+def test_what_is_scored_counts(change: dict[str, object]) -> None:
+    assert ScoreProbe.model_validate({**SCORE.model_dump(), **change}).id != SCORE.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt": "How to visit Oslo?"}, {"separator": "\n"}, {"instruction": "Write."}, {"chat": "auto"},
+        {"start": "Step 1:"}, {"most": 255}, {"temperature": 0.5}, {"top_p": 0.9}, {"seed": 1}, {"sample": 1},
+        {"stop": ("\n",)},
+    ],
+    ids=lambda change: next(iter(change)),
+)  # fmt: skip
+def test_every_setting_of_a_text_counts(change: dict[str, object]) -> None:
+    assert GenerateProbe.model_validate({**WRITE.model_dump(), **change}).id != WRITE.id
+
+
+def test_ids_that_users_keep_in_their_runs() -> None:
+    assert SCORE.id == "7f57efb4e5b41fc70181"
+    assert WRITE.id == "79206052322de877ccaa"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"targets": ()}, "at least 1"),
+        ({"ask": "choose"}, "'score', 'generate'"),
+        ({"colour": "red"}, "Extra inputs"),
+    ],
+)
+def test_probes_that_cannot_be_asked(data: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        TypeAdapter(Probe).validate_python({**SCORE.model_dump(), **data})
+
+
+@pytest.mark.parametrize("change", [{"most": 0}, {"temperature": -0.1}, {"top_p": 0}, {"top_p": 1.1}])
+def test_settings_that_write_nothing(change: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        GenerateProbe.model_validate({**WRITE.model_dump(), **change})
+
+
+def test_a_probe_comes_back_as_what_it_was() -> None:
+    adapter = TypeAdapter(Probe)
+    assert [adapter.validate_json(p.model_dump_json()) for p in (SCORE, WRITE)] == [SCORE, WRITE]
