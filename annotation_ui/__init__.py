@@ -4,15 +4,15 @@ from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
     "Answers": "annotation_ui.tasks.forms:Answers",
-    "Choice": "annotation_ui.tasks.forms:Choice",
     "Field": "annotation_ui.tasks.forms:Field",
+    "FieldOption": "annotation_ui.tasks.forms:FieldOption",
     "Form": "annotation_ui.tasks.forms:Form",
-    "Item": "annotation_ui.tasks.base:Item",
+    "RatingTask": "annotation_ui.tasks.base:RatingTask",
     "RatingsDB": "annotation_ui.ratings.database:RatingsDB",
-    "Shown": "annotation_ui.tasks.forms:Shown",
-    "Task": "annotation_ui.tasks.base:Task",
-    "agreement_report": "annotation_ui.agreement.report:report",
-    "verdicts": "annotation_ui.tasks.base:verdicts",
+    "ShownText": "annotation_ui.tasks.forms:ShownText",
+    "TaskItem": "annotation_ui.tasks.base:TaskItem",
+    "agreement_report": "annotation_ui.agreement.report:agreement_report",
+    "verdict_records": "annotation_ui.tasks.base:verdict_records",
 }
 __all__ = list(_PUBLIC)
 __getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -4,10 +4,10 @@ from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
     "Access": "construction.llm.connection:Access",
-    "Check": "construction.checks.base:Check",
-    "Material": "construction.checks.base:Material",
+    "CheckInputs": "construction.checks.inputs:CheckInputs",
     "Plan": "construction.pipeline.pipeline:Plan",
     "PromptStep": "construction.llm.step:PromptStep",
+    "RuleCheck": "construction.checks.base:RuleCheck",
     "cut_script": "construction.scripts.truncation:cut_script",
     "judge": "construction.checks:judge",
 }

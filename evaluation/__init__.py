@@ -22,7 +22,6 @@ _PUBLIC = {
     "load_run": "evaluation.runs.results:load_run",
     "log_probs": "evaluation.runs.one_case:log_probs",
     "make_editor": "evaluation.editors.presets:make_editor",
-    "new_object": "evaluation.editors.base:new_object",
     "run": "evaluation.runs.session:execute",
     "score_case": "evaluation.runs.one_case:score_case",
     "write_report": "evaluation.report.write:write_report",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import DOCS, blocks, run_doctests
 from tests.support import ROOT
-from tests.support.pages import DOCS, blocks, run_doctests
 
 PAGE = DOCS / "api.md"
 
