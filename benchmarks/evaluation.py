@@ -30,8 +30,9 @@ from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
-from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import Budget
+from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.facts import Fact
@@ -150,9 +151,11 @@ def evaluate(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[st
         return out
 
     scorer = EditScorer(lm, budget=Budget(4096), layers=[layer])
-    scorer.score([Asked((), None, cases[0][:2])])
-    before, first = timed(lambda: scorer.score([Asked((), None, own) for own in cases]))
-    fast, found = timed(lambda: scorer.score([Asked(d, None, own) for d, own in zip(changes, cases, strict=True)]))
+    scorer.score([EditedProbes((), None, cases[0][:2])])
+    before, first = timed(lambda: scorer.score([EditedProbes((), None, own) for own in cases]))
+    fast, found = timed(
+        lambda: scorer.score([EditedProbes(d, None, own) for d, own in zip(changes, cases, strict=True)])
+    )
     plain_before, unedited = timed(lambda: [plain.evaluate(lm, own) for own in some])
     slow, told = timed(theirs)
     gap = max(widest(found[: len(some)], told), widest(first[: len(some)], unedited))
@@ -182,7 +185,7 @@ def growth(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str,
     editor = make_editor("ft", lm, cache)
     cases = script_cases(lm, 4)
     by_edits = {n: round(timed(lambda n=n: editor.edit_each(wanted[:n]))[0] / n, 3) for n in (1, 2, 4, 8, 16)}
-    asked = [Asked((), None, own) for own in cases]
+    asked = [EditedProbes((), None, own) for own in cases]
     by_batch = {
         tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=Budget(tokens)).score(asked))[0] / 4, 3)
         for tokens in (128, 512, 2048, 8192)
@@ -202,7 +205,7 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
         import ray
     except ImportError:
         return {"what": "Ray workers", "skipped": "Ray is not installed"}
-    from evaluation.engines.fast import Job
+    from evaluation.engines.base import Job
     from evaluation.runs.config import RunConfig
     from evaluation.runs.ray_engine import RayEngine
     from evaluation.runs.support import Support

@@ -31,9 +31,11 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
-from evaluation.engines.fast import Done, FastEngine, Job
-from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.engines.base import Done, Job
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import Budget
+from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.facts import Fact
@@ -191,7 +193,7 @@ class Bench:
         some = self.facts[: self.shape.plainly]
         made = [edit.deltas for edit in editor.edit_each(some)]
         a, b = after(self.lm, some, made), after(self.lm, some, slow["deltas"])
-        asked = [Asked(d, None, own) for d, own in zip(slow["deltas"], self.scripts, strict=False)]
+        asked = [EditedProbes(d, None, own) for d, own in zip(slow["deltas"], self.scripts, strict=False)]
         return {
             "largest_gap_nll_of_the_new_object": round(max(abs(p[0] - q[0]) for p, q in zip(a, b, strict=True)), 5),
             "largest_gap_log_probability_same_edit": round(
@@ -202,7 +204,7 @@ class Bench:
 
     def growth(self) -> dict[str, Any]:
         """Seconds a case by rows in a pass (scoring) and by edits made together (ROME)."""
-        asked = [Asked((), None, own) for own in self.scripts[:64]]
+        asked = [EditedProbes((), None, own) for own in self.scripts[:64]]
         scoring = {
             rows: round(
                 timed(lambda rows=rows: EditScorer(self.lm, budget=Budget(rows * 160)).score(asked))[0] / len(asked), 4

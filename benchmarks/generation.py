@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluation.edits.weight_deltas import LowRankDelta
-    from evaluation.inference.batched_scoring import Asked
+    from evaluation.inference.request import EditedProbes
     from evaluation.models.language_model import LM
 
 EDITS, TOKENS, LAYER = 4, 24, 5
@@ -69,15 +69,15 @@ def _timed(way: Callable[[], list[str]]) -> tuple[list[str], dict[str, float]]:
     return texts, {"cpu_s": round(cpu, 2), "wall_s": round(spent, 2), "scripts_per_cpu_s": round(rate, 3)}
 
 
-def _work(lm: LM, edits: int, tokens: int) -> list[Asked]:
+def _work(lm: LM, edits: int, tokens: int) -> list[EditedProbes]:
     from curation.shipped import mini_split
-    from evaluation.inference.batched_scoring import Asked
+    from evaluation.inference.request import EditedProbes
     from evaluation.metrics.generation import Generation, GenerationChoice
     from evaluation.metrics.text_level.probes import scripts_for
 
     how = Generation(GenerationChoice(max_tokens=tokens))
     cases = mini_split().cases[:edits]
-    return [Asked([_edit(lm, n)], None, scripts_for(case, how)[:1]) for n, case in enumerate(cases)]
+    return [EditedProbes([_edit(lm, n)], None, scripts_for(case, how)[:1]) for n, case in enumerate(cases)]
 
 
 def _edit(lm: LM, number: int) -> LowRankDelta:
@@ -93,13 +93,13 @@ def _edit(lm: LM, number: int) -> LowRankDelta:
     return LowRankDelta(lm.layout.weight(LAYER), size * left, right)
 
 
-def _on(lm: LM, one: Asked) -> Any:
+def _on(lm: LM, one: EditedProbes) -> Any:
     from evaluation.edits.weight_deltas import applied
 
     return applied(lm.model, one.deltas)
 
 
-def _plainly(lm: LM, work: Sequence[Asked]) -> list[str]:
+def _plainly(lm: LM, work: Sequence[EditedProbes]) -> list[str]:
     import torch
 
     from evaluation.inference.answering import given, written

@@ -18,7 +18,8 @@ from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
 from evaluation.editors.locate_edit.parts.value_search import Search
 from evaluation.edits.weight_deltas import Delta
-from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.facts import Entity, Fact, Object, Relation, Source
@@ -80,7 +81,7 @@ def probes(fact: Fact) -> list[ScoreProbe]:
 
 def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> list[tuple[float, float]]:
     """Mean NLL a token of new and old object at the fact prompt under every edit."""
-    found = EditScorer(lm).score([Asked(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
+    found = EditScorer(lm).score([EditedProbes(d, None, probes(f)) for f, d in zip(wanted, edits, strict=True)])
     return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in found]
 
 

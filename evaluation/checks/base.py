@@ -16,7 +16,7 @@ from schemas.probes import ScoreProbe
 
 
 class Scorer(Protocol):
-    """What the checks ask of a model: an ``evaluation.models.language_model.LM``, or another scorer of probes."""
+    """What the checks ask of a model: an ``inference.answering.ModelScorer``, or another scorer of probes."""
 
     def score(self, probes: Sequence[ScoreProbe]) -> list[Answer]:
         """Sums of log-probabilities (nats) of every target of every probe."""
@@ -59,10 +59,12 @@ class ModelCheck(StoreCheck):
     def lm(self) -> Scorer:
         """The scorer, loaded on first use."""
         if self._lm is None:
+            from evaluation.inference.answering import ModelScorer
             from evaluation.models.language_model import LM
 
             assert self.model_name is not None
-            self._lm = LM.load(self.model_name, device=self.params.device, dtype=self.params.dtype)
+            lm = LM.load(self.model_name, device=self.params.device, dtype=self.params.dtype)
+            self._lm = ModelScorer(lm)
         return self._lm
 
 

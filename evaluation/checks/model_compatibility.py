@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from evaluation.edits.weight_deltas import LowRankDelta, applied
+from evaluation.inference.passes import logits_at
+from evaluation.inference.scoring import score
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at, encode_target
@@ -227,7 +229,7 @@ def _subject(lm: LM) -> Finding:
 def _scoring(lm: LM) -> Finding:
     """The batched, cached scorer against one plain pass over each whole sequence."""
     prompt, targets = "The capital of Peru is", ("Lima", "Papua New Guinea", "Oslo")
-    (answer,) = lm.score([ScoreProbe(purpose="check", item="doctor", prompt=prompt, targets=targets)])
+    (answer,) = score(lm, [ScoreProbe(purpose="check", item="doctor", prompt=prompt, targets=targets)])
     if answer.error:
         return Finding("scoring", "no", f"A prompt cannot be scored: {answer.error}.", {})
     worst = 0.0
@@ -253,13 +255,13 @@ def _edit(lm: LM) -> Finding:
     placed = encode_at(lm.tokenizer, text, end=text.index("Peru") + 4)
     ids, mask = lm.pad([placed.ids])
     with reading(projection) as before:
-        plain = lm.logits_at(ids, mask, [0], [len(placed.ids) - 1])
+        plain = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     key, value = before.input[0, placed.last].float(), before.output[0, placed.last].float()
     delta = LowRankDelta(lm.layout.weight(layer), value[:, None], (key / (key @ key))[:, None])  # doubles the value
     weight: torch.Tensor = projection.weight  # type: ignore[assignment]
     kept = weight.detach().clone()
     with applied(lm.model, [delta]), reading(projection) as after:
-        edited = lm.logits_at(ids, mask, [0], [len(placed.ids) - 1])
+        edited = logits_at(lm, ids, mask, [0], [len(placed.ids) - 1])
     gained = after.output[0, placed.last].float() - value
     off = float((gained - value).norm() / value.norm())
     moved = float((edited - plain.to(edited.device)).abs().max())

@@ -1,1 +1,1 @@
-"""How independent edits are made and probed: protocols, reference, fast."""
+"""How independent edits are made and probed: protocols, the reference engine, the fast engine."""

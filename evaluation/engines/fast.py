@@ -1,137 +1,31 @@
-"""Engines: they make edits and ask probes under them; what a run consists of and what is kept is the runner's matter.
+"""``FastEngine``: a group of edits made together, their probes scored in shared passes, each row under its own edit.
 
-``SimpleEngine`` is the reference: one edit at a time, put on the model, asked, taken off. ``FastEngine`` makes a group
-of edits together and scores all their probes in shared passes, each row under its own edit; its answers equal those of
-the reference within 1e-4 nats in float32.
+Its answers equal those of the reference, ``evaluation.engines.simple.SimpleEngine``, within 1e-4 nats in float32.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
+from evaluation.engines.base import Done, Job, explained, plain
 from evaluation.engines.peak_memory import PeakMemory
-from evaluation.inference.answering import answer, joined, scored, write_each, written
-from evaluation.runs.plan import EditLike, EditorLike, Scorer
+from evaluation.engines.protocols import EditLike, EditorLike
+from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
+from evaluation.inference.request import EditedProbes
 from schemas.answers import Answer
-from schemas.cases import Case
-from schemas.probes import Probe
 
 if TYPE_CHECKING:
-    from evaluation.inference.batched_scoring import Asked, EditScorer
+    from evaluation.inference.batched_scoring import EditScorer
     from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
 
 GROUP = {"cpu": 32, "cuda": 256}
 """Cases whose edits are made together; a killed run loses at most one group's work."""
-
-
-class Job(NamedTuple):
-    """One unit of work: a case, and what is still to be asked of it. ``key`` names the unit in the journal."""
-
-    key: str
-    case: Case
-    probes: tuple[Probe, ...]
-
-
-class Done(NamedTuple):
-    """What became of a job. In a group, times are shares of the group's time, and the peak is the group's."""
-
-    job: Job
-    answers: Sequence[Answer] = ()
-    notes: Mapping[str, Any] = {}
-    error: str | None = None
-    seconds_edit: float = 0.0
-    seconds_score: float = 0.0
-    peak_bytes: int | None = None
-
-
-class Engine(Protocol):
-    """How independent single edits are made and scored, and how probes are asked of a model as it stands."""
-
-    def expect(self, editors: Iterable[EditorLike]) -> None:
-        """Told once which methods will come, before the unedited model is asked."""
-        ...
-
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
-        """An edit of its own for every job; results as they are finished, in any order."""
-        ...
-
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
-        """All jobs' probes asked of the model as it stands, in the order of the jobs."""
-        ...
-
-
-def explained(error: Exception) -> str:
-    """An exception as a result's error."""
-    return f"{type(error).__name__}: {error}"
-
-
-def plain(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """Notes as JSON values; what JSON does not know becomes a number where it can, else text."""
-
-    def other(value: Any) -> Any:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            return str(value)
-
-    found: dict[str, Any] = json.loads(json.dumps(dict(notes), default=other))
-    return found
-
-
-class SimpleEngine:
-    """One edit at a time: the slow reference path.
-
-    Args:
-        lm: The model; every edit leaves it as it was.
-        batch_tokens: Most tokens of one forward pass.
-        device: Where its memory is measured.
-    """
-
-    def __init__(self, lm: Scorer, *, batch_tokens: int = 4096, device: str = "cpu") -> None:
-        self.lm, self.batch_tokens, self.device = lm, batch_tokens, device
-
-    def expect(self, editors: Iterable[EditorLike]) -> None:
-        """Nothing is to be prepared."""
-
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
-        """See ``Engine``."""
-        for job in jobs:
-            yield self._one(editor, job)
-
-    def _one(self, editor: EditorLike, job: Job) -> Done:
-        peak, start, scored = PeakMemory(self.device), time.perf_counter(), 0.0
-        answers: Sequence[Answer] = ()
-        notes: dict[str, Any] = {}
-        error = None
-        try:
-            edit = editor.edit([job.case.fact])
-            with edit.on(self.lm):
-                begun = time.perf_counter()
-                answers = answer(self.lm, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
-                scored = time.perf_counter() - begun
-            notes = plain(edit.notes)
-        except Exception as problem:  # one case's fault is that case's result; the others go on
-            log.warning("case %s failed: %s", job.case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
-            answers, notes, error = (), {}, explained(problem)
-        top = peak.read()
-        edited = time.perf_counter() - start - scored
-        return Done(job, answers, notes, error, edited, scored, top)
-
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
-        """See ``Engine``."""
-        out = []
-        for job in jobs:
-            begun = time.perf_counter()
-            answers = answer(self.lm, job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
-            out.append(Done(job, answers, seconds_score=time.perf_counter() - begun))
-        return out
 
 
 class FastEngine:
@@ -182,11 +76,9 @@ class FastEngine:
 
     def _score(self, made: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
         """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
-        from evaluation.inference.batched_scoring import Asked
-
         found: dict[str, list[Answer] | Exception] = {}
         sharing = [(job, edit) for job, edit in made if edit.deltas is not None]
-        asked = [Asked(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
+        asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         try:
             together = _asked(self.scorer, asked)
             found.update(zip([job.key for job, _ in sharing], together, strict=True))
@@ -199,26 +91,24 @@ class FastEngine:
                 found[job.key] = _tried(self._alone, edit, job)
         return [found[job.key] for job, _ in made]
 
-    def _one(self, asked: Asked) -> list[Answer]:
+    def _one(self, asked: EditedProbes) -> list[Answer]:
         return _asked(self.scorer, [asked])[0]
 
     def _alone(self, edit: EditLike, job: Job) -> list[Answer]:
         with edit.on(self.lm):
-            return answer(self.lm, job.probes, rewrite=edit.rewrite)
+            return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
-        from evaluation.inference.batched_scoring import Asked
-
         start = time.perf_counter()
-        found = _asked(self.scorer.apart(), [Asked((), rewrite, job.probes) for job in jobs])
+        found = _asked(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
             Done(job, answers, seconds_score=share * len(job.probes)) for job, answers in zip(jobs, found, strict=True)
         ]
 
 
-def _asked(scorer: EditScorer, asked: Sequence[Asked]) -> list[list[Answer]]:
+def _asked(scorer: EditScorer, asked: Sequence[EditedProbes]) -> list[list[Answer]]:
     """Answers of every edit in the order of its probes: log-probabilities in shared passes, then texts likewise."""
     scores = scorer.score([one._replace(probes=scored(one.probes)) for one in asked])
     if not any(written(one.probes) for one in asked):

@@ -7,29 +7,31 @@ edits in shared batches, every row under its own edit; its texts are those of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from schemas.answers import Answer, Written
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ScoreProbe
 
 if TYPE_CHECKING:
-    from evaluation.inference.batched_scoring import Asked
+    from torch import nn
+
     from evaluation.inference.batching import Budget
     from evaluation.inference.generation import Sampling
+    from evaluation.inference.request import EditedProbes
     from evaluation.models.language_model import LM
 
 Rewrite = Callable[[str], str] | None
 
 
-class Given(NamedTuple):
+class ModelInput(NamedTuple):
     """What the model is given for a probe, and whether a chat template made it (it then holds all special tokens)."""
 
     text: str
     chat: bool
 
 
-def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> Given:
+def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelInput:
     """The text that a probe's answer continues.
 
     Args:
@@ -49,8 +51,8 @@ def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> Given:
         )
     if has and probe.chat != "never":
         message = [{"role": "user", "content": text}]
-        return Given(lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True), True)
-    return Given(f"{text}\n{probe.start}" if probe.start else text, False)
+        return ModelInput(lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True), True)
+    return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
 
 
 def scored(probes: Sequence[Probe]) -> list[ScoreProbe]:
@@ -69,24 +71,94 @@ def joined(probes: Sequence[Probe], *some: Sequence[Answer]) -> list[Answer]:
     return [known[p.id] for p in probes]
 
 
-def answer(lm: Any, probes: Sequence[Probe], *, rewrite: Rewrite, batch_tokens: int = 4096) -> list[Answer]:
+class Answerer(Protocol):
+    """What ``answer`` asks: a model, or anything else that scores and writes."""
+
+    def score(self, probes: Sequence[ScoreProbe], *, rewrite: Rewrite = None, batch_tokens: int = 4096) -> list[Answer]:
+        """Log-probabilities of targets, in the order of the probes."""
+        ...
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
+        """Texts, in the order of the probes."""
+        ...
+
+
+class ModelScorer:
+    """A language model as engines, runs and checks ask it (``evaluation.engines.protocols.Scorer``).
+
+    Args:
+        lm: The model, asked as it stands at the moment: inside ``edit.on(lm)`` it is the edited one.
+    """
+
+    def __init__(self, lm: LM) -> None:
+        self.lm = lm
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.lm.name
+
+    @property
+    def revision(self) -> str:
+        """What tells its weights from others."""
+        return self.lm.revision
+
+    @property
+    def device(self) -> str:
+        """Where ids go."""
+        return str(self.lm.device)
+
+    @property
+    def editable(self) -> LM:
+        """What edits are put on: the model."""
+        return self.lm
+
+    @property
+    def weights(self) -> nn.Module:
+        """The module whose weights edits change."""
+        module: nn.Module = self.lm.model
+        return module
+
+    def score(self, probes: Sequence[ScoreProbe], *, rewrite: Rewrite = None, batch_tokens: int = 4096) -> list[Answer]:
+        """See ``evaluation.inference.scoring.score``."""
+        from evaluation.inference.scoring import score
+
+        return score(self.lm, probes, rewrite=rewrite, batch_tokens=batch_tokens)
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
+        """See ``write``."""
+        return write(self.lm, probes, rewrite=rewrite)
+
+
+def answer(scorer: Answerer, probes: Sequence[Probe], *, rewrite: Rewrite, batch_tokens: int = 4096) -> list[Answer]:
     """All probes asked of the model as it stands, in their order; the reference.
 
     Args:
-        lm: Scores (``score``) and, where a probe asks for a text, writes (``write``).
+        scorer: Scores and, where a probe asks for a text, writes.
         probes: What to ask.
         rewrite: The edit's way with prompts.
         batch_tokens: Most tokens of one forward pass when scoring.
     """
     by_score, by_text = scored(probes), written(probes)
-    scores = lm.score(by_score, rewrite=rewrite, batch_tokens=batch_tokens) if by_score or not by_text else []
+    scores = scorer.score(by_score, rewrite=rewrite, batch_tokens=batch_tokens) if by_score or not by_text else []
     if not by_text:
         return list(scores)
-    return joined(probes, scores, lm.write(by_text, rewrite=rewrite))
+    return joined(probes, scores, scorer.write(by_text, rewrite=rewrite))
 
 
 def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
-    """See ``LM.write``: one text after the other, the model as it stands."""
+    """The texts that probes ask for, one after the other, in the order given; equal probes are written once.
+
+    A prompt that leaves no room for an answer has an ``error``.
+
+    Args:
+        lm: The model as it stands.
+        probes: What to ask.
+        rewrite: Changes every prompt first (an edit that lives in the prompt), not the instruction before it.
+
+    Raises:
+        UserError: a probe demands a chat template that the model has not.
+    """
     from evaluation.inference.generation import Prompt, generate
 
     found: dict[str, Answer] = {}
@@ -106,10 +178,10 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
 class _Row(NamedTuple):
     edit: int
     probe: GenerateProbe
-    given: Given
+    given: ModelInput
 
 
-def write_each(lm: LM, asked: Sequence[Asked], *, budget: Budget | None = None) -> list[list[Answer]]:
+def write_each(lm: LM, asked: Sequence[EditedProbes], *, budget: Budget | None = None) -> list[list[Answer]]:
     """The texts under every edit, in the order of its probes that ask for one; weights are not touched.
 
     Args:
@@ -143,7 +215,7 @@ def _sampling(probe: GenerateProbe) -> Sampling:
     return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop)
 
 
-def _ready(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> Given | Answer:
+def _ready(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> ModelInput | Answer:
     """What the model is given, or the answer that says why nothing can be written."""
     ready = given(lm, probe, rewrite)
     ids = lm.tokenizer(ready.text, add_special_tokens=not ready.chat)["input_ids"]
@@ -155,7 +227,7 @@ def _ready(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> Given | Answer:
     return ready
 
 
-def _answer(probe: GenerateProbe, got: Any, ready: Given) -> Answer:
+def _answer(probe: GenerateProbe, got: Any, ready: ModelInput) -> Answer:
     start = "" if ready.chat else probe.start
     return Answer(
         probe=probe.id,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +18,12 @@ from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import Budget, default_budget, in_batches
 from evaluation.inference.partial_forward import Midway, starting_at
+from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import Read, Unscored, encode_probe, gather, make_answer
 from evaluation.inference.token_tree import Tokens, Tree, can_pack, pack, plant, token_worth
 from evaluation.models.hooks import reading
 from schemas.answers import Answer
-from schemas.probes import Probe, ScoreProbe
+from schemas.probes import ScoreProbe
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -32,14 +33,6 @@ Slot = tuple[int, int]
 CPU_STORE = 2**30
 """Bytes of hidden states kept on a CPU. ``CUDA_STORE``: share of a device's free memory."""
 CUDA_STORE = 0.3
-
-
-class Asked(NamedTuple):
-    """What is asked under one edit: its weight changes, its way with prompts, the probes."""
-
-    deltas: Sequence[Delta]
-    rewrite: Callable[[str], str] | None
-    probes: Sequence[Probe]
 
 
 class HiddenStates:
@@ -98,13 +91,13 @@ class EditScorer:
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
         self._worth = token_worth(lm) if can_pack(lm) else 0.0
 
-    def apart(self) -> EditScorer:
+    def without_cache(self) -> EditScorer:
         """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
         other = copy.copy(self)
         other.kept = HiddenStates((), room=0)
         return other
 
-    def score(self, asked: Sequence[Asked]) -> list[list[Answer]]:
+    def score(self, asked: Sequence[EditedProbes]) -> list[list[Answer]]:
         """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""
         sums: dict[Slot, float] = {}
         counts: dict[Slot, int] = {}
@@ -156,7 +149,7 @@ class EditScorer:
             out.append(_Row(edit, tree, tuple(wanted), known))
         return out
 
-    def _run(self, rows: list[_Row], asked: Sequence[Asked], sums: dict[Slot, float]) -> None:
+    def _run(self, rows: list[_Row], asked: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
         edits = PerRow(self.lm.model, [one.deltas for one in asked])
 
         def run(batch: list[_Row]) -> list[list[tuple[Slot, float]]]:

@@ -17,6 +17,7 @@ from torch import Tensor
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, Budget, in_batches
+from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from schemas.core.errors import UserError
 
@@ -163,7 +164,7 @@ class _Batch:
                 prefix = read_prefix(self.lm, [ids[:-1] for ids in texts])
                 return self._advance(prefix, [ids[-1] for ids in texts])
             ids, mask = self.lm.pad(texts)
-            logits = self.lm.logits_at(ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
+            logits = logits_at(self.lm, ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
             return Prefix(None, mask, mask.sum(1)), logits
 
     def _alone(self, last: list[int]) -> tuple[Prefix, Tensor]:

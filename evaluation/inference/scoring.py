@@ -56,7 +56,17 @@ class Unscored(ValueError):
 def score(
     lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None = None, batch_tokens: int = 4096
 ) -> list[Answer]:
-    """See ``LM.score``."""
+    """Log P(target | prompt) of every target of every probe, in the order given.
+
+    Sums are in nats, from a float32 log-softmax. A prompt that is too long loses tokens at its front and is marked
+    ``truncated``; what cannot be scored has an ``error``. Equal probes are computed once.
+
+    Args:
+        lm: The model as it stands.
+        probes: What to ask.
+        rewrite: Changes every prompt first (an edit that lives in the prompt).
+        batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
+    """
     asked = {probe.id: probe for probe in probes}
     order = list(asked)
     groups: list[list[_Target]] = []
@@ -89,7 +99,7 @@ def score(
 
 
 def straddling(lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None = None) -> int:
-    """See ``LM.straddling``."""
+    """Number of targets whose first token also holds a visible character of the prompt or separator."""
     total = 0
     for probe in probes:
         try:

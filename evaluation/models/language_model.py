@@ -1,29 +1,24 @@
-"""A language model as editors and metrics see it: weights, tokenizer, layout, and one scorer for every probe."""
+"""A language model as data: weights, tokenizer, architecture. What runs it stands in ``evaluation.inference``."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from evaluation.inference import answering as generating
-from evaluation.inference import scoring
-from evaluation.inference.prefix_cache import Prefix
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import remembered
 from evaluation.models.hooks import stopping_after
 from evaluation.models.tokenization import Encoded, encode_target
-from schemas.answers import Answer
 from schemas.core.errors import ModelError
-from schemas.probes import GenerateProbe, ScoreProbe
 
 
 class LM:
-    """A decoder ready for editing and scoring.
+    """A decoder ready for editing.
 
     Args:
         model: A causal language model of transformers.
@@ -99,39 +94,6 @@ class LM:
         """Prompt, separator and target as tokens, with the place of the target (``evaluation.models.tokenization``)."""
         return encode_target(self.tokenizer, prompt, target, separator=separator)
 
-    def score(
-        self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
-    ) -> list[Answer]:
-        """Log P(target | prompt) of every target of every probe, in the order given.
-
-        Sums are in nats, from a float32 log-softmax. A prompt that is too long loses tokens at its front and is marked
-        ``truncated``; what cannot be scored has an ``error``. Equal probes are computed once.
-
-        Args:
-            probes: What to ask.
-            rewrite: Changes every prompt first (an edit that lives in the prompt).
-            batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
-        """
-        return scoring.score(self, probes, rewrite=rewrite, batch_tokens=batch_tokens)
-
-    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
-        """The texts that probes ask for, one after the other, in the order given; equal probes are written once.
-
-        A prompt that leaves no room for an answer has an ``error``.
-
-        Args:
-            probes: What to ask.
-            rewrite: Changes every prompt first (an edit that lives in the prompt), not the instruction before it.
-
-        Raises:
-            UserError: a probe demands a chat template that the model has not.
-        """
-        return generating.write(self, probes, rewrite=rewrite)
-
-    def straddling(self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None) -> int:
-        """Number of targets whose first token also holds a visible character of the prompt or separator."""
-        return scoring.straddling(self, probes, rewrite=rewrite)
-
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Rows padded on the right: ids and attention mask, both [rows, longest]."""
         longest = max(len(row) for row in rows)
@@ -139,28 +101,6 @@ class LM:
         ids = torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], device=self.device)
         mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device)
         return ids, mask
-
-    def logits_at(
-        self, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int], *, after: Prefix | None = None
-    ) -> Tensor:
-        """Logits after the given places, float32 [places, vocabulary]; the head runs on these places only.
-
-        Args:
-            ids: Right-padded token ids [rows, positions].
-            mask: Attention mask of the same shape.
-            rows: Row of each wanted place.
-            places: Position in that row.
-            after: Beginnings that the rows continue; ids, mask and places then count from their ends.
-        """
-        more = {"attention_mask": mask, "use_cache": False}
-        if after is not None:
-            more = after.arguments(mask, limit=self.limit)
-        if not self.layout.plain_head:
-            logits: Tensor = self.model(input_ids=ids, **more).logits
-            return logits[rows, places].float()
-        out = self.module(self.layout.base)(input_ids=ids, **more)
-        picked: Tensor = self.module(self.layout.head)(out.last_hidden_state[rows, places])
-        return picked.float()
 
     def run_to(self, module: nn.Module, ids: Tensor, mask: Tensor) -> None:
         """Run the model until ``module`` has run; read it with ``evaluation.models.hooks.reading``."""

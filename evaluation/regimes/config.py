@@ -1,4 +1,4 @@
-"""Which regime a run is in, as its configuration says it (``evaluation.regimes.base`` does them)."""
+"""Which regime a run is in, as its configuration says it (``evaluation.regimes.table`` has what does them)."""
 
 from __future__ import annotations
 

@@ -2,94 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from curation.splits.split_file import Split
+from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.runs.validity_variants import COMPONENT, Variant
-from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
-from schemas.facts import Fact
-from schemas.probes import GenerateProbe, Probe, ScoreProbe
+from schemas.probes import Probe
 from schemas.runs import RunManifest
 
 BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
 REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
-
-
-class Scorer(Protocol):
-    """What the runner needs of a language model."""
-
-    name: str
-    revision: str
-
-    def score(
-        self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
-    ) -> list[Answer]:
-        """Answers in the order of the probes."""
-        ...
-
-
-class Writer(Scorer, Protocol):
-    """A language model that is also asked for texts."""
-
-    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
-        """Answers in the order of the probes."""
-        ...
-
-
-class EditLike(Protocol):
-    """What the runner needs of an edit."""
-
-    @property
-    def notes(self) -> Mapping[str, Any]:
-        """What the method says of this edit."""
-        ...
-
-    @property
-    def deltas(self) -> Any:
-        """Its weight changes as data, or None."""
-        ...
-
-    def on(self, lm: Any) -> AbstractContextManager[Any]:
-        """The model with the edit, undone on exit."""
-        ...
-
-    def rewrite(self, prompt: str) -> str:
-        """The prompt as the edit wants it."""
-        ...
-
-
-class EditorLike(Protocol):
-    """What the runner needs of an editing method."""
-
-    name: Any
-    version: Any
-    params: Any
-
-    def prepare(self, support: Sequence[Case]) -> None:
-        """Whatever is needed once."""
-        ...
-
-    def edit(self, requests: Sequence[Fact]) -> EditLike:
-        """One edit."""
-        ...
-
-    def edit_each(self, requests: Sequence[Fact]) -> Sequence[EditLike]:
-        """Independent edits."""
-        ...
-
-    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> EditLike:
-        """One edit on a model that carries earlier ones."""
-        ...
 
 
 def choose(
@@ -140,7 +71,7 @@ def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
 def make_manifest(
     editor: EditorLike,
     *,
-    lm: Scorer,
+    scorer: Scorer,
     dtype: str,
     split: Split,
     support: str = "",
@@ -162,10 +93,10 @@ def make_manifest(
         "editor": str(editor.name),
         "editor_version": int(editor.version),
         "params": params,
-        "model_revision": lm.revision,
+        "model_revision": scorer.revision,
         "dtype": dtype,
         "split_digest": split.digest,
         "regime": regime,
         "components": {**COMPONENTS, **own},
     }
-    return RunManifest(key=content_id("run", data), model=lm.name, split=f"{split.name}@{split.version}", **data)
+    return RunManifest(key=content_id("run", data), model=scorer.name, split=f"{split.name}@{split.version}", **data)

@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
-from evaluation.engines.fast import GROUP, Done, FastEngine, Job
+from evaluation.engines.base import Done, Job
+from evaluation.engines.fast import GROUP, FastEngine
+from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import EditorLike
 from evaluation.runs.support import Support
 from schemas.answers import Answer
 from schemas.cases import Case

@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split
-from evaluation.engines.fast import Done, Engine, Job, SimpleEngine
+from evaluation.engines.base import Done, Engine, Job
+from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics.generation import Generation
-from evaluation.regimes.base import Given, Regime, Unit, make_regime
+from evaluation.regimes.base import Regime, RegimeContext, Unit
 from evaluation.regimes.config import RegimeChoice
+from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import Answered
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, REGIME, EditorLike, Scorer, ask, choose, load_metrics, make_manifest
+from evaluation.runs.plan import BASELINE, REGIME, ask, choose, load_metrics, make_manifest
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import requested
@@ -64,7 +67,7 @@ class Runner:
     Args:
         config: What to run.
         split: Its cases.
-        lm: The model; it must come back unchanged from every edit.
+        scorer: The model; it must come back unchanged from every edit.
         make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
         tell: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
@@ -78,7 +81,7 @@ class Runner:
         config: RunConfig,
         split: Split,
         *,
-        lm: Scorer,
+        scorer: Scorer,
         make: Callable[[str, dict[str, Any]], EditorLike],
         tell: Callable[[Event], None] | None = None,
         retry_failed: bool = False,
@@ -86,7 +89,7 @@ class Runner:
         engine: Engine | None = None,
         answered: Answered | None = None,
     ) -> None:
-        self.config, self.split, self.lm, self.support = config, split, lm, support
+        self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
         metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
@@ -97,8 +100,8 @@ class Runner:
             variant = self._variants.get(label)
             asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
             self._asked[label] = asks
-        self._device = str(getattr(lm, "device", config.device))
-        self._engine = engine or SimpleEngine(lm, batch_tokens=config.batch_tokens, device=self._device)
+        self._device = scorer.device
+        self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
         self._answered = answered
 
     def run(self) -> list[EditorOutcome]:
@@ -109,7 +112,7 @@ class Runner:
         plans = {
             label: make_manifest(
                 e,
-                lm=self.lm,
+                scorer=self.scorer,
                 dtype=self.config.dtype,
                 split=self.split,
                 support=self.support.digest,
@@ -129,8 +132,8 @@ class Runner:
         out = self.config.out
         about = {
             "config": self.config.model_dump(mode="json"),
-            "model": self.lm.name,
-            "model_revision": self.lm.revision,
+            "model": self.scorer.name,
+            "model_revision": self.scorer.revision,
             "dtype": self.config.dtype,
             "split": self.split.name,
             "split_version": self.split.version,
@@ -168,8 +171,8 @@ class Runner:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
                 editor.prepare(self.support.cases)
             begun, busy = time.perf_counter(), 0.0
-            given = Given(cases, editor, self._engine, self.lm)
-            for unit, done in () if stopped else self._work(label, regime, todo, known, given):
+            context = RegimeContext(cases, editor, self._engine, self.scorer)
+            for unit, done in () if stopped else self._work(label, regime, todo, known, context):
                 result = self._result(unit, done, manifest.key, known.get(unit.key))
                 journal.append(unit.key, result.model_dump(mode="json"))
                 computed, failed = computed + 1, failed + (result.error is not None)
@@ -182,7 +185,7 @@ class Runner:
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
 
     def _work(
-        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], given: Given
+        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], context: RegimeContext
     ) -> Iterator[tuple[Unit, Done]]:
         """The units as they are finished; of the unedited model first those that earlier runs have answered."""
         shared: dict[str, list[Answer]] = {}
@@ -198,7 +201,7 @@ class Runner:
             return tuple(p for p in self._missing(label, unit, known) if p.id not in had)
 
         fresh: list[Answer] = []
-        for unit, done in regime.run(todo, missing, given):
+        for unit, done in regime.run(todo, missing, context):
             fresh += done.answers
             if shared.get(unit.key) and done.error is None:
                 job = done.job._replace(probes=self._missing(label, unit, known))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.splits.split_file import Split, load_split
 from evaluation.editors import EDITORS
-from evaluation.inference.answering import scored, written
+from evaluation.inference.answering import ModelScorer, scored, written
 from evaluation.metrics.generation import Generation
 from evaluation.runs.baseline_answers import Answered
 from evaluation.runs.config import RunConfig, SplitChoice
@@ -20,7 +20,7 @@ from evaluation.runs.support import Support, check_editors, open_support
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluation.engines.fast import Engine
+    from evaluation.engines.base import Engine
     from evaluation.models.language_model import LM
 
 CHARS_PER_TOKEN = 4.0  # of English text under common tokenizers; for the size of a dry run only
@@ -80,7 +80,7 @@ def execute(
         outcomes = Runner(
             config,
             split,
-            lm=model,
+            scorer=ModelScorer(model),
             make=make,
             tell=tell,
             retry_failed=retry_failed,
@@ -100,10 +100,11 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
     Raises:
         UserError: ``ray`` in a regime where edits build on each other, or without the package.
     """
-    from evaluation.engines.fast import FastEngine, SimpleEngine
+    from evaluation.engines.fast import FastEngine
+    from evaluation.engines.simple import SimpleEngine
 
     if config.engine == "simple":
-        yield SimpleEngine(lm, batch_tokens=config.batch_tokens, device=str(lm.device))
+        yield SimpleEngine(ModelScorer(lm), batch_tokens=config.batch_tokens)
         return
     if config.engine == "ray":
         from evaluation.runs.ray_engine import RayEngine

@@ -8,7 +8,9 @@ import pytest
 
 from evaluation.editors import EDITORS
 from evaluation.editors.locate_edit.residual_editor import ResidualEditor
-from evaluation.inference.batched_scoring import Asked, EditScorer
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.request import EditedProbes
+from evaluation.inference.scoring import score
 from schemas.core.errors import ModelError
 from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor, same
 from tests.support.tiny import CONFIGS, make
@@ -19,7 +21,7 @@ from tests.support.tiny import CONFIGS, make
 @pytest.mark.parametrize("method", EDITORS.names())
 def test_a_method_on_a_class(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
-    digest, before = lm.weights_digest(), lm.score(PROBES)
+    digest, before = lm.weights_digest(), score(lm, PROBES)
     made = editor(method, lm, tmp_path, ridge=0.01)  # where the first block reads bare tokens, keys are few
     if issubclass(EDITORS.get(method), ResidualEditor) and not lm.layout.additive:
         with pytest.raises(ModelError, match="a norm follows the MLP of this model"):
@@ -31,15 +33,15 @@ def test_a_method_on_a_class(method: str, kind: str, tmp_path: Path) -> None:
     inside = []
     for edit in each:
         with edit.on(lm):
-            inside.append(lm.score(PROBES, rewrite=edit.rewrite))
+            inside.append(score(lm, PROBES, rewrite=edit.rewrite))
             assert (lm.weights_digest() == digest) == (not edit.deltas)
     assert all(answer.error is None for answers in inside for answer in answers)
     acts = bool(one.deltas) or one.rewrite("How?") != "How?" or bool(made.wants_support({}))  # a memory may stay silent
     assert acts or inside[0] == before
     assert not one.deltas or inside[0] != before
-    asked = [Asked(edit.deltas or (), edit.rewrite, PROBES) for edit in each]
+    asked = [EditedProbes(edit.deltas or (), edit.rewrite, PROBES) for edit in each]
     for got, want in zip(EditScorer(lm).score(asked), inside, strict=True):
         for a, b in zip(got, want, strict=True):
             pairs = zip(a.targets, b.targets, strict=True)
             assert all(x.logprob == pytest.approx(y.logprob, abs=1e-4) for x, y in pairs)
-    assert lm.weights_digest() == digest and lm.score(PROBES) == before
+    assert lm.weights_digest() == digest and score(lm, PROBES) == before

@@ -15,6 +15,8 @@ from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
+from evaluation.inference.passes import logits_at
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.runs.support import cases_from_facts
 from schemas.core.config import Options
@@ -22,6 +24,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
 from tests.support.facts import peru_fact
+from tests.support.patching import replace_everywhere
 from tests.support.tiny import make, shuffled
 
 FACTS = [
@@ -88,16 +91,16 @@ def test_unknown_options_are_refused(method: str, tmp_path: Path) -> None:
 @every
 def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
-    digest, before, state = lm.weights_digest(), lm.score(PROBES), torch.random.get_rng_state()
+    digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
     made = editor(method, lm, tmp_path)
     made.prepare(SUPPORT)
     edit = made.edit(FACTS[:1])
     assert lm.weights_digest() == digest
     with edit.on(lm) as edited:
-        inside = edited.score(PROBES, rewrite=edit.rewrite)
-    assert lm.weights_digest() == digest and lm.score(PROBES) == before
+        inside = score(edited, PROBES, rewrite=edit.rewrite)
+    assert lm.weights_digest() == digest and score(lm, PROBES) == before
     with edit.on(lm) as edited:
-        assert edited.score(PROBES, rewrite=edit.rewrite) == inside
+        assert score(edited, PROBES, rewrite=edit.rewrite) == inside
     for error in (RuntimeError, KeyboardInterrupt):
         with pytest.raises(error), edit.on(lm):
             raise error
@@ -115,15 +118,15 @@ def test_an_interrupted_search_leaves_no_trace(
     lm = make(kind)
     made, digest = editor(method, lm, tmp_path), lm.weights_digest()
     made.prepare(SUPPORT)
-    real, calls = lm.logits_at, []
+    calls: list[int] = []
 
     def interrupted(*args: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return real(*args, **more)
+        return logits_at(*args, **more)
 
-    monkeypatch.setattr(lm, "logits_at", interrupted)
+    replace_everywhere(monkeypatch, logits_at, interrupted)
     try:
         made.edit(FACTS)
     except KeyboardInterrupt:
@@ -157,7 +160,7 @@ def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> Non
     for a, b in zip(got.deltas or (), want.deltas or (), strict=True):
         assert torch.allclose(a.matrix().cpu(), b.matrix(), atol=1e-2)
     with got.on(lm):
-        assert all(answer.error is None for answer in lm.score(PROBES, rewrite=got.rewrite))
+        assert all(answer.error is None for answer in score(lm, PROBES, rewrite=got.rewrite))
     assert lm.weights_digest() == digest
 
 

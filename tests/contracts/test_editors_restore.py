@@ -14,6 +14,7 @@ import torch
 
 from evaluation.editors import EDITORS
 from evaluation.edits import weight_deltas as applying
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
 from tests.support.tiny import make
@@ -48,7 +49,7 @@ def breaking(place: Any, name: str, at: int, error: type[BaseException], *, afte
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
 def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
     lm, draw = make(kind), random.Random(f"restore/{kind}")
-    digest, before, state = lm.weights_digest(), lm.score(PROBES), torch.random.get_rng_state()
+    digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
     made = {}
     for method in EDITORS.names():
         made[method] = editor(method, lm, tmp_path)
@@ -64,7 +65,7 @@ def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
         assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules()), (method, moment)
         assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters()), (method, moment)
     assert all(seen[m] >= 5 for m in ("making", "putting on", "scoring", "inside", "went through")), seen
-    assert lm.score(PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
+    assert score(lm, PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
 
 
 def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseException], draw: random.Random) -> bool:
@@ -75,7 +76,7 @@ def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseExcep
             edit = made.edit(facts)
         placed = breaking(applying, "put_on", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after)
         with placed, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
-            lm.score(PROBES[:1], rewrite=edit.rewrite)
+            score(lm, PROBES[:1], rewrite=edit.rewrite)
             if moment == "inside":
                 raise error
     except ERRORS:

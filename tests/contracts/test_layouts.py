@@ -15,6 +15,7 @@ from evaluation.editors.base import Editor
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
+from evaluation.inference.scoring import score
 from evaluation.models.hooks import changing
 from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS, PROBES
@@ -55,11 +56,11 @@ def nll(lm: LM, *, planted: Delta | None = None) -> float:
 @methods
 def test_an_edit_applies_and_weights_come_back_bit_equal(kind: str, method: str, tmp_path: Path) -> None:
     lm = make(kind)
-    digest, before, plain = lm.weights_digest(), lm.score(PROBES), nll(lm)
+    digest, before, plain = lm.weights_digest(), score(lm, PROBES), nll(lm)
     edit = editor(method, lm, tmp_path).edit(FACTS[:1])
     assert lm.weights_digest() == digest, "making an edit changes nothing"
     with edit.on(lm):
-        inside = lm.score(PROBES[:1], rewrite=edit.rewrite)
+        inside = score(lm, PROBES[:1], rewrite=edit.rewrite)
         if edit.deltas:
             assert lm.weights_digest() != digest
     # also behind a norm and under a soft cap, where a wrong place would show as a search that gets nowhere
@@ -70,7 +71,7 @@ def test_an_edit_applies_and_weights_come_back_bit_equal(kind: str, method: str,
         with edit.on(lm):
             assert nll(lm) < plain
     assert inside[0].error is None and inside != before[:1]
-    assert lm.weights_digest() == digest and lm.score(PROBES) == before
+    assert lm.weights_digest() == digest and score(lm, PROBES) == before
     for delta in edit.deltas or ():
         assert delta.weight.startswith(lm.layout.blocks) and delta.shape == (lm.layout.width, lm.layout.inner)
 
@@ -86,11 +87,11 @@ def test_bfloat16_weights_with_float32_edits(kind: str, method: str, tmp_path: P
     for delta in edit.deltas or ():
         parts = (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
         assert {p.dtype for p in parts} == {torch.float32} and all(p.isfinite().all() for p in parts)
-    before = lm.score(PROBES[:1])
+    before = score(lm, PROBES[:1])
     with edit.on(lm):
         assert lm.weights_digest() == digest, "narrow weights are not touched"
-        assert lm.score(PROBES[:1]) != before
-    assert lm.score(PROBES[:1]) == before
+        assert score(lm, PROBES[:1]) != before
+    assert score(lm, PROBES[:1]) == before
 
 
 GPU = pytest.param(
@@ -117,7 +118,7 @@ def test_a_device_map_makes_the_same_edit(kind: str, method: str, device: str | 
     for got, want in zip(gots.deltas or (), wants.deltas or (), strict=True):
         assert torch.allclose(got.matrix().cpu(), want.matrix(), atol=1e-5 if device == "cpu" else 1e-2)
     with gots.on(lm), wants.on(plain):
-        answers = [one.score(PROBES, rewrite=wants.rewrite) for one in (plain, lm)]
+        answers = [score(one, PROBES, rewrite=wants.rewrite) for one in (plain, lm)]
     for a, b in zip(*answers, strict=True):
         assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-3)
     assert lm.weights_digest() == digest

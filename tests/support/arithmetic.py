@@ -80,8 +80,14 @@ class ArithmeticLM:
 
     name: str = "arithmetic"
     revision: str = "1"
+    device: str = "cpu"
+    weights: None = None
     lift: dict[str, float] = field(default_factory=dict)
     calls: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def editable(self) -> ArithmeticLM:
+        return self
 
     def score(
         self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
@@ -178,7 +184,7 @@ def go(
     runner = Runner(
         make_config(out, **more),
         split or make_cases(),
-        lm=model,
+        scorer=model,
         make=ArithmeticEditor,
         tell=None if events is None else events.append,
         retry_failed=retry,

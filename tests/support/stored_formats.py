@@ -36,6 +36,7 @@ from evaluation.covariance.covariance import key_moments
 from evaluation.covariance.pack import write_pack
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer
 from evaluation.report.write import write_report
 from evaluation.runs.runner import EditorOutcome, Runner
 from tests.annotation_ui.conftest import fill
@@ -139,7 +140,7 @@ def run_arithmetic(out: Path, regime: str) -> tuple[dict[str, EditorOutcome], Ar
     """A run of the arithmetic model, whose numbers are the same on every machine."""
     lm = ArithmeticLM()
     config = make_config(out, regime=REGIMES[regime], metrics=METRICS, editors=["none", "push"])
-    outcomes = Runner(config, make_cases(5, 2), lm=lm, make=ArithmeticEditor).run()  # type: ignore[arg-type]
+    outcomes = Runner(config, make_cases(5, 2), scorer=lm, make=ArithmeticEditor).run()  # type: ignore[arg-type]
     return {o.label: o for o in outcomes}, lm
 
 
@@ -150,7 +151,7 @@ def run_tiny(out: Path, regime: str, cache: Path) -> dict[str, EditorOutcome]:
     runner = Runner(
         config,
         make_cases(5, 0),
-        lm=lm,
+        scorer=ModelScorer(lm),
         make=lambda name, params: make_editor(name, lm, kept, params),
         engine=FastEngine(lm, group=2),
     )

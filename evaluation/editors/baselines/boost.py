@@ -19,6 +19,7 @@ from evaluation.covariance.covariance import Corpus
 from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing, reading
 from schemas.cases import Case
 from schemas.core.config import Options
@@ -118,7 +119,7 @@ class Boost(Editor):
             return (out.float() + added).to(out.dtype)
 
         with torch.enable_grad(), changing(lm.projection(lm.layout.depth - 1), add):
-            logits = lm.logits_at(ids, mask, [r for r, _ in places], [i for _, i in places])
+            logits = logits_at(lm, ids, mask, [r for r, _ in places], [i for _, i in places])
             (slope,) = torch.autograd.grad(logits.log_softmax(-1)[:, tokens].mean(), added)
         return slope.float()
 

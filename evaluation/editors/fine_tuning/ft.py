@@ -19,6 +19,7 @@ from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import Budget, in_batches
 from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
@@ -180,11 +181,11 @@ class _Batch(NamedTuple):
         """Log-probability of each token of the new objects, [rows, most tokens]."""
         rows = range(len(self.ids))
         if self.places.ndim == 1:
-            found = lm.logits_at(self.ids, self.mask, list(rows), self.places.tolist()).log_softmax(-1)
+            found = logits_at(lm, self.ids, self.mask, list(rows), self.places.tolist()).log_softmax(-1)
             return found.gather(1, self.goals)
         most = self.goals.shape[1]
         each = [row for row in rows for _ in range(most)]
-        found = lm.logits_at(self.ids, self.mask, each, self.places.flatten().tolist()).log_softmax(-1)
+        found = logits_at(lm, self.ids, self.mask, each, self.places.flatten().tolist()).log_softmax(-1)
         return found.gather(1, self.goals.reshape(-1, 1)).reshape(-1, most)
 
     def select(self, groups: list[int]) -> _Batch:

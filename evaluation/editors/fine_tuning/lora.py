@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.passes import logits_at
 from evaluation.models.architecture import linear_shape
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError
@@ -81,7 +82,7 @@ class Lora(Editor):
             trained = [w for a in adapters.values() for w in (a.lora_A[ADAPTER].weight, a.lora_B[ADAPTER].weight)]
             optimiser = torch.optim.AdamW(trained, lr=p.lr, weight_decay=p.weight_decay)
             for step in range(p.steps + 1):
-                logprobs = lm.logits_at(ids, mask, rows, places).log_softmax(-1)
+                logprobs = logits_at(lm, ids, mask, rows, places).log_softmax(-1)
                 loss = -(logprobs.gather(1, goals[:, None])[:, 0] * share).sum()
                 if loss < p.stop_below or step == p.steps:
                     break

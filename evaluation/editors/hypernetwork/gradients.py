@@ -15,6 +15,7 @@ from torch import Tensor
 
 from evaluation.editors.hypernetwork.network import Change, Pairs
 from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing
 from evaluation.models.language_model import LM
 
@@ -96,7 +97,7 @@ def batch(lm: LM, below: Below, lines: Sequence[Line]) -> Batch:
 def logprobs(lm: LM, rows: Batch) -> Tensor:
     """Log-probabilities at every target token, [target tokens, vocabulary]."""
     with starting_at(lm, rows.midway):
-        return lm.logits_at(rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
+        return logits_at(lm, rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
 
 
 def nll(found: Tensor, rows: Batch) -> Tensor:

@@ -37,7 +37,7 @@ class Fading(ArithmeticEditor):
 
 def run(out: Path, **more: Any) -> Path:
     config = make_config(out, metrics=["es"], **{"regime": SEQUENCE, **more})
-    Runner(config, make_cases(4, 0), lm=ArithmeticLM(), make=Fading).run()
+    Runner(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Fading).run()
     return out
 
 

@@ -31,7 +31,7 @@ RATERS = ("person:ann", "person:bob", "judge:m")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
     out = tmp_path_factory.mktemp("run")
-    Runner(make_config(out), make_cases(5, 2), lm=ArithmeticLM(), make=ArithmeticEditor).run()
+    Runner(make_config(out), make_cases(5, 2), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
     return load_run(out)
 
 

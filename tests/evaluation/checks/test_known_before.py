@@ -8,6 +8,7 @@ import pytest
 
 from curation.checks.store_checks import run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
+from evaluation.inference.scoring import score
 from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
@@ -38,7 +39,7 @@ def test_ranks(values: list[tuple[float, int]], normalisation: str, want: int) -
 def test_rank_is_the_place_in_the_sorted_list() -> None:
     lm = make("gpt2")
     targets = ("Lima", "Oslo", "Quito", "Paris", "Madrid")
-    (got,) = lm.score([ScoreProbe(purpose="check", item="i", prompt="The capital of Peru is", targets=targets)])
+    (got,) = score(lm, [ScoreProbe(purpose="check", item="i", prompt="The capital of Peru is", targets=targets)])
     order = sorted(got.targets, key=lambda t: -t.logprob)
     assert rank(got, normalisation="sum") == 1 + [t.text for t in order].index("Lima")
 

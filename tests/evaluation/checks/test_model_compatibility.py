@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import scedit
 from evaluation.checks import model_compatibility as doctor
 from evaluation.checks.model_compatibility import Diagnosis, Finding, examine
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from tests.support.tiny import CONFIGS, make, tokenizer
 
@@ -92,16 +93,15 @@ def test_an_edit_that_stays_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_scores_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     lm = make("llama")
-    real = lm.score
 
-    def shifted(probes: list, **more: object) -> list:
-        answers = real(probes)
+    def shifted(lm: LM, probes: list, **more: object) -> list:
+        answers = score(lm, probes)
         return [
             a.model_copy(update={"targets": tuple(t.model_copy(update={"logprob": t.logprob + 1}) for t in a.targets)})
             for a in answers
         ]
 
-    monkeypatch.setattr(lm, "score", shifted)
+    monkeypatch.setattr(doctor, "score", shifted)
     said = by_name(examine(lm))["scoring"]
     assert said.state == "no" and "do not trust them" in said.text
 

@@ -27,6 +27,7 @@ from evaluation.editors.locate_edit.parts import (
 )
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
@@ -124,7 +125,7 @@ def test_ft_learns_all_requests_and_stops_early(tiny: LM, cache: Cache) -> None:
     def bag(request: Fact) -> float:
         text = tiny.encode(request.fact_prompt, request.new.text)  # type: ignore[union-attr]
         ids, mask = tiny.pad([text.ids[: text.first]])
-        logprobs = tiny.logits_at(ids, mask, [0], [text.first - 1])[0].log_softmax(-1)
+        logprobs = logits_at(tiny, ids, mask, [0], [text.first - 1])[0].log_softmax(-1)
         return -float(logprobs[list(text.target)].mean())
 
     before = [bag(r) for r in requests]

@@ -12,7 +12,9 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import make_editor
-from evaluation.engines.fast import FastEngine, SimpleEngine
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import Budget
 from evaluation.models.language_model import LM
@@ -43,7 +45,11 @@ def run(
     config = RunConfig.model_validate({"split": "mini", "editors": editors, "out": str(out), **more})
     cache = Cache(out / "cache")
     runner = Runner(
-        config, split(), lm=lm, make=lambda name, params: make_editor(name, lm, cache, params), engine=engine
+        config,
+        split(),
+        scorer=ModelScorer(lm),
+        make=lambda name, params: make_editor(name, lm, cache, params),
+        engine=engine,
     )
     return {outcome.label: outcome for outcome in runner.run()}
 
@@ -127,9 +133,9 @@ def test_one_cases_fault_is_that_cases_result(tmp_path: Path) -> None:
             return none if name == "none" else Moody(lm, ft)
 
         changed = config.model_copy(update={"out": tmp_path / out})
-        return Runner(changed, split(), lm=lm, make=made, engine=engine).run()[1]
+        return Runner(changed, split(), scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
 
-    slow, fast = go("slow", SimpleEngine(lm)), go("fast", FastEngine(lm, group=5))
+    slow, fast = go("slow", SimpleEngine(ModelScorer(lm))), go("fast", FastEngine(lm, group=5))
     assert fast.failed == 2
     errors = {k: r.error for k, r in fast.folder.results().items() if r.error}
     assert errors == {

@@ -13,8 +13,9 @@ from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
 from evaluation.edits.edit import NoEdit, PromptEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
-from evaluation.engines.fast import FastEngine, SimpleEngine
-from evaluation.inference.answering import answer, given
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer, answer, given, write
 from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.models.language_model import LM
@@ -93,7 +94,9 @@ def run(lm: LM, out: Path, engine: Any = None, **more: Any) -> dict[str, EditorO
     generation = {"max_tokens": 8, "step_tokens": 4, **more.pop("generation", {})}
     data: dict[str, Any] = {"split": "mini", "editors": ["none", "mixed"], "metrics": METRICS, "out": str(out)}
     config = RunConfig.model_validate({**data, "generation": generation, **more})
-    runner = Runner(config, split(), lm=lm, make=lambda name, _: Mixed(lm, name), engine=engine, answered=answered)
+    runner = Runner(
+        config, split(), scorer=ModelScorer(lm), make=lambda name, _: Mixed(lm, name), engine=engine, answered=answered
+    )
     return {outcome.label: outcome for outcome in runner.run()}
 
 
@@ -111,7 +114,7 @@ def texts(outcome: EditorOutcome) -> dict[tuple[str, str], tuple[Any, str | None
 def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
     lm = roomy(kind)
     digest = lm.weights_digest()
-    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), generation=how)
+    slow = run(lm, tmp_path / "slow", SimpleEngine(ModelScorer(lm)), generation=how)
     fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), generation=how)
     for label in ("none", "mixed"):
         assert texts(slow[label]) == texts(fast[label])
@@ -129,7 +132,7 @@ def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[s
 def test_regimes_of_many_edits_write_too(regime: dict[str, Any], tmp_path: Path) -> None:
     lm = roomy()
     more: dict[str, Any] = {"regime": regime, "limit": 3, "generation": {"max_tokens": 4}}
-    slow = run(lm, tmp_path / "slow", SimpleEngine(lm), **more)["mixed"]
+    slow = run(lm, tmp_path / "slow", SimpleEngine(ModelScorer(lm)), **more)["mixed"]
     fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), **more)["mixed"]
     assert texts(slow) == texts(fast) and any(w is not None for w, _ in texts(fast).values())
 
@@ -178,7 +181,7 @@ def test_what_the_model_is_given() -> None:
         assert given(lm, probe).chat is False, "never is the default"
         auto = given(lm, probe.model_copy(update={"chat": "auto"}))
         assert auto == ("<s>user: Be short.\n\nHow to go?\nassistant:", True)
-        (found,) = lm.write([probe.model_copy(update={"chat": "always", "most": 3})])
+        (found,) = write(lm, [probe.model_copy(update={"chat": "always", "most": 3})])
         assert found.written is not None and found.written.chat and not found.written.text.startswith("Step 1:")
     finally:
         lm.tokenizer.chat_template = None
@@ -187,7 +190,7 @@ def test_what_the_model_is_given() -> None:
 
 
 def test_the_answer_holds_its_given_start() -> None:
-    (found,) = make("gpt2").write([GenerateProbe(purpose="p", item="i", prompt="How?", start="Step 1:", most=2)])
+    (found,) = write(make("gpt2"), [GenerateProbe(purpose="p", item="i", prompt="How?", start="Step 1:", most=2)])
     assert found.written is not None and found.written.text.startswith("Step 1:") and found.written.tokens == 2
 
 
@@ -195,7 +198,7 @@ def test_no_room_is_an_error_not_an_empty_text() -> None:
     lm = make("gpt2")
     long = GenerateProbe(purpose="p", item="i", prompt="Peru is a country. " * 40)
     short = GenerateProbe(purpose="p", item="i", prompt="Peru is", most=3)
-    found = answer(lm, [long, short, long], rewrite=None)
+    found = answer(ModelScorer(lm), [long, short, long], rewrite=None)
     assert found[0].written is None and "leaves no room in the 96" in (found[0].error or "")
     assert found[1].written is not None and found[2] == found[0]
     metric = load_metrics(["s_es_gen"], Generation(GenerationChoice(step_tokens=5)))[0]
@@ -256,7 +259,7 @@ def test_the_budget_counts_keys_and_values() -> None:
 
 
 def test_a_journal_line_of_a_text_reads_back(tmp_path: Path) -> None:
-    (found,) = make("gpt2").write([GenerateProbe(purpose="p", item="i", prompt="Peru", most=4)])
+    (found,) = write(make("gpt2"), [GenerateProbe(purpose="p", item="i", prompt="Peru", most=4)])
     with Journal(tmp_path / "j", write=True) as journal:
         journal.append("k", found.model_dump(mode="json"))
         assert Answer.model_validate(journal["k"]) == found
@@ -266,7 +269,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     """What a Ray worker does, in this process: the task goes out pickled, the answers come back as plain values."""
     import pickle
 
-    from evaluation.engines.fast import Job
+    from evaluation.engines.base import Job
     from evaluation.runs.plan import ask
     from evaluation.runs.ray_engine import Task, Worker, _unpacked
     from evaluation.runs.support import Support
@@ -286,7 +289,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
     found = {d["key"]: _unpacked(d, jobs[d["key"]]) for d in worker.work(task)}
     for key, job in jobs.items():
-        alone = [a.written for a in answer(lm, job.probes, rewrite=None)]
+        alone = [a.written for a in answer(ModelScorer(lm), job.probes, rewrite=None)]
         assert [a.written for a in found[key].answers] == alone
         assert sum(a.written is not None for a in found[key].answers) == 4
     with Journal(tmp_path / "shard.jsonl") as shard:

@@ -10,8 +10,10 @@ import torch
 
 from evaluation.edits.per_row import applied_per_row
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
-from evaluation.inference.batched_scoring import Asked, EditScorer, first_layer
+from evaluation.inference.batched_scoring import EditScorer, first_layer
 from evaluation.inference.batching import Budget, in_batches, packed
+from evaluation.inference.request import EditedProbes
+from evaluation.inference.scoring import score
 from evaluation.inference.token_tree import can_pack, pack, plant, tree
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
@@ -49,11 +51,11 @@ def changes(lm: LM) -> list[list[Delta]]:
     return [[], [low(1, 1)], [low(1, 2), low(2, 1)], [dense(2)], [dense(0), low(0, 1), low(0, 3)]]
 
 
-def slowly(lm: LM, asked: list[Asked]) -> list[list[Answer]]:
+def slowly(lm: LM, asked: list[EditedProbes]) -> list[list[Answer]]:
     found = []
     for one in asked:
         with applied(lm.model, one.deltas):
-            found.append(lm.score(one.probes, rewrite=one.rewrite))
+            found.append(score(lm, one.probes, rewrite=one.rewrite))
     return found
 
 
@@ -72,12 +74,12 @@ def same(got: list[list[Answer]], want: list[list[Answer]], within: float = 1e-4
 def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
-    asked = [Asked(deltas, None, probes()) for deltas in changes(lm)]
-    asked.append(Asked((), lambda text: "Oslo is a city. " + text, probes()))
-    asked.append(Asked((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])]))
+    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
+    asked.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
+    asked.append(EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])]))
     scorer = EditScorer(lm, budget=Budget(300), layers=[1, 2] if kept else [])
     want = slowly(lm, asked)
-    same([scorer.score([Asked((), None, probes())])[0]], [want[0]])
+    same([scorer.score([EditedProbes((), None, probes())])[0]], [want[0]])
     got = scorer.score(asked)
     assert same(got, want) == 6, "the longest prompt is cut at its front, under every edit"
     assert not [x.error for x in chain(*got) if x.error]
@@ -91,7 +93,7 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
 def test_nothing_is_lost_in_half_precision(kind: str) -> None:
     """Changes are added in float32: a delta below the rounding of bfloat16 weights is the same in both ways."""
     lm = make(kind, dtype=torch.bfloat16)
-    asked = [Asked(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
+    asked = [EditedProbes(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
     got, want = EditScorer(lm, budget=Budget(300)).score(asked), slowly(lm, asked)
     same(got, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
     digest = lm.weights_digest()
@@ -118,12 +120,12 @@ def test_where_passes_begin() -> None:
     outside = LowRankDelta(lm.layout.head + ".weight", torch.zeros(4, 1), torch.zeros(3, 1))
     assert first_layer(lm, [*two, outside]) is None
     scorer = EditScorer(lm, layers=[1])
-    scorer.score([Asked((), None, probes())])
+    scorer.score([EditedProbes((), None, probes())])
     ran: list[int] = []
     hook = lm.projection(0).register_forward_hook(lambda *a: ran.append(1))
-    scorer.score([Asked(one, None, probes())])
+    scorer.score([EditedProbes(one, None, probes())])
     assert not ran, "what stands below the edit is not run again"
-    scorer.score([Asked(dense, None, probes())])
+    scorer.score([EditedProbes(dense, None, probes())])
     assert ran, "layer 2 was not kept"
     hook.remove()
 
@@ -131,9 +133,9 @@ def test_where_passes_begin() -> None:
 def test_kept_states_make_room_for_others() -> None:
     lm = make("llama")
     whole, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], room=20_000)
-    asked = [Asked(changes(lm)[1], None, probes())]
+    asked = [EditedProbes(changes(lm)[1], None, probes())]
     for scorer in (whole, little):
-        scorer.score([Asked((), None, probes())])
+        scorer.score([EditedProbes((), None, probes())])
     assert little.kept._taken <= 20_000 < whole.kept._taken and little.kept._kept
     same(little.score(asked), whole.score(asked), within=1e-5)
 
@@ -168,7 +170,7 @@ def test_models_that_take_no_positions_are_scored_without_trees() -> None:
     lm = make("llama")
     lm.layout = replace(lm.layout, positions=False)
     assert not can_pack(lm) and EditScorer(lm)._worth == 0.0
-    asked = [Asked(deltas, None, probes()) for deltas in changes(lm)]
+    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
     same(EditScorer(lm).score(asked), slowly(lm, asked))
 
 

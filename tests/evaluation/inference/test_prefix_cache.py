@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import can_share, read_prefix
 from evaluation.models.hooks import changing
 from tests.support.tiny import CONFIGS, make
@@ -30,7 +31,7 @@ def test_equals_whole_rows(kind: str, plain_head: bool) -> None:
 
         ids, mask = lm.pad(rows)
         with changing(lm.projection(1), add):
-            logits = lm.logits_at(ids, mask, range(4), lasts, after=prefix)  # type: ignore[arg-type]
+            logits = logits_at(lm, ids, mask, range(4), lasts, after=prefix)  # type: ignore[arg-type]
         (gradient,) = torch.autograd.grad(logits.log_softmax(-1)[:, 3].sum(), shift)
         return [logits.detach(), gradient]
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertLMHeadModel, GPT2Config, GPT2LMHeadModel, MixtralConfig, MixtralForCausalLM
 
+from evaluation.inference.passes import logits_at
 from evaluation.models import architecture_cache as layout_cache
 from evaluation.models.architecture import Layout, check, discover, linear_shape
 from evaluation.models.hooks import changing, reading, stopping_after
@@ -230,5 +231,5 @@ def test_stop_ends_the_pass_and_a_pass_that_never_reaches_it_ends_too() -> None:
         assert not hasattr(later, "output")
         with stopping_after(lm.block(0)):
             pass
-        lm.logits_at(ids, mask, [0], [2])
+        logits_at(lm, ids, mask, [0], [2])
         assert later.output.shape == (1, 3, 32)

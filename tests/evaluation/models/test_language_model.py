@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from evaluation.inference import scoring
+from evaluation.inference.scoring import score, straddling
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
 from schemas.probes import ScoreProbe
@@ -49,7 +50,7 @@ def slow(lm: LM, asked: ScoreProbe) -> list[tuple[float, int]]:
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_equals_the_slow_twin(kind: str, batch_tokens: int) -> None:
     lm = make(kind)
-    answers = lm.score(PROBES, batch_tokens=batch_tokens)
+    answers = score(lm, PROBES, batch_tokens=batch_tokens)
     for asked, answer in zip(PROBES, answers, strict=True):
         assert answer.error is None and answer.probe == asked.id and not answer.truncated
         for got, (total, tokens), text in zip(answer.targets, slow(lm, asked), asked.targets, strict=True):
@@ -61,10 +62,10 @@ def test_models_without_positions_or_plain_head_score_alike() -> None:
     from dataclasses import replace
 
     lm = make("llama")
-    usual = lm.score(PROBES)
+    usual = score(lm, PROBES)
     for change in ({"positions": False}, {"plain_head": False}):
         lm.layout = replace(make("llama").layout, **change)
-        for a, b in zip(usual, lm.score(PROBES), strict=True):
+        for a, b in zip(usual, score(lm, PROBES), strict=True):
             assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-4)
 
 
@@ -74,7 +75,7 @@ def test_targets_share_the_prompts_pass(monkeypatch: pytest.MonkeyPatch) -> None
     pad = lm.pad
     monkeypatch.setattr(lm, "pad", lambda rows: tokens.extend(map(len, rows)) or pad(rows))
     asked = probe("Norway is a kingdom in the north. The capital of Norway is", "Lima", "Lima Lima")
-    lm.score([asked])
+    score(lm, [asked])
     prompt = lm.encode(asked.prompt, "Lima").first
     assert sum(tokens) < prompt + 12  # the prompt once, then only the rest of each target
 
@@ -83,13 +84,13 @@ def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest
     lm = make("gpt2")
     asked = probe("The capital of Peru is", "Oslo", "Lima")
     long = asked.model_copy(update={"prompt": "Oslo is a city. " + asked.prompt})
-    got, again = lm.score([asked, asked], rewrite=lambda p: "Oslo is a city. " + p)
-    want = lm.score([long])[0]
+    got, again = score(lm, [asked, asked], rewrite=lambda p: "Oslo is a city. " + p)
+    want = score(lm, [long])[0]
     assert got == again and got.probe == asked.id
     assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
     runs = []
     monkeypatch.setattr(scoring, "_run", lambda lm, batch: runs.extend(batch) or iter(()))
-    lm.score([asked, asked.model_copy(update={"purpose": "paraphrase"})])
+    score(lm, [asked, asked.model_copy(update={"purpose": "paraphrase"})])
     assert len(runs) == 1
 
 
@@ -106,14 +107,14 @@ def test_straddling_tokens_are_counted() -> None:
     whole = lm.tokenizer("capital")["input_ids"]
     assert len(whole) < len("capital")  # the tokenizer has merged it
     cut = probe("The cap", "ital", separator="")
-    assert lm.straddling([cut, probe("The capital is", "Lima")]) == 1
-    assert lm.score([cut])[0].error is None
+    assert straddling(lm, [cut, probe("The capital is", "Lima")]) == 1
+    assert score(lm, [cut])[0].error is None
 
 
 def test_long_prompts_lose_their_front_and_say_so() -> None:
     lm = make("llama")
     asked = probe("Peru " * 200 + "The capital of Peru is", "Lima", "São Tomé")
-    answer = lm.score([asked])[0]
+    answer = score(lm, [asked])[0]
     assert answer.truncated and answer.error is None
     ids = lm.encode(asked.prompt, "São Tomé").ids
     ids = (ids[0], *ids[len(ids) - lm.limit + 1 :])  # the start token stays
@@ -134,16 +135,16 @@ def test_errors_are_values(name: str) -> None:
     asked, message = ERRORS[name]
     lm = make("gpt2")
     good = PROBES[0]
-    bad, fine = lm.score([asked, good])
+    bad, fine = score(lm, [asked, good])
     assert message in (bad.error or "") and bad.targets == ()
-    assert fine == lm.score([good])[0]
+    assert fine == score(lm, [good])[0]
 
 
 def test_infinite_numbers_are_an_error() -> None:
     lm = make("gpt2")
     with torch.no_grad():
         lm.projection(0).weight.fill_(torch.nan)
-    assert lm.score([PROBES[0]])[0].error == "the model's log-probabilities are not finite"
+    assert score(lm, [PROBES[0]])[0].error == "the model's log-probabilities are not finite"
 
 
 def test_digest_sees_one_bit() -> None:
@@ -161,7 +162,7 @@ def test_load_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lm.model.save_pretrained(tmp_path / "m")
     lm.tokenizer.save_pretrained(tmp_path / "m")
     again = LM.load(str(tmp_path / "m"), device="cpu")
-    assert again.score(PROBES) == lm.score(PROBES)
+    assert score(again, PROBES) == score(lm, PROBES)
     assert again.name == str(tmp_path / "m") and again.limit == 96
     half = LM.load(str(tmp_path / "m"), device="cpu", dtype="bfloat16")
     assert half.dtype == torch.bfloat16 and half.revision == again.revision
@@ -212,7 +213,7 @@ def test_embedded_model_is_plain_float32(embedded: LM) -> None:
     again = LM.load("embedded", device="cpu")
     assert again.revision == embedded.revision and again.weights_digest() == embedded.weights_digest()
     capital = probe("The capital of France is", "Paris", "Rome")
-    paris, rome = embedded.score([capital])[0].targets
+    paris, rome = score(embedded, [capital])[0].targets
     assert paris.logprob > rome.logprob + 2
     for got, (total, tokens) in zip((paris, rome), slow(embedded, capital), strict=True):
         assert got.tokens == tokens and got.logprob == pytest.approx(total, abs=1e-4)
@@ -222,7 +223,7 @@ def test_embedded_model_is_plain_float32(embedded: LM) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_cuda_equals_cpu() -> None:
     lm = make("llama")
-    want = lm.score(PROBES)
+    want = score(lm, PROBES)
     lm.model.to("cuda")
-    for a, b in zip(want, lm.score(PROBES), strict=True):
+    for a, b in zip(want, score(lm, PROBES), strict=True):
         assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-3)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from curation.files.model_packages import EMBEDDED
+from evaluation.inference.scoring import score
 from evaluation.models import loading
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
@@ -37,7 +38,7 @@ def saved(kind: str, folder: Path, **more: Any) -> tuple[LM, Path]:
 def test_a_device_map_on_what_is_here(kind: str, tmp_path: Path) -> None:
     lm, folder = saved(kind, tmp_path / "m")
     spread = LM.load(str(folder), device="map")
-    (want,), (got,) = lm.score([PROBE]), spread.score([PROBE])
+    (want,), (got,) = score(lm, [PROBE]), score(spread, [PROBE])
     assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-4)
     assert spread.device == spread.model.get_input_embeddings().weight.device
 
@@ -115,7 +116,7 @@ def test_a_gguf_file_is_converted_once_and_scores_alike(tmp_path: Path, monkeypa
     lm = make("llama", bos=False)
     path = gguf(lm, tmp_path / "My Model.gguf")
     again = LM.load(str(path), device="cpu")
-    (want,), (got,) = lm.score([PROBE]), again.score([PROBE])
+    (want,), (got,) = score(lm, [PROBE]), score(again, [PROBE])
     assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-3)
     (folder,) = (tmp_path / "cache" / "models").iterdir()
     assert folder.name.startswith("my-model-") and list(folder.glob("*.safetensors"))

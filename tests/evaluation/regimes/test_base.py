@@ -13,9 +13,13 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
-from evaluation.engines.fast import FastEngine, SimpleEngine
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
-from evaluation.regimes.base import Sequential, edits_digest
+from evaluation.regimes.base import edits_digest
+from evaluation.regimes.sequential import Sequential
 from evaluation.runs.config import RunConfig, load_config
 from evaluation.runs.plan import choose
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -31,7 +35,8 @@ LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
 SPLIT = make_split("tiny", [make_case(land, old="Lima", new="São Tomé") for land in LANDS])
 CASES = choose(SPLIT)
 FT, ROME = OPTIONS["ft"], OPTIONS["rome"]
-FAST, SIMPLE = pytest.param(FastEngine, id="fast"), pytest.param(SimpleEngine, id="simple")
+FAST = pytest.param(FastEngine, id="fast")
+SIMPLE = pytest.param(lambda lm: SimpleEngine(ModelScorer(lm)), id="simple")
 
 
 def config(out: Path, regime: Any, name: str = "ft", **more: Any) -> RunConfig:
@@ -44,7 +49,7 @@ def go(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> Ed
     """The edited model's part of a run."""
     cache = Cache(wanted.out / "cache")
     made = make or (lambda name, params: make_editor(name, lm, cache, params))
-    return Runner(wanted, SPLIT, lm=lm, make=made, engine=engine).run()[1]
+    return Runner(wanted, SPLIT, scorer=ModelScorer(lm), make=made, engine=engine).run()[1]
 
 
 def close(got: Sequence[Answer], want: Sequence[Answer], within: float = 1e-4) -> None:
@@ -80,7 +85,7 @@ def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> No
         with plain.edit([case.fact for case in batch]).on(lm):
             for case in batch:
                 result = found[case.key, len(batch)]
-                close(result.answers, lm.score(probes(wanted, case)))
+                close(result.answers, score(lm, probes(wanted, case)))
                 assert result.notes["steps"] == 4 and result.seconds_edit > 0
 
 
@@ -103,7 +108,7 @@ def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[st
             with torch.no_grad():
                 weight += delta.matrix().T if lm.layout.transposed else delta.matrix()  # type: ignore[operator]
         for earlier in CASES[:n]:
-            found[earlier.key, n] = own.score(probes(wanted, earlier))
+            found[earlier.key, n] = score(own, probes(wanted, earlier))
     return found
 
 
@@ -148,15 +153,16 @@ def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Pa
     found = by_unit(go(lm, wanted, engine=FastEngine(lm)))
     plain = make_editor("prompt", lm, Cache(tmp_path), {})
     said = "".join(plain.edit([case.fact]).rewrite("") for case in reversed(CASES[:3]))
-    close(found[CASES[0].key, 3].answers, lm.score(probes(wanted, CASES[0]), rewrite=lambda text: said + text))
+    close(found[CASES[0].key, 3].answers, score(lm, probes(wanted, CASES[0]), rewrite=lambda text: said + text))
 
 
 def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_path: Path) -> None:
     lm = make("llama")
     regime = {"name": "sequential", "size": [3, 5]}
-    whole = by_unit(go(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(lm)))
+    whole = by_unit(go(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
     digest, asked = lm.weights_digest(), []
-    real = lm.score
+    scorer = ModelScorer(lm)
+    real = scorer.score
 
     def counted(wanted: Any, **more: Any) -> Any:
         asked.append(len(wanted))
@@ -164,13 +170,13 @@ def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_pa
             raise KeyboardInterrupt
         return real(wanted, **more)
 
-    lm.score = counted  # type: ignore[method-assign]
+    scorer.score = counted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(lm))
+        go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
     assert lm.weights_digest() == digest
     done = len(asked) - 6
     asked.clear()
-    outcome = go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(lm))
+    outcome = go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
     assert done == 5 and outcome.found == 5 and outcome.found + outcome.computed == len(whole) == 11
     assert len(asked) == outcome.computed
     again = by_unit(outcome)

@@ -32,7 +32,7 @@ HOSTILE = "<script>alert('x')</script>&\"|"
 
 def finished(out: Path, *, split=None, lm=None, **changes) -> Path:
     config = make_config(out, **changes)
-    Runner(config, split or make_cases(8, 3), lm=lm or ArithmeticLM(), make=ArithmeticEditor).run()
+    Runner(config, split or make_cases(8, 3), scorer=lm or ArithmeticLM(), make=ArithmeticEditor).run()
     return out
 
 

@@ -15,7 +15,7 @@ def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", c
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
     known = Answered(kept, revision=revision, dtype=dtype)
-    outcomes = Runner(config, make_cases(cases, 0), lm=lm, make=ArithmeticEditor, answered=known).run()
+    outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answered=known).run()
     return outcomes, len(lm.calls)
 
 

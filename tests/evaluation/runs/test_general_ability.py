@@ -14,6 +14,7 @@ from curation.splits.split_file import write_split
 from evaluation.cli.ability import ability as command
 from evaluation.edits.edit import NoEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
+from evaluation.inference.scoring import score
 from evaluation.models import language_model as lm
 from evaluation.runs.general_ability import Ability, ability, changes
 from schemas.core.errors import UserError
@@ -62,7 +63,7 @@ def by_hand(model) -> float:
     hits = 0
     for d in DOCUMENTS:
         probe = ScoreProbe(purpose="fact", item="x", prompt=d["question"], targets=tuple(d["choices"]))
-        (answer,) = model.score([probe])
+        (answer,) = score(model, [probe])
         values = [t.logprob for t in answer.targets]
         hits += values.index(max(values)) == d["answer"]
     return hits / len(DOCUMENTS)

@@ -12,6 +12,7 @@ import pytest
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer
 from evaluation.runs.config import RunConfig
 from evaluation.runs.ray_engine import RayEngine
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -35,7 +36,9 @@ def config(out: Path, **more: Any) -> RunConfig:
 
 def go(wanted: RunConfig, engine: Any) -> dict[str, EditorOutcome]:
     lm, cache = make("llama"), Cache(wanted.out / "cache")
-    runner = Runner(wanted, split(), lm=lm, make=lambda n, p: make_editor(n, lm, cache, p), engine=engine)
+    runner = Runner(
+        wanted, split(), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
+    )
     return {outcome.label: outcome for outcome in runner.run()}
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evaluation.analysis.comparison import compare, merge, score_run
-from evaluation.engines.fast import Done, SimpleEngine
+from evaluation.engines.base import Done
+from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, choose, load_metrics, make_manifest
 from evaluation.runs.progress import line
 from evaluation.runs.results import load_run
@@ -95,7 +96,7 @@ def test_what_changes_a_run_id(change):
         editor.components = given.get("components", {})
         lm = ArithmeticLM(revision=given.get("revision", "1"), name=given.get("name", "a"))
         split = given.get("split") or make_cases()
-        return make_manifest(editor, lm=lm, dtype=given.get("dtype", "float32"), split=split).key
+        return make_manifest(editor, scorer=lm, dtype=given.get("dtype", "float32"), split=split).key
 
     assert key() == key() == key(name="the same model under another name")
     assert key(**change) != key()
@@ -130,7 +131,7 @@ def test_retry_failed_repeats_failures_only(tmp_path):
     def run(**more: Any):
         lm = ArithmeticLM()
         config = make_config(tmp_path)
-        return Runner(config, make_cases(), lm=lm, make=lambda n, p: Moody(n, p), **more).run()[1], lm
+        return Runner(config, make_cases(), scorer=lm, make=lambda n, p: Moody(n, p), **more).run()[1], lm
 
     first, _ = run()
     assert first.folder.results()["case/land02"].error == "MemoryError: too little"
@@ -191,7 +192,7 @@ def test_notes_become_plain_values(tmp_path):
             edit.notes.update({"path": Path("a"), "number": __import__("decimal").Decimal("1.5")})
             return edit
 
-    outcomes = Runner(make_config(tmp_path), make_cases(1, 0), lm=ArithmeticLM(), make=Noted).run()
+    outcomes = Runner(make_config(tmp_path), make_cases(1, 0), scorer=ArithmeticLM(), make=Noted).run()
     assert outcomes[1].folder.results()["case/land00"].notes["number"] == 1.5
     assert outcomes[1].folder.results()["case/land00"].notes["path"] == "a"
 
@@ -223,9 +224,9 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evaluation.runs.runner.time.perf_counter", lambda: next(clock))
         config = make_config(tmp_path, editors=["push"], limit=4)
-        engine = Together(ArithmeticLM(), batch_tokens=64, device="cpu")
+        engine = Together(ArithmeticLM(), batch_tokens=64)
         Runner(
-            config, make_cases(4, 0), lm=ArithmeticLM(), make=ArithmeticEditor, tell=events.append, engine=engine
+            config, make_cases(4, 0), scorer=ArithmeticLM(), make=ArithmeticEditor, tell=events.append, engine=engine
         ).run()
     first = [e for e in events if e.label == BASELINE and e.done]
     assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
@@ -240,7 +241,7 @@ def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
         return made[-1]
 
     for _ in range(2):
-        Runner(make_config(tmp_path), make_cases(), lm=ArithmeticLM(), make=make).run()
+        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=make).run()
     assert [e.prepared for e in made] == [1, 1, 0, 0]
 
 
@@ -298,7 +299,7 @@ def test_not_a_run_folder(tmp_path, damage):
     if damage == "format":
         (tmp_path / "run.json").write_text('{"format": 99}')
     elif damage == "empty":
-        Runner(make_config(tmp_path), make_cases(), lm=ArithmeticLM(), make=ArithmeticEditor)._write(
+        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=ArithmeticEditor)._write(
             {}, started="x", finished=None
         )
     with pytest.raises(UserError):

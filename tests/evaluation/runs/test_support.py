@@ -140,7 +140,7 @@ def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
     split = make_split("e", [make_case("Land01")])
 
     def key(editor: object, support: str) -> str:
-        return make_manifest(editor, lm=ArithmeticLM(), dtype="float32", split=split, support=support).key  # type: ignore[arg-type]
+        return make_manifest(editor, scorer=ArithmeticLM(), dtype="float32", split=split, support=support).key  # type: ignore[arg-type]
 
     assert key(Learner("push", {}), "a") != key(Learner("push", {}), "b")
     assert key(Learner("push", {"strength": 0.5}), "a") == key(Learner("push", {"strength": 0.5}), "b")
@@ -158,7 +158,7 @@ def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
 
     support = open_support(SupportChoice(name="demonstrations"), None)
     config: RunConfig = make_config(tmp_path, editors=["push"])
-    Runner(config, make_split("e", [make_case("Land01")]), lm=ArithmeticLM(), make=Watcher, support=support).run()
+    Runner(config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support).run()
     assert seen and all(cases == support.cases for cases in seen)
 
 

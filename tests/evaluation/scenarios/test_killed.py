@@ -17,7 +17,10 @@ import pytest
 from curation.files.artifact_cache import Cache
 from curation.files.journal import Journal
 from evaluation.editors.presets import make_editor
-from evaluation.engines.fast import FastEngine, Job
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.runs.plan import ask, load_metrics
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -36,7 +39,9 @@ def run(out: Path, regime: str) -> list[EditorOutcome]:
     lm, cache = make("llama"), Cache(out / "cache")
     config = make_config(out, editors=EDITORS, regime=REGIMES[regime], metrics=["es", "s_es", "s_ns"])
     engine = FastEngine(lm, group=2)
-    return Runner(config, make_cases(8, 0), lm=lm, make=lambda n, p: make_editor(n, lm, cache, p), engine=engine).run()
+    return Runner(
+        config, make_cases(8, 0), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
+    ).run()
 
 
 SERVED = """
@@ -185,7 +190,7 @@ def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
             else:
                 edit = editor.edit([case.fact for case in some])
                 with edit.on(lm):
-                    lm.score(ask(some[0], metrics), rewrite=edit.rewrite)
+                    score(lm, ask(some[0], metrics), rewrite=edit.rewrite)
                     if draw.random() < 0.2:
                         raise KeyboardInterrupt
         except (RuntimeError, KeyboardInterrupt, MemoryError):

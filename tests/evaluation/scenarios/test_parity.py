@@ -20,6 +20,7 @@ from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.probes import ScoreProbe
@@ -77,7 +78,7 @@ def nlls(lm: LM, case: Case) -> list[float]:
     assert case.fact.new is not None
     targets = (case.fact.new.text, case.fact.old.text)
     probes = [ScoreProbe(purpose="fact", item="x", prompt=p, targets=targets) for p in case.prompts]
-    return [-target.value("mean") for answer in lm.score(probes) for target in answer.targets]
+    return [-target.value("mean") for answer in score(lm, probes) for target in answer.targets]
 
 
 def check(lm: LM, case: Case, edit: Edit, *, within: float) -> float:

@@ -29,7 +29,7 @@ class Slow(ArithmeticLM):
         time.sleep(0.03)
         return super().score(probes, **more)
 
-Runner(make_config(Path({out!r})), make_cases(12, 3), lm=Slow(), make=ArithmeticEditor).run()
+Runner(make_config(Path({out!r})), make_cases(12, 3), scorer=Slow(), make=ArithmeticEditor).run()
 """
 
 

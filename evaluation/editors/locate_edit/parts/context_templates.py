@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 
 from curation.files.artifact_cache import Cache
+from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
@@ -75,7 +76,7 @@ def _sample(lm: LM, tokens: int, first: Sequence[str], generator: torch.Generato
     barred = torch.tensor(sorted(set(tok.all_special_ids)), dtype=torch.long, device=lm.device)
     for _ in range(tokens):
         ids, mask = lm.pad(rows)
-        logits = lm.logits_at(ids, mask, range(len(rows)), [len(row) - 1 for row in rows])
+        logits = logits_at(lm, ids, mask, range(len(rows)), [len(row) - 1 for row in rows])
         logits[:, barred] = -torch.inf
         best = logits.topk(min(TOP, logits.shape[1] - len(barred)), dim=-1)
         chances = best.values.softmax(-1).cpu()  # drawn on the CPU: the same texts on every device

@@ -20,6 +20,7 @@ from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, onl
 from evaluation.editors.locate_edit.parts.search_rows import Row, cost_of, groups, rows_of
 from evaluation.inference.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
 from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.hooks import changing, reading, stopping_after
 from evaluation.models.language_model import LM
@@ -219,7 +220,7 @@ class _Searching:
                 hooks.enter_context(changing(self.module, lambda _, out: add(out)))
             rows, places = batch.at.T.tolist()
             hooks.enter_context(only_at(self.last, rows, places))
-            logprobs = lm.logits_at(batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
+            logprobs = logits_at(lm, batch.ids, batch.mask, rows, places, after=batch.prefix).log_softmax(-1)
             essence = batch.goals < 0
             picked = logprobs.gather(1, batch.goals.clamp(min=0)[:, None])[:, 0]
             values = torch.where(essence, 0.0, -picked * batch.shares)

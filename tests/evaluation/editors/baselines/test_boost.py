@@ -11,6 +11,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.scoring import score
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from schemas.facts import Object
@@ -34,9 +35,9 @@ def boost(lm: LM, cache: Cache, corpus: str, **options: object) -> Editor:
 
 def raised(lm: LM, edit: object, target: str = "Oslo") -> list[float]:
     probes = [ScoreProbe(purpose="fact", item=p, prompt=p, targets=(target,)) for p in ELSEWHERE]
-    before = lm.score(probes)
+    before = score(lm, probes)
     with edit.on(lm):  # type: ignore[attr-defined]
-        after = lm.score(probes)
+        after = score(lm, probes)
     return [a.targets[0].logprob - b.targets[0].logprob for a, b in zip(after, before, strict=True)]
 
 

@@ -10,11 +10,13 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
 from tests.support.facts import peru_fact
+from tests.support.patching import replace_everywhere
 from tests.support.tiny import make
 
 
@@ -69,15 +71,15 @@ def test_refusals(cache: Cache) -> None:
 def test_an_interrupted_training_leaves_no_adapter(
     tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch, when: int
 ) -> None:
-    before, calls, real = state(tiny), [], tiny.logits_at
+    before, calls = state(tiny), []
 
     def stopped(*args: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) > when:
             raise KeyboardInterrupt
-        return real(*args, **more)
+        return logits_at(*args, **more)
 
-    monkeypatch.setattr(tiny, "logits_at", stopped)
+    replace_everywhere(monkeypatch, logits_at, stopped)
     with pytest.raises(KeyboardInterrupt):
         make_editor("lora", tiny, cache, {"steps": 5}).edit([peru_fact()])
     monkeypatch.undo()

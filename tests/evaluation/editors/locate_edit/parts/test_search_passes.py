@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at
+from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import read_prefix
 from tests.support.tiny import make
 
@@ -65,10 +66,10 @@ def test_the_last_mlp_at_some_places_gives_the_logits_there(kind: str) -> None:
     ids, mask = lm.pad([[5, 6, 7, 8], [9, 4, 3]])
     rows, places = [0, 0, 1], [1, 3, 2]
     with torch.no_grad():
-        want = lm.logits_at(ids, mask, rows, places)
+        want = logits_at(lm, ids, mask, rows, places)
         with only_at(modules, rows, places):
-            assert torch.allclose(lm.logits_at(ids, mask, rows, places), want, atol=1e-5)
-        other = lm.logits_at(ids, mask, [1], [0])
+            assert torch.allclose(logits_at(lm, ids, mask, rows, places), want, atol=1e-5)
+        other = logits_at(lm, ids, mask, [1], [0])
         with only_at(modules, rows, places):
-            assert not torch.allclose(lm.logits_at(ids, mask, [1], [0]), other, atol=1e-4), "nothing is computed there"
+            assert not torch.allclose(logits_at(lm, ids, mask, [1], [0]), other, atol=1e-4), "nothing is computed there"
     assert all("forward" not in module.__dict__ for module in modules)

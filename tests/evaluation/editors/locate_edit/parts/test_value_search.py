@@ -18,9 +18,11 @@ from evaluation.editors.locate_edit.parts.value_search import Search, search_val
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import Budget
+from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.facts import peru_fact
+from tests.support.patching import replace_everywhere
 from tests.support.tiny import CONFIGS, make, shuffled
 
 CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
@@ -87,15 +89,15 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 ) -> None:
     lm, some = make("llama"), requests()
     want = search_values(lm, 1, some, CONTEXTS, how=HOW)
-    real, sizes, budget = lm.logits_at, [], Budget(4096)
+    sizes, budget = [], Budget(4096)
 
-    def tight(ids: Any, *args: Any, **more: Any) -> Any:
+    def tight(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
         sizes.append(len(ids))
         if len(sizes) > 3 and len(ids) > 7:  # at first there is room; another program then takes it
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-        return real(ids, *args, **more)
+        return logits_at(lm, ids, *args, **more)
 
-    monkeypatch.setattr(lm, "logits_at", tight)
+    replace_everywhere(monkeypatch, logits_at, tight)
     with caplog.at_level(logging.WARNING):
         got = search_values(lm, 1, some, CONTEXTS, how=HOW, budget=budget)
     assert max(sizes[:3]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096

@@ -1,0 +1,97 @@
+"""What engines, regimes and the runner need of a language model, an edit and an editing method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from schemas.answers import Answer
+from schemas.cases import Case
+from schemas.facts import Fact
+from schemas.probes import GenerateProbe, ScoreProbe
+
+
+class Scorer(Protocol):
+    """A language model that answers probes (``evaluation.inference.answering.ModelScorer``, or another)."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        ...
+
+    @property
+    def revision(self) -> str:
+        """What tells its weights from others; part of a run's identity."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where it computes: memory is measured there."""
+        ...
+
+    @property
+    def editable(self) -> Any:
+        """What edits are put on: it is handed to ``EditLike.on``."""
+        ...
+
+    @property
+    def weights(self) -> Any:
+        """The module whose weights edits change; None where there is none (edits are stacked then)."""
+        ...
+
+    def score(
+        self, probes: Sequence[ScoreProbe], *, rewrite: Callable[[str], str] | None = None, batch_tokens: int = 4096
+    ) -> list[Answer]:
+        """Log-probabilities of targets, in the order of the probes."""
+        ...
+
+    def write(self, probes: Sequence[GenerateProbe], *, rewrite: Callable[[str], str] | None = None) -> list[Answer]:
+        """Texts, in the order of the probes."""
+        ...
+
+
+class EditLike(Protocol):
+    """One edit."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What the method says of this edit."""
+        ...
+
+    @property
+    def deltas(self) -> Any:
+        """Its weight changes as data, or None."""
+        ...
+
+    def on(self, lm: Any) -> AbstractContextManager[Any]:
+        """The model with the edit, undone on exit."""
+        ...
+
+    def rewrite(self, prompt: str) -> str:
+        """The prompt as the edit wants it."""
+        ...
+
+
+class EditorLike(Protocol):
+    """An editing method, set up for one model (``evaluation.editors.base.Editor``, or another)."""
+
+    name: Any
+    version: Any
+    params: Any
+
+    def prepare(self, support: Sequence[Case]) -> None:
+        """Whatever is needed once."""
+        ...
+
+    def edit(self, requests: Sequence[Fact]) -> EditLike:
+        """One edit."""
+        ...
+
+    def edit_each(self, requests: Sequence[Fact]) -> Sequence[EditLike]:
+        """Independent edits."""
+        ...
+
+    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> EditLike:
+        """One edit on a model that carries earlier ones."""
+        ...

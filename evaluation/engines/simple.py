@@ -1,0 +1,64 @@
+"""``SimpleEngine``, the reference: one edit at a time, put on the model, asked, taken off."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.engines.peak_memory import PeakMemory
+from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.inference.answering import answer
+from schemas.answers import Answer
+
+log = logging.getLogger(__name__)
+
+
+class SimpleEngine:
+    """One edit at a time: the slow reference path.
+
+    Args:
+        scorer: The model; every edit leaves it as it was.
+        batch_tokens: Most tokens of one forward pass.
+    """
+
+    def __init__(self, scorer: Scorer, *, batch_tokens: int = 4096) -> None:
+        self.scorer, self.batch_tokens = scorer, batch_tokens
+
+    def expect(self, editors: Iterable[EditorLike]) -> None:
+        """Nothing is to be prepared."""
+
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+        """See ``Engine``."""
+        for job in jobs:
+            yield self._one(editor, job)
+
+    def _one(self, editor: EditorLike, job: Job) -> Done:
+        peak, start, scored = PeakMemory(self.scorer.device), time.perf_counter(), 0.0
+        answers: Sequence[Answer] = ()
+        notes: dict[str, Any] = {}
+        error = None
+        try:
+            edit = editor.edit([job.case.fact])
+            with edit.on(self.scorer.editable):
+                begun = time.perf_counter()
+                answers = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
+                scored = time.perf_counter() - begun
+            notes = plain(edit.notes)
+        except Exception as problem:  # one case's fault is that case's result; the others go on
+            log.warning("case %s failed: %s", job.case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
+            answers, notes, error = (), {}, explained(problem)
+        top = peak.read()
+        edited = time.perf_counter() - start - scored
+        return Done(job, answers, notes, error, edited, scored, top)
+
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+        """See ``Engine``."""
+        out = []
+        for job in jobs:
+            begun = time.perf_counter()
+            answers = answer(self.scorer, job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
+            out.append(Done(job, answers, seconds_score=time.perf_counter() - begun))
+        return out

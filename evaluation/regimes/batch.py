@@ -1,0 +1,51 @@
+"""``batch``: so many edits made at once, then undone."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+
+from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.regimes.base import Missing, Regime, RegimeContext, Unit, edits_digest
+from schemas.cases import Case
+
+log = logging.getLogger(__name__)
+
+
+class Batch(Regime):
+    """So many edits made at once; the last batch may be smaller."""
+
+    def units(self, cases: Sequence[Case]) -> list[Unit]:
+        """A unit a case, named by its batch."""
+        return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
+
+    def _batches(self, cases: Sequence[Case]) -> list[Sequence[Case]]:
+        size = self.choice.sizes[0]
+        return [cases[start : start + size] for start in range(0, len(cases), size)]
+
+    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+        """Batch by batch: one edit for all its cases, then the cases that are missing."""
+        wanted = {unit.key: unit for unit in units}
+        for batch in self._batches(context.cases):
+            todo = [wanted[u.key] for u in _batch_units(batch) if u.key in wanted]
+            if not todo:
+                continue
+            jobs = [Job(u.key, u.case, missing(u)) for u in todo]
+            begun = time.perf_counter()
+            try:
+                edit = context.editor.edit([case.fact for case in batch])
+                spent = (time.perf_counter() - begun) / len(batch)
+                with edit.on(context.scorer.editable):
+                    found = context.engine.ask(jobs, rewrite=edit.rewrite)
+                noted = plain(edit.notes)
+            except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
+                log.warning("a batch of %d edits failed: %s", len(batch), problem)
+                found, noted, spent = [Done(job, error=explained(problem)) for job in jobs], {}, 0.0
+            for unit, done in zip(todo, found, strict=True):
+                yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
+
+
+def _batch_units(batch: Sequence[Case]) -> list[Unit]:
+    digest = edits_digest(batch)
+    return [Unit(f"{case.key}@{digest}", case, len(batch), n) for n, case in enumerate(batch, 1)]

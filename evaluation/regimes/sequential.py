@@ -1,0 +1,85 @@
+"""``sequential``: one edit after the other in one model, scored right after each, at given lengths, or both."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, is_dataclass, replace
+from functools import reduce
+from typing import Any
+
+from evaluation.edits.weight_deltas import Accumulated
+from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.regimes.base import Missing, Regime, RegimeContext, Unit, edits_digest
+from schemas.cases import Case
+
+log = logging.getLogger(__name__)
+
+
+class Sequential(Regime):
+    """One edit after the other, all staying in the model."""
+
+    def units(self, cases: Sequence[Case]) -> list[Unit]:
+        """Where a case is asked right after its edit, and the cases so far at every length that they reach."""
+        lengths = self._lengths(cases)
+        last, now = max(lengths, default=0), self.choice.score in ("immediate", "both")
+        out: dict[str, Unit] = {}
+        for n in range(1, last + 1):
+            digest = edits_digest(cases[:n])
+            first = 0 if n in lengths and self.choice.score in ("end", "both") else n - 1 if now else n
+            for position in range(first + 1, n + 1):
+                case = cases[position - 1]
+                key = f"{case.key}@{digest}"
+                out[key] = Unit(key, case, n, position)
+        return list(out.values())
+
+    def _lengths(self, cases: Sequence[Case]) -> set[int]:
+        """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
+        return {n for n in self.choice.sizes if n <= len(cases)} or {len(cases)}
+
+    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+        """Edit after edit; edits before a missing unit are made again, since the model they left is needed."""
+        cases, scorer = context.cases, context.scorer
+        last = max((u.after or 0 for u in units), default=0)
+        with ExitStack() as stack:
+            weights = None if scorer.weights is None else stack.enter_context(Accumulated(scorer.weights))
+            edits: list[Any] = []
+            for n, case in enumerate(cases[:last], 1):
+                todo = [u for u in units if u.after == n]
+                begun = time.perf_counter()
+                try:
+                    edit = context.editor.edit_after([case.fact], edits)
+                    if weights is not None and edit.deltas is not None:
+                        weights.add(edit.deltas)
+                        edits.append(_spent(edit))
+                    else:
+                        stack.enter_context(edit.on(scorer.editable))
+                        edits.append(edit)
+                    noted, error = plain(edit.notes), None
+                except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
+                    log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
+                    noted, error = {}, explained(problem)
+                spent = time.perf_counter() - begun
+                if not todo:
+                    continue
+                jobs = [Job(u.key, u.case, missing(u)) for u in todo]
+                rewrite = _composed([edit.rewrite for edit in edits])
+                for unit, done in zip(todo, context.engine.ask(jobs, rewrite=rewrite), strict=True):
+                    if unit.position == n:
+                        done = done._replace(notes=noted, seconds_edit=spent, error=error)
+                        done = done if error is None else done._replace(answers=())
+                    yield unit, done
+
+
+def _spent(edit: object) -> Any:
+    """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
+    if not is_dataclass(edit) or isinstance(edit, type) or "deltas" not in {f.name for f in fields(edit)}:
+        return edit
+    return replace(edit, deltas=())
+
+
+def _composed(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:
+    """Prompts rewritten by every edit, the earliest first, so that the newest stands in front."""
+    return lambda prompt: reduce(lambda text, rewrite: rewrite(text), rewrites, prompt)
