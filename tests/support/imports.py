@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from tests.support import ROOT
@@ -26,24 +27,33 @@ def module_of(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file, named from the repository's root; read once a process."""
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
 def import_graph(*folders: str) -> dict[str, set[str]]:
     """Which of our modules each module imports, anywhere in its text."""
     files = source_files(*folders)
     known = {module_of(path) for path in files}
-    return {module_of(path): set(_imported(path, known)) - {module_of(path)} for path in files}
+    graph = {}
+    for path in files:
+        here, named = module_of(path), (one if one in known else one.rpartition(".")[0] for one in _named(path))
+        graph[here] = {module for module in named if module in known and module != here}
+    return graph
 
 
-def _imported(path: Path, known: set[str]) -> Iterator[str]:
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+@cache
+def _named(path: Path) -> tuple[str, ...]:
+    """What a file's imports name: modules, and names in modules as ``module.name``."""
+    named: list[str] = []
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            named += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                if full in known:
-                    yield full
-                elif node.module in known:
-                    yield node.module
+            named += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(named)
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from tests.support import ROOT
-from tests.support.imports import PACKAGES, circles, folder_graph, import_graph, module_of, source_files
+from tests.support.imports import PACKAGES, circles, folder_graph, import_graph, module_of, parsed, source_files
 
 OPEN = ROOT / "tests" / "contracts" / "structure_open.toml"
 SOURCE = (*PACKAGES, "benchmarks")
@@ -56,7 +56,7 @@ def repeated_classes() -> set[str]:
     """Names of classes that more than one module defines at its top, private ones included."""
     places: dict[str, set[str]] = defaultdict(set)
     for path in source_files():
-        for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].add(module_of(path))
     return {name for name, modules in places.items() if len(modules) > 1}
@@ -72,7 +72,7 @@ def long_functions() -> set[str]:
     """Functions of more than 50 lines, as ``path:name``."""
     found = set()
     for path in (*source_files(), Path("scedit.py")):
-        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if function and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION:
                 found.add(f"{path.as_posix()}:{node.name}")
