@@ -17,7 +17,7 @@ from annotation_ui.agreement.report import (
     projected_widths,
 )
 from annotation_ui.tasks.base import RatingTask
-from curation.files.atomic import whole_file
+from curation.files.atomic import atomic_file
 from curation.stats.estimates import Estimate
 
 _STYLE = """
@@ -53,7 +53,7 @@ def write_page(found: TaskReport, judgements: Sequence[Judgement], task: RatingT
         'content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
         f"<title>Agreement: {html.escape(title)}</title></head><body>"
     )
-    with whole_file(path, "the page") as file:
+    with atomic_file(path, "the page") as file:
         file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
         file.write(page_body(found, judgements, task))
         file.write("</body></html>\n")

@@ -14,7 +14,7 @@ from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
-from curation.files.atomic import json_lines, text_lines
+from curation.files.json_files import json_lines
 from schemas.core.clock import now
 from schemas.core.config import Options, explain
 from schemas.core.errors import DataError, UserError
@@ -155,7 +155,7 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
         DataError: a line is not such an item; says which and why.
     """
     out: list[RaterControlItem] = []
-    for _, where, data in json_lines(path, text_lines(path)):
+    for _, where, data in json_lines(path):
         try:
             known = RaterControlItem.model_validate(data)
         except ValidationError as error:

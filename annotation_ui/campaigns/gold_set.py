@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
-from curation.files.atomic import whole_file
+from curation.files.atomic import atomic_file
 
 
 class GoldItem(NamedTuple):
@@ -42,7 +42,7 @@ def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
 def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
     """Write the gold set as a file that ``scedit annotate new --known`` takes; returns the number of items."""
     found = gold_items(db, name)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         for g in found:
             row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}
             file.write(json.dumps({**row, "because": g.settled}, ensure_ascii=False) + "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from curation.files.atomic import json_lines, text_lines
+from curation.files.json_files import json_lines
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import validate
@@ -18,7 +18,7 @@ def read_scripts(path: Path) -> list[GeneratedScript]:
     Raises:
         UserError: there is no such file. DataError: a line is no such record; says which and why.
     """
-    return [validate(GeneratedScript, data, where=where) for _, where, data in json_lines(path, text_lines(path))]
+    return [validate(GeneratedScript, data, where=where) for _, where, data in json_lines(path)]
 
 
 def import_scripts(path: Path, store_path: Path) -> tuple[int, int]:

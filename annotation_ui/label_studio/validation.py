@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,8 @@ from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.label_studio.labeling_config import parse_result
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import Form
-from schemas.core.errors import DataError, UserError
+from curation.files.json_files import read_json
+from schemas.core.errors import DataError
 
 
 class RawAnnotation(NamedTuple):
@@ -124,14 +124,7 @@ def read_export(path: Path) -> list[Mapping[str, Any]]:
     Raises:
         UserError: there is no such file. DataError: it is no such export.
     """
-    try:
-        tasks = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"not readable as JSON: {error}", where=str(path), fix="export as 'JSON' and try again"
-        ) from None
+    tasks = read_json(path, fix="export as 'JSON' and try again")
     if not isinstance(tasks, list) or not all(isinstance(t, dict) and "annotations" in t for t in tasks):
         raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
     return tasks

@@ -7,7 +7,6 @@ one without, so a check that only knows the fact finds nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -15,6 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic import model_validator
 
 from curation.checks.store_checks import StoreCheck, run_check
+from curation.files.json_files import json_lines
 from curation.shipped import leaks_path
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import binomial_interval
@@ -103,8 +103,7 @@ class LeakPrompt(Frozen):
 
 def leak_prompts(half: Half | None = None) -> tuple[LeakPrompt, ...]:
     """The labelled prompts that we ship, of one half or of both."""
-    lines = leaks_path().read_text(encoding="utf-8").splitlines()
-    rows = [validate(LeakPrompt, json.loads(line), where=f"leaks.jsonl:{n}") for n, line in enumerate(lines, 1)]
+    rows = [validate(LeakPrompt, data, where=where) for _, where, data in json_lines(leaks_path())]
     return tuple(r for r in rows if half in (None, r.half))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from curation.export.scedit_format import cloze
 from curation.files.disk_map import Spilled
-from curation.files.json_writers import write_array, write_lines
+from curation.files.json_files import write_array, write_lines
 from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import Case
 from schemas.facts import Object

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files.atomic import whole_folder
+from curation.files.atomic import atomic_folder
 from curation.splits.split_file import Split
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -110,7 +110,7 @@ EXTRAS = (
 
 def write_parquet(split: Split, path: Path) -> int:
     """A folder with one Parquet file for each table; returns the number of cases written."""
-    with whole_folder(path) as folder:
+    with atomic_folder(path) as folder:
         write_tables(split.cases, folder, split.extras)
     return len(split.cases)
 

@@ -11,8 +11,8 @@ from curation.export.croissant import About, DataFile, croissant
 from curation.export.dataset_card import Part, card
 from curation.export.formats import EXPORTERS, Exporter
 from curation.export.summary import survey
-from curation.files.atomic import whole_file, whole_folder
-from curation.files.json_writers import sha256
+from curation.files.atomic import atomic_file, atomic_folder
+from curation.files.json_files import sha256
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -61,7 +61,7 @@ def publish(
             fix="name a new folder",
         )
     found, cases = survey(split, store), {}
-    with whole_folder(folder, replace=replace) as partial:
+    with atomic_folder(folder, replace=replace) as partial:
         parts = []
         for name, exporter in chosen.items():
             place = exporter.file.format(name=split.name.replace("/", "-"))
@@ -69,11 +69,11 @@ def publish(
             parts.append(Part(place, exporter.about, exporter.losses, cases[name]))
         files = _listed(partial)
         text = card(split, found, parts, tables="parquet" in chosen)
-        with whole_file(partial / _CARD) as file:
+        with atomic_file(partial / _CARD) as file:
             file.write(text)
-        with whole_file(partial / _CROISSANT) as file:
+        with atomic_file(partial / _CROISSANT) as file:
             file.write(json.dumps(croissant(split, found, files, about), ensure_ascii=False, indent=1) + "\n")
-        with whole_file(partial / _CHECKSUMS) as file:
+        with atomic_file(partial / _CHECKSUMS) as file:
             file.writelines(f"{f.sha256}  {f.path}\n" for f in _listed(partial) if f.path != _CHECKSUMS)
     return Published(folder, files, cases, skipped)
 

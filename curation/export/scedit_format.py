@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files.json_writers import write_array
+from curation.files.json_files import write_array
 from curation.splits.split_file import Split
 from schemas.cases import Case
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from schemas.core.errors import UserError
+from curation.files.atomic import write_bytes
 from schemas.core.ids import content_id, slug
 
 log = logging.getLogger(__name__)
@@ -117,23 +116,10 @@ class Cache:
             "facts": dict(facts or {}),
         }
         text = json.dumps(manifest, ensure_ascii=False, indent=1).encode()
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            _replace(self.folder / (self._stem(kind, identity) + suffix), data)
-            _replace(self._manifest_path(kind, identity), text)  # last: without it the data counts as absent
-        except OSError as error:
-            raise UserError(
-                f"the cache cannot be written: {error.strerror}",
-                where=str(self.folder),
-                fix="name another with SCEDIT_CACHE",
-            ) from None
+        last = self._manifest_path(kind, identity)  # without it the data counts as absent
+        for path, content in ((self.folder / (self._stem(kind, identity) + suffix), data), (last, text)):
+            write_bytes(path, content, "the cache", fsync=False, shared=True, fix="name another with SCEDIT_CACHE")
 
 
 def _plain(identity: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(dict(identity)))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    part.write_bytes(data)
-    os.replace(part, path)

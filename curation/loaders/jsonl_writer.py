@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from curation.files.atomic import whole_file
+from curation.files.atomic import atomic_file
 from schemas.core.records import Record
 
 
@@ -25,7 +25,7 @@ def write_records(records: Iterable[Record], path: Path) -> int:
         UserError: the file cannot be written.
     """
     count = 0
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         for count, record in enumerate(records, 1):  # noqa: B007 - the number is what is asked for
             file.write(line_of(record) + "\n")
     return count

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files.atomic import json_lines
+from curation.files.json_files import json_lines, read_text
 from curation.quality.sample import CRITERIA, Sample, sample_named
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -170,12 +170,7 @@ def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False)
 
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError("there is no such sheet", where=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the sheet cannot be read as UTF-8: {error}", where=str(path)) from None
+    text = read_text(path, "sheet", encoding="utf-8-sig")
     if path.suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         try:
@@ -183,7 +178,7 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         except (csv.Error, AttributeError) as error:
             raise DataError(f"not readable as CSV: {error}", where=f"{path}, line {reader.line_num}") from None
     out = []
-    for number, where, row in json_lines(path, text.split("\n")):
+    for number, where, row in json_lines(path, text):
         if not isinstance(row, dict):
             raise DataError("not a JSON object", where=where)
         out.append((number, {k: "" if v is None else str(v).strip() for k, v in row.items()}))

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from curation.files.atomic import json_lines, whole_file
+from curation.files.atomic import write_text
+from curation.files.json_files import json_lines, read_text
 from schemas.core.config import validate
-from schemas.core.errors import DataError, UserError
 from schemas.core.records import Frozen, Key, Text
 
 
@@ -79,13 +79,8 @@ def read_errata(path: Path) -> Errata:
         UserError: there is no such file.
         DataError: a line is no erratum; names it.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UserError("there is no such errata file", where=str(path), fix="make one: scedit errata add") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the errata cannot be read: {error}", where=str(path)) from None
-    return Errata([validate(Erratum, data, where=where) for _, where, data in json_lines(path, lines)])
+    text = read_text(path, "errata file", fix="make one: scedit errata add")
+    return Errata([validate(Erratum, data, where=where) for _, where, data in json_lines(path, text)])
 
 
 def add_erratum(path: Path, entry: Erratum) -> bool:
@@ -93,9 +88,7 @@ def add_erratum(path: Path, entry: Erratum) -> bool:
     known = read_errata(path).entries if path.exists() else ()
     if any(e.model_copy(update={"date": entry.date}) == entry for e in known):
         return False
-    text = "".join(e.model_dump_json() + "\n" for e in (*known, entry))
-    with whole_file(path, "the errata") as file:
-        file.write(text)
+    write_text(path, "".join(e.model_dump_json() + "\n" for e in (*known, entry)), "the errata")
     return True
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, overload
 
 from pydantic import ValidationError
 
-from curation.files.atomic import whole_file
+from curation.files.atomic import atomic_file
 from schemas.cases import Case
 from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
@@ -212,7 +212,7 @@ def write_split(split: Split, path: Path) -> None:
     header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": FORMAT}
     if split.extras:
         header |= {"format": WITH_EXTRAS, "extras": _sum(split.extras)}
-    with whole_file(path, "the split") as file:
+    with atomic_file(path, "the split") as file:
         file.write(json.dumps(header, ensure_ascii=False) + "\n")
         for case in split.cases:
             file.write(json.dumps(case.payload(), ensure_ascii=False, separators=(",", ":")) + "\n")

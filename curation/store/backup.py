@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 
-from curation.files.atomic import whole_file
+from curation.files.atomic import atomic_file, atomic_path
 from curation.store.connection import connect, examine
 from curation.store.store import KINDS, Store
 from schemas.core.errors import DataError, StoreError, UserError
@@ -43,17 +41,12 @@ def snapshot(store: Store, path: Path) -> None:
     """
     if path.resolve() == store.path.resolve():
         raise UserError("a store cannot be copied onto itself", where=str(path))
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        store.copy_to(partial)
-        os.replace(partial, path)
-    except (OSError, duckdb.Error) as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) else str(error).split("\n")[0]
-        raise UserError(f"the copy cannot be written: {reason}", where=str(path)) from None
+    with atomic_path(path, "the copy", fsync=False) as partial:
+        try:
+            store.copy_to(partial)
+        except duckdb.Error as error:
+            reason = str(error).split("\n")[0]
+            raise UserError(f"the copy cannot be written: {reason}", where=str(path)) from None
 
 
 def dump(store: Store, path: Path) -> Sizes:
@@ -62,7 +55,7 @@ def dump(store: Store, path: Path) -> Sizes:
     The file is read line by line by ``rebuild`` and by anything else; it stands under its name only when it is whole.
     """
     counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
-    with whole_file(path, "the dump") as file:
+    with atomic_file(path, "the dump") as file:
         file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
         for what, value in store.everything():
             counts[what] += 1
@@ -80,15 +73,8 @@ def rebuild(path: Path, target: Path) -> Sizes:
     """
     if target.exists():
         raise UserError("the store exists already", where=str(target), fix="name another file, or move it away")
-    partial = target.with_name(target.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        with Store.open(partial, create=True) as store:
-            sizes = _fill(store, path)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return sizes
+    with atomic_path(target, "the store") as partial, Store.open(partial, create=True) as store:
+        return _fill(store, path)
 
 
 def _fill(store: Store, path: Path) -> Sizes:

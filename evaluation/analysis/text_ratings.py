@@ -101,8 +101,9 @@ def read_texts(path: Path) -> Texts:
 
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     """The store that was named, and those that runs fed or have in their folders."""
+    from curation.files.json_files import read_json
     from evaluation.judge.script_sources import OWN
-    from evaluation.runs.results import RUN_FILE, read_json
+    from evaluation.runs.results import RUN_FILE
 
     found = [] if store is None else [Path(store)]
     for folder in folders:

@@ -37,10 +37,10 @@ def ability(
     The first --edits cases of the run that CONFIG describes are edited into the model at once, for every --method; the
     model is as before afterwards. Tasks of the harness are fetched by it from their own places.
     """
+    from curation.files.atomic import write_json
     from evaluation.runs.config import load_config
     from evaluation.runs.general_ability import ability as ask
     from evaluation.runs.general_ability import changes
-    from evaluation.runs.results import write_json
 
     chosen = load_config(config, base={"limit": edits})
     missing = [m for m in methods if m not in chosen.editors]
@@ -58,7 +58,7 @@ def ability(
             told |= {"before": c.before.value, "after": c.after.value, "difference": c.difference, "half_95": c.half}
             lines.append({**told, "documents": c.before.documents, "model": lm.name, "revision": lm.revision})
     if out is not None:
-        write_json(out, {"ability": lines})
+        write_json(out, {"ability": lines}, fix="name another --out")
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from curation.files.artifact_cache import Cache
+from curation.files.atomic import write_bytes
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.covariance import KIND, Moments, identity
 from evaluation.models.language_model import LM
 from schemas.core.config import explain
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import DataError
 
 FORMAT = 1
 
@@ -90,12 +90,8 @@ def write_pack(
         tokens=moments[layers[0]].tokens,
         sha256=hashlib.sha256(data).hexdigest(),
     )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, data)
-        _replace(manifest_path(path), manifest.model_dump_json(indent=1).encode())
-    except OSError as error:
-        raise UserError(f"the pack cannot be written: {error.strerror}", where=str(path)) from None
+    write_bytes(path, data, "the pack", shared=True)
+    write_bytes(manifest_path(path), manifest.model_dump_json(indent=1).encode(), "the pack", shared=True)
     return manifest
 
 
@@ -197,9 +193,3 @@ def _check(second: torch.Tensor, manifest: Manifest, *, where: str) -> None:
         raise DataError("the second moment holds values that no mean of k kᵀ can have", where=where)
     if (second - second.T).abs().max() > 1e-4 * second.diagonal().max():
         raise DataError("the second moment is not symmetric", where=where)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    part.write_bytes(data)
-    os.replace(part, path)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from curation.files.atomic import write_json
 from curation.files.model_packages import cache_dir
 from evaluation.models.architecture import VERSION, Layout, check, discover
+from schemas.core.errors import UserError
 from schemas.core.ids import digest
 
 log = logging.getLogger(__name__)
@@ -40,11 +41,8 @@ def remembered(model: Any, *, folder: Path | None = None) -> Layout:
         log.debug("no layout on record at %s", path)
     layout = discover(model)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.tmp")
-        part.write_text(json.dumps(asdict(layout), indent=1), encoding="utf-8")
-        os.replace(part, path)
-    except OSError:
+        write_json(path, asdict(layout), indent=1, fsync=False, shared=True)
+    except UserError:
         log.debug("the layout cannot be kept at %s", path)
     return layout
 

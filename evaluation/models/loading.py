@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from curation.files.atomic import write_json
 from curation.files.model_packages import EMBEDDED, cache_dir, embedded_gguf
 from schemas.core.errors import ModelError, UserError
 from schemas.core.ids import digest, slug
@@ -242,11 +243,8 @@ def file_digest(path: Path) -> str:
         with path.open("rb") as file:
             known[key] = hashlib.file_digest(file, "sha256").hexdigest()
         try:
-            memory.parent.mkdir(parents=True, exist_ok=True)
-            part = memory.with_suffix(f".{os.getpid()}.tmp")
-            part.write_text(json.dumps(known), encoding="utf-8")
-            os.replace(part, memory)
-        except OSError:
+            write_json(memory, known, indent=None, fsync=False, shared=True)
+        except UserError:
             log.debug("the digest memory %s cannot be written", memory)
     return known[key]
 

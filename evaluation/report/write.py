@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.checks.verdict_counts import construction_yield
+from curation.files.atomic import write_text
 from evaluation.analysis.text_ratings import Source, joined, read_texts, stores_of
 from evaluation.metrics.base import Normalisation
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
@@ -20,7 +20,6 @@ from evaluation.report.narrative import model_name
 from evaluation.report.sections import Part, TextPart, make_parts
 from evaluation.runs.results import load_run
 from schemas.core.clock import now
-from schemas.core.errors import UserError
 
 HTML = "report.html"
 
@@ -82,16 +81,8 @@ def write_report(
 
 def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     """Write files whole or not at all, one by one."""
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            partial = target / f"{name}.partial"
-            partial.write_text(text, encoding="utf-8", errors="replace")
-            os.replace(partial, target / name)
-    except OSError as error:
-        raise UserError(
-            f"the report cannot be written: {error.strerror}", where=str(target), fix="name another --out"
-        ) from None
+    for name, text in texts.items():
+        write_text(target / name, text, "the report", fsync=False, errors="replace", fix="name another --out")
     return tuple(target / name for name in texts)
 
 

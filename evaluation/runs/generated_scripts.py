@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.files.atomic import write_text
+from curation.files.json_files import json_lines
 from evaluation.analysis.comparison import chosen
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.metrics.text_level.probes import objects, questions, scripts_for
@@ -152,8 +154,7 @@ def shipped_steps() -> dict[str, tuple[str, ...]]:
     """Steps of the shipped split's hand-written scripts, by key of the question."""
     from curation.shipped import mini_path
 
-    lines = mini_path().with_name("source.jsonl").read_text(encoding="utf-8").splitlines()
-    cases = [json.loads(line) for line in lines if line.strip()]
+    cases = [case for _, _, case in json_lines(mini_path().with_name("source.jsonl"))]
     return {f"{c['key']}/q{n}": tuple(q["steps"]) for c in cases for n, q in enumerate(c["questions"], 1)}
 
 
@@ -174,11 +175,7 @@ def write_scripts(scripts: Sequence[Wrote], path: Path) -> None:
         UserError: the file cannot be written.
     """
     text = "".join(json.dumps(w.script.payload(), ensure_ascii=False) + "\n" for w in scripts)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path), fix="name another --out") from None
+    write_text(path, text, errors="replace", fix="name another --out")
 
 
 def store_scripts(scripts: Sequence[Wrote], store: Store, how: Generation) -> tuple[int, int]:

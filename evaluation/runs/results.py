@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -11,7 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.files.atomic import write_json
 from curation.files.journal import Journal
+from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
 from schemas.core.clock import now
 from schemas.core.config import validate
@@ -21,34 +22,8 @@ from schemas.runs import CaseResult, RunManifest
 
 FORMAT = 1
 RUN_FILE = "run.json"
+OTHER_OUT = "name another --out"
 _PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "duckdb")
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write a JSON file; a half-written one never stands under its name."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path), fix="name another --out") from None
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file that this program wrote.
-
-    Raises:
-        UserError: absent, or not JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=str(path)) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"not readable as JSON: {error}", where=str(path)) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
 
 
 def environment(device: str = "cpu") -> dict[str, Any]:
@@ -104,10 +79,10 @@ class EditorFolder(NamedTuple):
 
     def begin(self, manifest: RunManifest, *, config: Mapping[str, Any], device: str) -> None:
         """Write the manifest, the resolved configuration, and one more line of the environment's sessions."""
-        write_json(self.path / "manifest.json", manifest.payload())
-        write_json(self.path / "config.json", dict(config))
+        write_json(self.path / "manifest.json", manifest.payload(), fix=OTHER_OUT)
+        write_json(self.path / "config.json", dict(config), fix=OTHER_OUT)
         sessions = read_json(self.sessions)["sessions"] if self.sessions.exists() else []
-        write_json(self.sessions, {"sessions": [*sessions, environment(device)]})
+        write_json(self.sessions, {"sessions": [*sessions, environment(device)]}, fix=OTHER_OUT)
 
     @property
     def sessions(self) -> Path:
@@ -166,7 +141,7 @@ def write_run(out: Path, about: Mapping[str, Any], split: Split) -> None:
     path = out / split_file(split.digest)
     if not path.exists():
         write_split(split, path)
-    write_json(out / RUN_FILE, {"format": FORMAT, **about})
+    write_json(out / RUN_FILE, {"format": FORMAT, **about}, fix=OTHER_OUT)
 
 
 def split_file(digest: str) -> str:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.files.atomic import write_json
 from curation.splits.split_file import Split
 from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import choose, load_metrics
-from evaluation.runs.results import Run, load_run, write_json
+from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import Event
 from evaluation.runs.session import execute
 from evaluation.runs.support import Learnt, refuse_shared
@@ -159,7 +160,7 @@ def search(
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
     ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
     found = Found(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
-    write_json(config.out / f"tune-{method}-{number}.json", plain(found))
+    write_json(config.out / f"tune-{method}-{number}.json", plain(found), fix=OTHER_OUT)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from curation.files.atomic import write_bytes
 from evaluation.editors.hypernetwork.gradients import Batch, Below, Line, batch, changed, gradients, logprobs, nll
 from evaluation.editors.hypernetwork.network import Change, EditNetwork, Pairs
 from evaluation.editors.hypernetwork.training_cases import Lesson
@@ -274,13 +274,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any])
     from safetensors.torch import save
 
     data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(about)})
-    part = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        os.replace(part, path)
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    write_bytes(path, data, shared=True)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

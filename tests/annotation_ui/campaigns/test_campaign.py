@@ -251,6 +251,15 @@ def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str
     assert message in str(error.value)
 
 
+def test_known_items_may_hold_the_line_ends_of_unicode(tmp_path: Path) -> None:
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "one\u2028two\u0085three"}
+    line = {"purpose": "training", "id": "k", "shown": shown, "expected": {"coherence": 7}}
+    path = tmp_path / "known.jsonl"
+    path.write_text(json.dumps(line, ensure_ascii=False), encoding="utf-8")
+    (item,) = read_control_items(path, make_task(TASK))
+    assert item.shown == shown
+
+
 def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "known.jsonl"
     path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))

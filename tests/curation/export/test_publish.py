@@ -13,7 +13,7 @@ from curation.cli.publish import publish as command
 from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.publish import DEFAULT, publish
-from curation.files.json_writers import sha256
+from curation.files.json_files import sha256
 from curation.loaders.importer import keep_split
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import Extras, load_split, make_split

@@ -28,6 +28,13 @@ def test_add_once_and_read_again(tmp_path: Path) -> None:
     assert [e.action for e in read_errata(path).entries] == ["drop", "note"]
 
 
+def test_a_text_may_hold_the_line_ends_of_unicode(tmp_path: Path) -> None:
+    path = tmp_path / "errata.jsonl"
+    entry = ENTRY.model_copy(update={"what": "one\u2028two\u0085three"})
+    assert add_erratum(path, entry)
+    assert read_errata(path).entries == (entry,)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,6 +161,27 @@ def test_the_page_names_all_columns_of_tables_and_views(path: Path) -> None:
     for table, column in there.rows:
         found.setdefault(table, []).append(column)
     assert told == found
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_writing_that_fails_half_way_leaves_no_file(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    def broken(self: Store) -> Iterator[tuple[str, Any]]:
+        yield "record", {"kind": "fact"}
+        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
+
+    def copied(self: Store, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "everything", broken)
+    monkeypatch.setattr(Store, "copy_to", copied)
+    with Store.open(path) as store:
+        for write in (snapshot, dump):
+            with pytest.raises(UserError if full else KeyboardInterrupt):
+                write(store, tmp_path / "x")
+            assert not list(tmp_path.glob("*x*"))
 
 
 def test_unwritable_places(path: Path, tmp_path: Path) -> None:

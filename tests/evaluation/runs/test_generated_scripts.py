@@ -43,6 +43,13 @@ def test_file_reads_back_as_raters_read_it(run: Run, tmp_path: Path) -> None:
     assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in found]
 
 
+def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path) -> None:
+    found = generated(run, ["push"])[0]
+    script = found.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})
+    write_scripts([found._replace(script=script)], tmp_path / "scripts.jsonl")
+    assert read_scripts(tmp_path / "scripts.jsonl") == [script]
+
+
 def test_by_hand_is_the_ceiling(run: Run) -> None:
     cases = {c.key: c for c in run.split.cases}
     found = [w.script for w in by_hand(run, shipped_steps())]

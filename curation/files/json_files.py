@@ -1,0 +1,105 @@
+"""JSON files: reading a value or a value a line, writing rows one at a time; checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.files.atomic import atomic_file
+from schemas.core.errors import DataError, UserError
+
+_CHUNK = 2**20
+
+
+def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8", fix: str | None = None) -> str:
+    """The text of a file.
+
+    Args:
+        path: The file.
+        what: What it is, for the errors ("sheet").
+        encoding: ``utf-8``, or ``utf-8-sig`` where spreadsheets put a mark in front.
+        fix: What to do where there is none.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it is not UTF-8, or cannot be read.
+    """
+    try:
+        return path.read_text(encoding=encoding)
+    except FileNotFoundError:
+        raise UserError(f"there is no such {what}", where=str(path), fix=fix) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"the {what} is not readable as UTF-8: {error}", where=str(path)) from None
+    except OSError as error:
+        raise DataError(f"the {what} cannot be read: {error.strerror or error}", where=str(path)) from None
+
+
+def read_json(path: Path, what: str = "file", *, fix: str | None = None) -> Any:
+    """The JSON value of a file.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it cannot be read, or is not JSON.
+    """
+    text = read_text(path, what)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not readable as JSON: {error}", where=str(path), fix=fix) from None
+
+
+def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, Any]]:
+    """The JSON values of a file that holds one a line: the line's number, where it stands in words, the value.
+
+    Only newlines end a line: other characters that Unicode counts as line ends (U+2028, U+0085 ...) may stand in a
+    JSON text as they are. Empty lines are passed over.
+
+    Args:
+        path: The file.
+        text: Its text, where that has been read already.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it cannot be read, or a line is not JSON; names it.
+    """
+    for number, line in enumerate((read_text(path) if text is None else text).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"not JSON: {error.msg}", where=where) from None
+        yield number, where, value
+
+
+def write_array(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Rows as one JSON array, a row to a line; returns their number."""
+    count = 0
+    with atomic_file(path) as file:
+        for count, row in enumerate(rows, 1):
+            file.write("[\n" if count == 1 else ",\n")
+            file.write(json.dumps(row, ensure_ascii=False))
+        file.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def write_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
+    """Rows as JSON lines; returns their number."""
+    count = 0
+    with atomic_file(path) as file:
+        for count, row in enumerate(rows, 1):  # noqa: B007 - the number is what is asked for
+            file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
+    return count
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file (64 hexadecimal digits), read in pieces."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(_CHUNK):
+            found.update(piece)
+    return found.hexdigest()

@@ -1,0 +1,130 @@
+"""A file is whole or not there: what stood there stays, nothing half-written is left, one sentence says why."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from curation.files.atomic import atomic_file, atomic_folder, atomic_path, write_bytes, write_json, write_text
+from schemas.core.errors import UserError
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "text": lambda path: write_text(path, "new", "the page"),
+    "bytes": lambda path: write_bytes(path, b"new", "the page"),
+    "bytes, shared": lambda path: write_bytes(path, b"new", "the page", shared=True, fsync=False),
+    "json": lambda path: write_json(path, "new", "the page"),
+    "json, shared": lambda path: write_json(path, "new", "the page", shared=True, fsync=False),
+}
+by_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+
+
+@by_writer
+def test_written_in_a_new_folder_and_over_an_old_file(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    path = tmp_path / "a" / "b" / "x"
+    for _ in range(2):
+        write(path)
+        assert path.read_text().strip('"\n') == "new"
+        assert [p.name for p in path.parent.iterdir()] == ["x"]
+
+
+@by_writer
+@pytest.mark.parametrize("fails", ["replace", "fsync"])
+def test_a_full_disk(
+    tmp_path: Path, write: Callable[[Path], None], fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "x"
+    path.write_text("old")
+    monkeypatch.setattr("curation.files.atomic.os." + fails, full)
+    if fails == "fsync" and write in (WRITERS["bytes, shared"], WRITERS["json, shared"]):
+        write(path)  # no flush was asked for
+        assert path.read_text() != "old"
+        return
+    with pytest.raises(UserError, match="x: the page cannot be written: No space left on device; nothing was put"):
+        write(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
+
+
+@by_writer
+def test_a_file_where_a_folder_is_needed(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(UserError, match="the page cannot be written: a file stands where a folder is needed"):
+        write(tmp_path / "file" / "x")
+    assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, UserError])
+def test_whatever_stops_the_block_leaves_what_was_there(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+    with pytest.raises(error), atomic_file(path) as file:
+        file.write("half")
+        raise error("stop")
+    with pytest.raises(error), atomic_path(path, shared=True) as partial:
+        partial.write_text("half")
+        raise error("stop")
+    assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
+
+
+def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="x: cannot be written: No such file"), atomic_path(tmp_path / "x", fsync=False):
+        pass
+
+
+def test_what_a_killed_run_left_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "x.partial").write_text("half of an earlier file, longer than the new one")
+    write_text(tmp_path / "x", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "new"
+
+
+def test_writers_of_a_shared_file_do_not_touch_each_others_partial_file(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "x", shared=True) as ours, atomic_path(tmp_path / "x") as theirs:
+        assert ours != theirs
+        ours.write_text("a")
+        theirs.write_text("b")
+    assert (tmp_path / "x").read_text() == "a"
+
+
+def test_text_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write_text(path, "a\r\nb\u2028é\n")
+    assert path.read_bytes() == "a\r\nb\u2028é\n".encode()
+    write_text(path, "\ud800", errors="replace")
+    assert path.read_text() == "?"
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "\ud800")
+    assert path.read_text() == "?" and len(list(tmp_path.iterdir())) == 1
+    write_json(path, {"é": [1.5, None]})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"é": [1.5, None]}
+    assert path.read_text(encoding="utf-8") == '{\n  "é": [\n    1.5,\n    null\n  ]\n}\n'
+    with pytest.raises(TypeError):
+        write_json(path, {1, 2})
+    assert path.read_text(encoding="utf-8").startswith('{\n  "é"')
+
+
+def test_another_next_step(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="name another --out"):
+        write_text(tmp_path / "file" / "x", "", fix="name another --out")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    with pytest.raises(RuntimeError), atomic_folder(place) as partial:
+        (partial / "a").write_text("half")
+        raise RuntimeError
+    assert not list(tmp_path.iterdir())
+    with atomic_folder(place) as partial:
+        (partial / "a").write_text("1")
+    with pytest.raises(UserError, match="there is something here already"), atomic_folder(place):
+        pass
+    with atomic_folder(place, replace=True) as partial:
+        (partial / "b").write_text("2")
+    assert [p.name for p in tmp_path.rglob("*")] == ["out", "b"]
