@@ -49,12 +49,6 @@ def _write_own(split: Split, path: Path) -> int:
     return len(split.cases)
 
 
-def _write_dataset(split: Split, path: Path) -> int:
-    from curation.export.publish import write_dataset
-
-    return write_dataset(split, path)
-
-
 _SHARED_LOSSES = (
     "extras of the sources",
     "keys of facts, questions, scripts and prompts",
@@ -122,11 +116,6 @@ PARQUET = Exporter(
     "data",
     "flat tables in Parquet: cases, questions, prompts, neighbours; extras of the sources where there are any",
 )
-DATASETS = Exporter(
-    _write_dataset,
-    "{name}",
-    "a folder for Hugging Face datasets: a card and the Parquet tables",
-)
 
 EXPORTERS = Registry(
     "exporter",
@@ -138,7 +127,7 @@ EXPORTERS = Registry(
         "facts": "curation.export.formats:FACTS",
         "easyedit": "curation.export.formats:EASYEDIT",
         "parquet": "curation.export.formats:PARQUET",
-        "datasets": "curation.export.formats:DATASETS",
+        "datasets": "curation.export.publish:DATASETS",
     },
 )
 

@@ -83,6 +83,9 @@ def write_dataset(split: Split, path: Path) -> int:
     return publish(split, path, formats=("parquet",)).cases["parquet"]
 
 
+DATASETS = Exporter(write_dataset, "{name}", "a folder for Hugging Face datasets: a card and the Parquet tables")
+
+
 def _formats(split: Split, formats: Sequence[str] | None) -> tuple[dict[str, Exporter], tuple[str, ...]]:
     made: dict[str, Exporter] = {}
     skipped = []

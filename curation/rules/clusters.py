@@ -14,16 +14,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from curation.rules.rule import Judged, counts
+from curation.rules.rule import Judged, SplitRule, Verdicts, counts
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from curation.rules.selection import Ruling
     from curation.store.store import Store
 
 PORTION = 5000
@@ -32,8 +31,32 @@ Edges = dict[str, tuple[str, ...]]
 """Items that are out of a threshold's bounds, and what each is like."""
 
 
+class Decisions(Protocol):
+    """What a rule says of records before clusters are settled (``curation.rules.selection.Ruling``).
+
+    Attributes:
+        rule: The rule.
+        verdicts: The verdicts on the items it is over.
+    """
+
+    rule: SplitRule
+    verdicts: Verdicts
+
+    def over(self, items: Iterable[str]) -> Decisions:
+        """The same with the verdicts on other items."""
+
+    def of(self, record: Record, *related: str) -> Judged:
+        """The outcome for one record by itself."""
+
+    def of_fact(self, fact: Fact) -> Judged:
+        """The outcome for a fact."""
+
+    def in_scope(self, fact: Fact) -> bool:
+        """Whether the rule looks at a fact as an edit."""
+
+
 def settle(
-    store: Store, ruling: Ruling, named: Iterable[str], *, items: Collection[str] | None = None
+    store: Store, ruling: Decisions, named: Iterable[str], *, items: Collection[str] | None = None
 ) -> dict[str, Judged]:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
 
@@ -65,7 +88,7 @@ def settle(
     return settled
 
 
-def _edges(store: Store, ruling: Ruling, named: Iterable[str], items: Collection[str] | None) -> list[Edges]:
+def _edges(store: Store, ruling: Decisions, named: Iterable[str], items: Collection[str] | None) -> list[Edges]:
     """For each threshold with clusters, what is linked: everything, or what is connected with some items."""
     thresholds = ruling.rule.thresholds
     by = [b for b in named if any(t.clusters and t.on(b, t.model) for t in thresholds)]
@@ -86,7 +109,7 @@ def _edges(store: Store, ruling: Ruling, named: Iterable[str], items: Collection
     return edges
 
 
-def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Ruling, one: dict[str, str]) -> None:
+def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Decisions, one: dict[str, str]) -> None:
     for verdict in verdicts:
         if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
             continue
@@ -96,7 +119,7 @@ def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Ruling, one: 
                 found[item] = (*found.get(item, ()), *others)
 
 
-def _standing(store: Store, ruling: Ruling, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+def _standing(store: Store, ruling: Decisions, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
     """Keys of the members that everything else lets in, by id; and those that people keep whatever checks say."""
     standing: dict[str, str] = {}
     saved: set[str] = set()
@@ -111,7 +134,7 @@ def _standing(store: Store, ruling: Ruling, members: Sequence[str]) -> tuple[dic
 class _Portion:
     """Some members with the question, script and fact that they hang on."""
 
-    def __init__(self, store: Store, ruling: Ruling, ids: Collection[str]) -> None:
+    def __init__(self, store: Store, ruling: Decisions, ids: Collection[str]) -> None:
         kinds: tuple[type[Record], ...] = (Fact, ScriptQuestion, Script, ScriptPrompt)
         self._members = [record for kind in kinds for record in store.by_ids(kind, ids)]
         prompts = [r for r in self._members if isinstance(r, ScriptPrompt)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.similarity.rouge import Pairs, Rows, can_reach, check_threshold, measured, require
 
 if TYPE_CHECKING:
-    from curation.similarity.rouge import Ints
+    from curation.similarity.vocabulary import Ints
 
 log = logging.getLogger(__name__)
 

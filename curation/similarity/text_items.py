@@ -13,7 +13,7 @@ from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
 if TYPE_CHECKING:
-    from curation.similarity.rouge import Ints
+    from curation.similarity.vocabulary import Ints
 
 PREFERENCES = ("key", "longest", "shortest", "judged")
 

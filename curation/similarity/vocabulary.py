@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from curation.similarity.rouge import Ints
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 _HELD = 250_000  # words in memory before they go to the file
 _PORTION = 1_500_000  # words whose different ones are found at a time

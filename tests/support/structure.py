@@ -29,7 +29,7 @@ def tracked_files(*folders: str, root: Path = ROOT) -> list[PurePosixPath]:
     """Files of these folders that belong to the repository: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders]
     told = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
-    return sorted(PurePosixPath(name) for name in told.split("\0") if name and (root / name).is_file())
+    return sorted({PurePosixPath(name) for name in told.split("\0") if name and (root / name).is_file()})
 
 
 def crowded_folders() -> set[str]:
