@@ -12,13 +12,13 @@ from typing import Literal, NamedTuple
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval, mean_interval, paired_interval
 from curation.stats.proportions import binomial_interval
-from evaluation.analysis.comparison import chosen, score_run
+from evaluation.analysis.comparison import score_run
 from evaluation.metrics.base import Normalisation
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, cases_by_key
 
 Known = Literal["preferred", "named", "all"]
 KNOWN: dict[Known, str] = {
@@ -127,7 +127,7 @@ def climb(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[Rung, 
 
 def known_cases(run: Run, known: Known, normalisation: Normalisation = "mean") -> set[str]:
     """Cases in which the unedited model knew the old object, in one of the senses of ``KNOWN``."""
-    cases = chosen(run)
+    cases = cases_by_key(run)
     if known == "all":
         return set(cases)
     base = run.baseline

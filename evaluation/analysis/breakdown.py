@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval
-from evaluation.analysis.comparison import Scores, chosen
+from evaluation.analysis.comparison import Scores
 from evaluation.metrics.base import Metric
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, cases_by_key
 
 MOST = 12  # relations shown; the others are one line
 LATE = 6  # steps from here on are one line: late cuts are few
@@ -39,7 +39,7 @@ def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Bre
     metric = names.get("s_es") or next((m for m in metrics if m.better == "higher"), None)
     if metric is None:
         return []
-    cases = chosen(run)
+    cases = cases_by_key(run)
     groups: dict[str, list[str]] = defaultdict(list)
     for key, case in cases.items():
         relation = case.fact.relation
@@ -90,7 +90,7 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
 def _steps(run: Run) -> dict[str, str]:
     """Name of the step by key of the script prompt."""
     out = {}
-    for case in chosen(run).values():
+    for case in cases_by_key(run).values():
         for prompt in [*case.prompts, *(p for n in case.neighbours for p in n.prompts)]:
             step = prompt.step
             name = "not stated" if step is None else f"step {step}" if step < LATE else f"step {LATE} or later"

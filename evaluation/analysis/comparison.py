@@ -11,10 +11,9 @@ from curation.stats.intervals import Interval, mean_interval, paired_interval
 from evaluation.analysis.two_way_intervals import TwoWay, two_way
 from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.metrics.generation import GenerationChoice
-from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
-from schemas.answers import Answer, CaseScores
-from schemas.cases import Case
+from schemas.answers import CaseScores
 
 ALL = "all"
 
@@ -79,25 +78,21 @@ class Scores(NamedTuple):
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
     """Score every finished case of every editor from the stored answers; nothing is asked of a model."""
-    cases = chosen(run)
-    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    cases = cases_by_key(run)
+    before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
     for editor in run.editors:
         about = editor.manifest.components
         done = [
-            (asked_case(cases[k], about), by_probe(r.answers)) for k, r in editor.results.items() if r.error is None
+            (asked_case(cases[k], about), answers_by_probe(r.answers))
+            for k, r in editor.results.items()
+            if r.error is None
         ]
         out[editor.label] = {
             m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
             for m in metrics
         }
     return Scores(out)
-
-
-def chosen(run: Run) -> dict[str, Case]:
-    """The run's cases by key, in its order."""
-    by_key = {c.key: c for c in run.split.cases}
-    return {k: by_key[k] for k in run.cases}
 
 
 def compare(
@@ -107,7 +102,7 @@ def compare(
 
     With ``resampling``, rows also have the two-way clustered intervals.
     """
-    cases = chosen(run)
+    cases = cases_by_key(run)
     kinds = list(dict.fromkeys(c.fact.change for c in cases.values()))
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:
@@ -192,11 +187,6 @@ def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scor
     best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
     after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
     return Lead(metric.name, first, second, best, after, gap, apart)
-
-
-def by_probe(answers: Iterable[Answer]) -> dict[str, Answer]:
-    """Answers by the probe that they answer."""
-    return {a.probe: a for a in answers}
 
 
 def merge(runs: Sequence[Run]) -> list[Run]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evaluation.analysis.comparison import Scores, by_probe, chosen
+from evaluation.analysis.comparison import Scores
 from evaluation.metrics.base import Metric, Normalisation, Preference, target_values
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, answers_by_probe, cases_by_key
 from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -60,7 +60,7 @@ def pick(run: Run, scores: Scores, metrics: Sequence[Metric], normalisation: Nor
 
     Editors other than the unedited model count equally. Cases that some editor did not finish are not picked.
     """
-    cases = chosen(run)
+    cases = cases_by_key(run)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
     names = {m.name for m in metrics}
     goal = "s_es" if "s_es" in names else next((m.name for m in metrics if m.better == "higher"), "")
@@ -114,7 +114,7 @@ def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisa
             note = "not yet run" if result is None else f"failed: {result.error}"
             choices.append(Choice(editor.label, (None,) * len(probe.targets), None, note))
             continue
-        answers: Mapping[str, Answer] = by_probe(result.answers)
+        answers: Mapping[str, Answer] = answers_by_probe(result.answers)
         choices.append(_choice(editor.label, probe, answers.get(probe.id), wanted, normalisation))
     return Question(
         kind=probe.purpose,

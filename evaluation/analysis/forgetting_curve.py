@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval, paired_interval
-from evaluation.analysis.comparison import by_probe, chosen
 from evaluation.metrics.base import Metric, Normalisation
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, answers_by_probe, cases_by_key
 from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -56,8 +55,8 @@ def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation
 def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
     """``forgetting`` without the question whether the run's edits follow each other."""
     out: list[Point] = []
-    cases = chosen(run)
-    before = {k: by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
+    cases = cases_by_key(run)
+    before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
         found = editor.folder.units().values() if editor.folder is not None else ()
         units = [u for u in found if u.case in cases]
@@ -90,7 +89,9 @@ def _values(
     for result in units:
         if result.error is not None or result.after is None or result.position is None:
             continue
-        scores = metric.score(cases[result.case], by_probe(result.answers), before.get(result.case, {}), normalisation)
+        scores = metric.score(
+            cases[result.case], answers_by_probe(result.answers), before.get(result.case, {}), normalisation
+        )
         if scores.mean is not None:
             found[result.position, result.after] = (result.case, scores.mean)
     return found

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 from curation.stats.bootstrap import case_interval
 from curation.stats.intervals import Interval
-from evaluation.analysis.comparison import by_probe, chosen
 from evaluation.metrics.base import Normalisation, target_values
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_for
@@ -28,7 +27,7 @@ from evaluation.metrics.text_level.script_parser import (
 from evaluation.metrics.token_level.collapse import PROMPT, TEXT, perplexity
 from evaluation.metrics.token_level.s_es import SES
 from evaluation.runs.generated_scripts import generation_of
-from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, Written
 from schemas.cases import Case
@@ -179,12 +178,12 @@ def shapes(run: Run) -> list[Shape]:
 def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[list[_Text], int]:
     """Texts of an editor with what they name, and how many are missing in finished cases."""
     found, missing = [], 0
-    for key, case in chosen(run).items():
+    for key, case in cases_by_key(run).items():
         result = editor.results.get(key)
         if result is None or result.error is not None:
             continue
         case = asked_case(case, editor.manifest.components)
-        answers = by_probe(result.answers)
+        answers = answers_by_probe(result.answers)
         for item, probe, prompt in _asked(case, place, how):
             answer = answers.get(probe)
             if answer is None or answer.written is None:
@@ -223,11 +222,11 @@ def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> N
 def _preferred(run: Run, editor: EditorRun, normalisation: Normalisation) -> dict[tuple[str, str], float]:
     """S-ES by (case, script prompt)."""
     metric, out = SES(), {}
-    for key, case in chosen(run).items():
+    for key, case in cases_by_key(run).items():
         result = editor.results.get(key)
         if result is None or result.error is not None:
             continue
-        answers: Mapping[str, Answer] = by_probe(result.answers)
+        answers: Mapping[str, Answer] = answers_by_probe(result.answers)
         for probe in metric.probes(asked_case(case, editor.manifest.components)):
             values = target_values(probe, answers.get(probe.id), normalisation)
             if not isinstance(values, str):

@@ -43,27 +43,23 @@ class Moments:
     tokens: int
 
     def save(self, path: Path) -> None:
-        """Write to a safetensors file that ``Moments.load`` reads: statistics of one layer, without a manifest."""
+        """Write statistics of one layer to a safetensors file, without a manifest; ``Moments.load`` reads it."""
         from safetensors.torch import save_file
 
         save_file({"second": self.second.contiguous(), "tokens": torch.tensor(self.tokens)}, path)
 
     @classmethod
-    def load(cls, path: Path, layer: int | None = None) -> Moments:
-        """Read a file written by ``save``, or one layer of a pack (see ``evaluation.covariance.pack``), verified.
+    def load(cls, path: Path) -> Moments:
+        """Read a file written by ``save``.
 
         Raises:
-            DataError: there is no such file, it holds something else, or not this layer.
+            DataError: there is no such file, or it holds something else.
         """
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
         try:
             found = load_file(path)
-            if layer is not None and "second" not in found:
-                from evaluation.covariance.pack import read_pack
-
-                return read_pack(path, layers=[layer]).layers[layer]
             return cls(found["second"].float(), int(found["tokens"]))
         except (OSError, SafetensorError, KeyError) as error:
             raise DataError(f"no second moments can be read: {error}", where=str(path)) from None

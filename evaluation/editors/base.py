@@ -14,8 +14,11 @@ from schemas.facts import Fact
 
 if TYPE_CHECKING:
     from curation.files.artifact_cache import Cache
+    from evaluation.editors.training_data import TrainingData
     from evaluation.models.language_model import LM
-    from evaluation.runs.support import Learnt
+
+DIVERGENCE_RATIO = 1.0
+"""An edit whose change has a larger norm than the weight itself is noted as diverged (``blow_up``)."""
 
 
 class Editor(ABC):
@@ -56,8 +59,8 @@ class Editor(ABC):
         return False
 
     @classmethod
-    def learnt(cls, options: Mapping[str, Any]) -> Learnt | None:
-        """What a file that the options name was learnt from; a run whose split shares anything with it is refused."""
+    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
+        """What a file that the options name was trained on; a run whose split shares anything with it is refused."""
         return None
 
     @property

@@ -25,8 +25,8 @@ def store_of(place: Path) -> Path:
     if not (place / RUN_FILE).is_file():
         raise UserError("not the folder of a run (there is no run.json)", where=str(place), fix="name the store itself")
     from curation.store.store import Store
-    from evaluation.analysis.comparison import chosen
     from evaluation.runs.generated_scripts import generated, generation_of, store_scripts
+    from evaluation.runs.results import cases_by_key
 
     run = load_run(place)
     scripts = generated(run)
@@ -34,7 +34,7 @@ def store_of(place: Path) -> Path:
     fed = config.get("feed") or (config.get("split") or {}).get("store")
     path = Path(fed) if fed else place / OWN
     with Store.open(path, create=True) as store:
-        for case in chosen(run).values():
+        for case in cases_by_key(run).values():
             store.put([case.fact, *case.questions, case])
         store_scripts(scripts, store, generation_of(run))
     return path

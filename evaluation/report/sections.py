@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from curation.stats.bootstrap import DEFAULT, Resampling
 from evaluation.analysis.attribution_ladder import KNOWN, Known, Ladder, ladder
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
-from evaluation.analysis.comparison import Comparison, Scores, chosen, compare, merge, score_run
+from evaluation.analysis.comparison import Comparison, Scores, compare, merge, score_run
 from evaluation.analysis.correlations import Correlations, View, correlate
 from evaluation.analysis.forgetting_series import Forgetting, forgetting
 from evaluation.analysis.object_mentions import Named, count
@@ -21,7 +21,7 @@ from evaluation.analysis.text_statistics import Gap, Naming, Shape, gaps, naming
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, cases_by_key
 from schemas.cases import Case
 from schemas.core.errors import UserError
 
@@ -78,7 +78,7 @@ def make_parts(
         return parts, []
     used = {s.id for mine in own if mine is not None for s in mine.scripts}
     left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
-    cases = {k: c for run in merged for k, c in chosen(run).items()}
+    cases = {k: c for run in merged for k, c in cases_by_key(run).items()}
     return parts, [text_part(left.of_model(model), cases) for model in left.models]
 
 
@@ -120,7 +120,7 @@ def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None
         values = {e.label: scores.means(e.label, m.name) for e in run.editors}
         if any(values.values()):
             contests += families(m.title, values, baseline=base, higher=m.better == "higher")
-    text = None if texts is None else text_part(texts, chosen(run))
+    text = None if texts is None else text_part(texts, cases_by_key(run))
     return Part(
         run,
         metrics,

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
-from evaluation.analysis.comparison import chosen
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.metrics.text_level.probes import objects, questions, scripts_for
 from evaluation.metrics.text_level.script_parser import parse, refused
-from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.results import EditorRun, Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, Written
 from schemas.cases import Case
@@ -58,7 +57,7 @@ def generated(run: Run, editors: Sequence[str] = ()) -> list[Wrote]:
     labels = [e.label for e in run.editors]
     if unknown := [name for name in editors if name not in labels]:
         raise UserError(f"the run has no editor '{unknown[0]}'", where=str(run.folder), allowed=", ".join(labels))
-    how, cases = generation_of(run), chosen(run)
+    how, cases = generation_of(run), cases_by_key(run)
     found = [
         one
         for editor in run.editors
@@ -115,7 +114,7 @@ def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[Wrote]:
         UserError: no question of the run has a hand-written script.
     """
     found = []
-    for case in chosen(run).values():
+    for case in cases_by_key(run).values():
         for key, _ in questions(case):
             if key not in steps:
                 continue

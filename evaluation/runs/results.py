@@ -14,6 +14,8 @@ from curation.files.atomic import write_json
 from curation.files.journal import Journal
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
+from schemas.answers import Answer
+from schemas.cases import Case
 from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
@@ -180,3 +182,14 @@ def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) ->
     sessions = read_json(place.sessions)["sessions"]
     results = {k: found[k] for k in cases if k in found}
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
+
+
+def cases_by_key(run: Run) -> dict[str, Case]:
+    """The run's cases by key, in its order."""
+    by_key = {c.key: c for c in run.split.cases}
+    return {k: by_key[k] for k in run.cases}
+
+
+def answers_by_probe(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """Answers by the probe that they answer."""
+    return {a.probe: a for a in answers}

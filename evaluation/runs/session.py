@@ -16,7 +16,8 @@ from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, Event, Runner
-from evaluation.runs.support import Support, check_editors, open_support
+from evaluation.runs.separation import check_editors
+from evaluation.runs.support import Support, open_support
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:

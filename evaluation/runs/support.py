@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +13,7 @@ from pydantic import Field, model_validator
 from curation.similarity.rouge import plain_text
 from curation.splits.partition import names_of
 from curation.splits.split_file import Split, cases_digest, load_split
+from evaluation.editors.training_data import TrainingData
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -88,38 +88,6 @@ class Support(NamedTuple):
     left_out: int = 0
 
 
-class Learnt(NamedTuple):
-    """What something was learnt from: keys of cases and facts, folded names of all subjects, digest of the cases."""
-
-    name: str
-    digest: str
-    keys: frozenset[str]
-    subjects: frozenset[str]
-
-    @classmethod
-    def of(cls, name: str, cases: Iterable[Case]) -> Learnt:
-        """Keys and subjects of cases, their neighbours included: a neighbour is asked about too."""
-        cases = tuple(cases)
-        facts = [f for c in cases for f in _facts(c)]
-        keys = frozenset(c.key for c in cases) | {f.key for f in facts}
-        return cls(name, cases_digest(cases), keys, frozenset(n for f in facts for n in names_of(f.subject)))
-
-    def shares(self, case: Case) -> str | None:
-        """What a case has in common with it, in words, or None."""
-        if case.key in self.keys:
-            return f"the case '{case.key}'"
-        return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
-
-    def _fact(self, fact: Fact) -> str | None:
-        if fact.key in self.keys:
-            return f"the fact '{fact.key}'"
-        return f"the subject '{fact.subject.text}'" if names_of(fact.subject) & self.subjects else None
-
-    def knows(self, fact: Fact) -> bool:
-        """Whether a fact, by key or subject, is among it."""
-        return self._fact(fact) is not None
-
-
 def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     """Declared cases, without any that share a subject or key with the evaluated split.
 
@@ -130,7 +98,7 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     """
     if choice is None:
         return Support()
-    evaluated = Learnt.of(split.name, split.cases) if split is not None else None
+    evaluated = TrainingData.of(split.name, split.cases) if split is not None else None
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
     else:
@@ -144,53 +112,6 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
         log.info("%d of the support's cases or facts share something with the evaluated split: left out", left)
     own = digest([cases_digest(cases), *(c.key for c in cases)])  # their order is part of it
     return Support(tuple(cases), own, choice.label, left)
-
-
-def refuse_shared(learnt: Learnt, split: Split, *, where: str) -> None:
-    """Refuse what was learnt from cases that a split evaluates.
-
-    Raises:
-        UserError: one sentence that names what is shared, and where.
-    """
-    found = [what for case in split.cases if (what := learnt.shares(case))]
-    if found:
-        raise UserError(
-            f"it learnt from {learnt.name}, which shares {found[0]} with the evaluated split '{split.name}' "
-            f"({len(found)} of {len(split.cases)} cases share something)",
-            where=where,
-            fix="learn from cases that share nothing with it (scedit separate makes such parts)",
-        )
-
-
-def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support, model: str) -> None:
-    """Refuse, before a model is loaded, methods that lack support or learnt from evaluated cases.
-
-    Args:
-        editors: Choices (``name`` and ``params``) by label.
-        split: The evaluated split.
-        support: What methods may learn from.
-        model: Name of the model, for the presets.
-
-    Raises:
-        UserError: an unknown method; no support where one is needed; a checkpoint that shares cases with the split.
-    """
-    from evaluation.editors import EDITORS
-    from evaluation.editors.presets import preset
-
-    for label, choice in editors.items():
-        kind = EDITORS.get(choice.name)
-        options: dict[str, Any] = {}
-        with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
-            options = preset(choice.name, model)
-        options |= choice.params
-        if kind.wants_support(options) and not support.cases:
-            raise UserError(
-                f"'{choice.name}' learns from declared cases, and none are declared",
-                where=f"editors.{label}",
-                fix='add support = "shipped" to the run, or a split of your own',
-            )
-        if learnt := kind.learnt(options):
-            refuse_shared(learnt, split, where=f"editors.{label}")
 
 
 def cases_from_facts(facts: Iterable[Fact]) -> list[Case]:
@@ -223,10 +144,6 @@ def _neighbours(fact: Fact, group: Sequence[Fact]) -> Iterable[CaseNeighbour]:
         )
 
 
-def _facts(case: Case) -> list[Fact]:
-    return [case.fact, *(n.fact for n in case.neighbours)]
-
-
 def _open(choice: SupportChoice) -> Sequence[Case]:
     if choice.file is not None:
         return load_split(choice.file).cases
@@ -240,7 +157,7 @@ def _open(choice: SupportChoice) -> Sequence[Case]:
     return (mini_split() if choice.name == "mini" else demonstrations_split()).cases
 
 
-def _clean(cases: Iterable[Case], choice: SupportChoice, evaluated: Learnt | None) -> tuple[list[Case], int]:
+def _clean(cases: Iterable[Case], choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Case], int]:
     """Cases without overlap: a neighbour alone is dropped from its case; the number of cases dropped whole."""
     if evaluated is None:
         return list(cases), 0
@@ -253,22 +170,22 @@ def _clean(cases: Iterable[Case], choice: SupportChoice, evaluated: Learnt | Non
                 where=choice.label,
                 fix='name other cases, or set support.overlapping = "leave_out"',
             )
-        if case.key in evaluated.keys or evaluated.knows(case.fact):
+        if case.key in evaluated.keys or evaluated.contains(case.fact):
             left += 1
             continue
-        beside = tuple(n for n in case.neighbours if not evaluated.knows(n.fact))
+        beside = tuple(n for n in case.neighbours if not evaluated.contains(n.fact))
         kept.append(case if len(beside) == len(case.neighbours) else case.model_copy(update={"neighbours": beside}))
     return kept, left
 
 
-def _from_facts(choice: SupportChoice, evaluated: Learnt | None) -> tuple[list[Case], int]:
+def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Case], int]:
     """Cases of a file of facts, or of all that is shipped: overlapping facts go before cases are made of the rest."""
     from curation.loaders import load
 
     facts = list(load(str(choice.facts or "shipped")).require(skip_bad=True))
-    free = [f for f in facts if evaluated is None or not evaluated.knows(f)]
+    free = [f for f in facts if evaluated is None or not evaluated.contains(f)]
     if evaluated is not None and len(free) < len(facts) and not choice.leaves_out:
-        first = next(f for f in facts if evaluated.knows(f))
+        first = next(f for f in facts if evaluated.contains(f))
         raise UserError(
             f"the support's fact '{first.key}' is about '{first.subject.text}', as the evaluated split "
             f"'{evaluated.name}' is ({len(facts) - len(free)} of {len(facts)} facts overlap)",

@@ -16,13 +16,14 @@ from curation.files.atomic import write_json
 from curation.splits.split_file import Split
 from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
+from evaluation.editors.training_data import TrainingData
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import choose, load_metrics
 from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import Event
+from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute
-from evaluation.runs.support import Learnt, refuse_shared
 from evaluation.tuning.search_space import Space
 from schemas.core.errors import UserError
 
@@ -241,9 +242,9 @@ def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
     Raises:
         UserError: it names what is shared.
     """
-    learnt = Learnt.of(development.name, development.cases)
+    seen = TrainingData.of(development.name, development.cases)
     for split in evaluated:
-        refuse_shared(learnt, split, where=f"--split {development.name}")
+        refuse_overlap(seen, split, where=f"--split {development.name}")
 
 
 def snippet(found: Found, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from curation.store.store import Store
-from evaluation.analysis.comparison import chosen
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, cases_by_key
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
@@ -22,7 +21,7 @@ def made_scripts(run: Run, *, questions: int = 2) -> list[GeneratedScript]:
     out = []
     for editor in run.editors:
         edited = editor.label != run.baseline.label
-        for n, (key, case) in enumerate(chosen(run).items()):
+        for n, (key, case) in enumerate(cases_by_key(run).items()):
             fact = case.fact
             asked = [q.key for q in case.questions] or [f"{fact.key}/q{q}" for q in range(questions)]
             for q, question in enumerate(asked[:questions]):
@@ -82,9 +81,9 @@ def rated_store(path: Path, run: Run, raters: tuple[str, ...], value: Value = ma
     scripts = made_scripts(run)
     asked = {s.question: s.fact for s in scripts}
     made = [ScriptQuestion(key=k, fact=f, text=f"How to see it ({k})?") for k, f in asked.items()]
-    known = {q.key for case in chosen(run).values() for q in case.questions}
+    known = {q.key for case in cases_by_key(run).values() for q in case.questions}
     with Store.open(path, create=True) as store:
-        store.put([r for case in chosen(run).values() for r in (case.fact, *case.questions, case)])
+        store.put([r for case in cases_by_key(run).values() for r in (case.fact, *case.questions, case)])
         store.put([q for q in made if q.key not in known])
         store.put(scripts)
         store.put(rate(scripts, raters, value))

@@ -16,10 +16,10 @@ from evaluation.editors.hypernetwork.gradients import gradients, line
 from evaluation.editors.hypernetwork.network import EditNetwork, Pairs
 from evaluation.editors.hypernetwork.training import Settings, Step, Trained, Trainer, read_tensors, write_tensors
 from evaluation.editors.hypernetwork.training_cases import lessons
+from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.loading import file_digest
-from evaluation.runs.support import Learnt
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import DataError, UserError
@@ -96,10 +96,10 @@ class Mend(Editor):
         return options.get("checkpoint") is None
 
     @classmethod
-    def learnt(cls, options: Mapping[str, Any]) -> Learnt | None:
+    def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
         """What the named checkpoint was trained on."""
         named = options.get("checkpoint")
-        return None if named is None else _learnt(_path(str(named)))
+        return None if named is None else _training_data(_path(str(named)))
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -135,8 +135,8 @@ class Mend(Editor):
             UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
         """
         p, lm = self._whole(), self.lm
-        learnt = Learnt.of(name, cases)
-        identity = self._identity(learnt.digest)
+        trained_on = TrainingData.of(name, cases)
+        identity = self._identity(trained_on.digest)
         state = out.with_name(out.name + ".state")
         told = {name: getattr(p, name) for name in Settings._fields}
         trainer = Trainer(
@@ -148,9 +148,9 @@ class Mend(Editor):
             "inputs": lm.layout.inner,
             "identity": identity,
             "weights": [lm.layout.weight(n) for n in p.layers or ()],
-            "trained": {"name": name, "digest": learnt.digest, "cases": len(cases)},
-            "keys": sorted(learnt.keys),
-            "subjects": sorted(learnt.subjects),
+            "trained": {"name": name, "digest": trained_on.digest, "cases": len(cases)},
+            "keys": sorted(trained_on.keys),
+            "subjects": sorted(trained_on.subjects),
             "held_out": {"follow": trained.held_out.follow, "stay": trained.held_out.stay, "step": trained.step},
             "seconds": round(trained.seconds),
         }
@@ -230,7 +230,7 @@ class Mend(Editor):
                 where="mend",
                 fix="train one (scedit train mend --help) and set its file as params.checkpoint, or declare support",
             )
-        identity = self._identity(Learnt.of("support", cases).digest)
+        identity = self._identity(TrainingData.of("support", cases).digest)
         path = self.cache.folder / f"mend-{content_id('mend', identity)}.safetensors"
         if not path.is_file():
             log.warning("training mend for %s on %d cases of the support (once)", self.lm.name, len(cases))
@@ -271,12 +271,12 @@ class Checkpoint(NamedTuple):
             )
 
 
-def _learnt(path: Path) -> Learnt:
+def _training_data(path: Path) -> TrainingData:
     """What the network of a file was trained on."""
     _, manifest = read_tensors(path)
     try:
         told = manifest["trained"]
-        return Learnt(told["name"], told["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
+        return TrainingData(told["name"], told["digest"], frozenset(manifest["keys"]), frozenset(manifest["subjects"]))
     except (KeyError, TypeError) as error:
         raise DataError(f"no trained network of mend: {error} is missing", where=str(path)) from None
 

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import Moments
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
     closed_form as spread,
 )
@@ -36,7 +36,6 @@ from evaluation.editors.locate_edit.parts import (
     value_search as values,
 )
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
-from evaluation.editors.locate_edit.rome import BLOW_UP
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
@@ -257,7 +256,7 @@ class _Notes:
                 "value_norm": float(whole[g].norm(dim=1).max()),
                 "written": float(reached.mean()),
                 "norm_ratio": ratio,
-                "blow_up": not ratio <= BLOW_UP,
+                "blow_up": not ratio <= DIVERGENCE_RATIO,
                 "layers": layers,
             }
             if ridge:

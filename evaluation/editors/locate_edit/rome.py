@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from evaluation.covariance.covariance import Moments
-from evaluation.editors.base import Editor, asked
+from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
     closed_form as spread,
 )
@@ -29,9 +29,6 @@ from evaluation.edits.weight_deltas import LowRankDelta, applied
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
-
-BLOW_UP = 1.0
-"""An edit whose change is larger than the weight itself is reported as a blow-up."""
 
 
 class Rome(Editor):
@@ -149,7 +146,7 @@ class Rome(Editor):
                 "value_norm": float(right.norm()),
                 "norm_ratio": ratio,
                 "whitened_key": found.whitened,
-                "blow_up": not ratio <= BLOW_UP,
+                "blow_up": not ratio <= DIVERGENCE_RATIO,
             }
             out.append((delta, note))
         return out

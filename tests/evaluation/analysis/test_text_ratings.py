@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from curation.store.store import Store
-from evaluation.analysis.comparison import chosen
 from evaluation.analysis.object_mentions import count, marked, named
 from evaluation.analysis.rating_agreement import judging
 from evaluation.analysis.side_by_side import side_by_side
 from evaluation.analysis.text_ratings import PEOPLE, Texts, joined, profile, ranks, read_texts, sources
 from evaluation.report.sections import make_parts
 from evaluation.report.write import write_report
-from evaluation.runs.results import Run, load_run
+from evaluation.runs.results import Run, cases_by_key, load_run
 from evaluation.runs.runner import Runner
 from tests.evaluation.report.test_write import read
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
@@ -104,7 +103,7 @@ def test_best_and_second_leave_the_unedited_model_aside():
 
 
 def test_mentions_are_marked_and_counted(texts, run):
-    cases = chosen(run)
+    cases = cases_by_key(run)
     push = next(n for n in count(texts.scripts, cases, texts.editors) if n.label == "push")
     assert push.scripts == 14 and push.counts == {"new only": 8, "old only": 0, "both": 6, "neither": 0}
     fact = next(iter(cases.values())).fact
@@ -114,17 +113,17 @@ def test_mentions_are_marked_and_counted(texts, run):
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
-    shown = side_by_side(texts, chosen(run))
+    shown = side_by_side(texts, cases_by_key(run))
     assert len({b.case.key for b in shown}) == len(shown) == 4
     assert [s.label for s in shown[0].scripts] == ["none", "push"]
     values = [float(b.why.rsplit(" ", 1)[1]) for b in shown]
     assert max(values[:2]) <= min(values[2:])
-    unrated = side_by_side(texts._replace(ratings=()), chosen(run))
+    unrated = side_by_side(texts._replace(ratings=()), cases_by_key(run))
     assert "names the new object only 0.00" in unrated[0].why
 
 
 def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
-    found = judging(texts, chosen(run))
+    found = judging(texts, cases_by_key(run))
     assert set(found.people) == {"executability", "coherence", "consistency", "completeness"}
     coherence = next(a for a in found.against if a.aspect == "coherence")
     edited = {s.id for s in texts.scripts if s.edited}
@@ -137,7 +136,7 @@ def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
     rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
     assert ruled["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
-    assert judging(texts._replace(ratings=()), chosen(run)) is None
+    assert judging(texts._replace(ratings=()), cases_by_key(run)) is None
 
 
 def test_judges_who_are_a_known_offset_away_are_found(run):
@@ -146,7 +145,7 @@ def test_judges_who_are_a_known_offset_away_are_found(run):
         return max(1, value - 1) if rater.startswith("judge") else value
 
     scripts = made_scripts(run)
-    found = judging(Texts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), chosen(run))
+    found = judging(Texts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
     for a in found.against:
         assert a.gap.value == pytest.approx(-1, abs=0.15) and a.rho.value > 0.9
 

@@ -10,6 +10,7 @@ import torch
 
 from curation.checks.store_checks import due, run_check
 from evaluation.checks.predictability import Asked, Predictability, ask, measure
+from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Object
 from schemas.text.masking import mask
@@ -87,7 +88,7 @@ def slow(lm: LM, one: Asked) -> float:
 def test_equals_the_slow_twin() -> None:
     lm = make("llama")
     many = [asked("Quito", "Paris"), asked("São Tomé", new=None), asked(new="Madrid")]
-    for one, found in zip(many, measure(lm, many), strict=True):
+    for one, found in zip(many, measure(ModelScorer(lm), many), strict=True):
         assert not isinstance(found, str)
         assert found.value == pytest.approx(slow(lm, one), abs=1e-3)
 

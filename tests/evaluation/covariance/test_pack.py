@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from curation.files.artifact_cache import Cache
 from evaluation.cli.covariance import moments as command
 from evaluation.cli.covariance import parse_layers
-from evaluation.covariance.covariance import Corpus, Moments, kept_moments, key_moments
-from evaluation.covariance.pack import keep_pack, manifest_path, read_pack, write_pack
+from evaluation.covariance.covariance import Corpus, kept_moments, key_moments
+from evaluation.covariance.pack import keep_pack, load_moments, manifest_path, read_pack, write_pack
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from tests.support.tiny import make, shuffled
@@ -47,9 +47,9 @@ def test_read_back_and_kept(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
     kept = kept_moments(lm, 2, corpus, cache=there, cap=20)
     assert kept is not None and torch.equal(kept.second, want[2].second) and kept.tokens == want[2].tokens
     assert kept_moments(lm, 2, corpus, cache=there, cap=21) is None
-    assert torch.equal(Moments.load(pack, layer=2).second, want[2].second)
+    assert torch.equal(load_moments(pack, 2).second, want[2].second)
     with pytest.raises(DataError, match=r"lacks layers \[1\]; allowed: 0, 2"):
-        Moments.load(pack, layer=1)
+        load_moments(pack, 1)
 
 
 def rewrite(pack: Path, change: str) -> None:

@@ -10,10 +10,12 @@ from click.testing import CliRunner
 
 from curation.shipped import demonstrations_split, mini_split
 from curation.splits.split_file import make_split, write_split
+from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import make_manifest
+from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute, size
-from evaluation.runs.support import Learnt, SupportChoice, cases_from_facts, open_support, refuse_shared
+from evaluation.runs.support import SupportChoice, cases_from_facts, open_support
 from scedit import cli
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -40,7 +42,7 @@ def test_cases_are_made_of_facts() -> None:
 
 def test_shipped_support_shares_nothing_with_mini() -> None:
     got = open_support(SupportChoice(name="shipped"), mini_split())
-    learnt = Learnt.of("shipped", got.cases)
+    learnt = TrainingData.of("shipped", got.cases)
     assert len(got.cases) > 500 and got.left_out > 100
     assert not any(learnt.shares(c) for c in mini_split().cases)
     few = open_support(SupportChoice(name="shipped", limit=20), mini_split())
@@ -163,7 +165,7 @@ def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
 
 
 def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
-    learnt = Learnt.of("theirs", [make_case("Land01"), make_case("Other")])
-    refuse_shared(learnt, make_split("e", [make_case("Elsewhere")]), where="x")
+    learnt = TrainingData.of("theirs", [make_case("Land01"), make_case("Other")])
+    refuse_overlap(learnt, make_split("e", [make_case("Elsewhere")]), where="x")
     with pytest.raises(UserError, match=r"editors.m: it learnt from theirs, .*'case/land01'.*1 of 2 cases"):
-        refuse_shared(learnt, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")
+        refuse_overlap(learnt, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")

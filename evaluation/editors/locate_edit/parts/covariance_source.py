@@ -9,7 +9,7 @@ from typing import Protocol
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import ENOUGH, Moments, key_moments, open_corpus
-from evaluation.covariance.pack import manifest_path, read_manifest, read_pack
+from evaluation.covariance.pack import load_moments, manifest_path, read_manifest, read_pack
 from evaluation.models.language_model import LM
 from evaluation.models.loading import file_digest
 
@@ -66,4 +66,4 @@ def obtained(options: Statistical, lm: LM, layers: Sequence[int], *, cache: Cach
 def _ready(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, Moments]:
     if manifest_path(path).exists():
         return read_pack(path, lm=lm, layers=layers).layers
-    return {layer: Moments.load(path, layer) for layer in layers}
+    return {layer: load_moments(path, layer) for layer in layers}

@@ -214,7 +214,7 @@ def test_a_checkpoint_knows_its_model_and_its_cases(cases: list[Case], tmp_path:
     with pytest.raises(UserError, match=r"editors.mend: it learnt from theirs, which shares the subject 'Norway'"):
         execute(config)  # before a model is loaded
     assert not (tmp_path / "run").exists()
-    learnt = Mend.learnt({"checkpoint": str(out)})
+    learnt = Mend.training_data({"checkpoint": str(out)})
     assert learnt is not None and "norway" in learnt.subjects and "t/1" in learnt.keys
     assert Mend.wants_support({"checkpoint": None}) and not Mend.wants_support({"checkpoint": str(out)})
 
@@ -223,16 +223,16 @@ def test_the_shipped_network_learnt_nothing_of_mini(tmp_path: Path) -> None:
     from curation.shipped import mini_split
     from evaluation.editors.hypernetwork.mend import SHIPPED, _path
     from evaluation.editors.presets import preset
-    from evaluation.runs.support import refuse_shared
+    from evaluation.runs.separation import refuse_overlap
 
     named = preset("mend", "embedded")["checkpoint"]
     assert named.startswith(SHIPPED) and _path(named).stat().st_size < 5_000_000
-    learnt = Mend.learnt({"checkpoint": named})
+    learnt = Mend.training_data({"checkpoint": named})
     assert learnt is not None and len(learnt.subjects) > 500
-    refuse_shared(learnt, mini_split(), where="mend")  # no refusal
+    refuse_overlap(learnt, mini_split(), where="mend")  # no refusal
     known = sorted(learnt.subjects)[0]
     with pytest.raises(UserError, match="it learnt from shipped, which shares the subject"):
-        refuse_shared(learnt, make_split("other", [make_case(known)]), where="mend")
+        refuse_overlap(learnt, make_split("other", [make_case(known)]), where="mend")
     with pytest.raises(UserError, match="trained for another model"):
         make_editor("mend", make("llama"), Cache(tmp_path), {"checkpoint": named}).edit([peru_fact()])
 
@@ -263,7 +263,7 @@ def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, mo
     told = CliRunner().invoke(cli, [*args, "--out", str(out)])
     assert told.exit_code == 0, told.output
     assert "step 6 of 6" in told.output and "left out" in told.output and f"Written {out}" in told.output
-    learnt = Mend.learnt({"checkpoint": str(out)})
+    learnt = Mend.training_data({"checkpoint": str(out)})
     assert learnt is not None and "france" not in learnt.subjects and "oslo" in learnt.subjects
     assert edits_with(make("llama"), out)
 

@@ -1,0 +1,58 @@
+"""Refusals before a run: methods that lack support, and what was learnt from cases that are evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from curation.splits.split_file import Split
+from evaluation.editors import EDITORS
+from evaluation.editors.presets import preset
+from evaluation.editors.training_data import TrainingData
+from evaluation.runs.support import Support
+from schemas.core.errors import UserError
+
+
+def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support, model: str) -> None:
+    """Refuse, before a model is loaded, methods that lack support or learnt from evaluated cases.
+
+    Args:
+        editors: Choices (``name`` and ``params``) by label.
+        split: The evaluated split.
+        support: What methods may learn from.
+        model: Name of the model, for the presets.
+
+    Raises:
+        UserError: an unknown method; no support where one is needed; a checkpoint that shares cases with the split.
+    """
+    for label, choice in editors.items():
+        kind = EDITORS.get(choice.name)
+        options: dict[str, Any] = {}
+        with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
+            options = preset(choice.name, model)
+        options |= choice.params
+        if kind.wants_support(options) and not support.cases:
+            raise UserError(
+                f"'{choice.name}' learns from declared cases, and none are declared",
+                where=f"editors.{label}",
+                fix='add support = "shipped" to the run, or a split of your own',
+            )
+        if trained := kind.training_data(options):
+            refuse_overlap(trained, split, where=f"editors.{label}")
+
+
+def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
+    """Refuse what was learnt from cases that a split evaluates.
+
+    Raises:
+        UserError: one sentence that names what is shared, and where.
+    """
+    found = [what for case in split.cases if (what := trained.shares(case))]
+    if found:
+        raise UserError(
+            f"it learnt from {trained.name}, which shares {found[0]} with the evaluated split '{split.name}' "
+            f"({len(found)} of {len(split.cases)} cases share something)",
+            where=where,
+            fix="learn from cases that share nothing with it (scedit separate makes such parts)",
+        )
