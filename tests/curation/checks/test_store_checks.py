@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-import scedit
-from curation.checks.store_checks import STORE_CHECKS, StoreCheck, Surroundings, due, due_items, make_checks, run_check
+from curation.checks.store_checks import STORE_CHECKS, Surroundings, due, due_items, make_checks, run_check
 from curation.store.store import Store
-from schemas.core.config import Options
 from schemas.core.errors import UserError
-from schemas.core.records import Record
-from schemas.facts import Fact, Object
-from schemas.verdicts import Verdict
+from schemas.facts import Object
+from tests.support.curation.measured_lengths import Length
 from tests.support.facts import peru_fact
-
-
-class Length(StoreCheck):
-    """Characters of a fact's prompt."""
-
-    name, version, on, about = "length", 1, "fact", "characters of the prompt"
-    batch = 2
-
-    class Params(Options):
-        fail_at: str = ""
-        silent_on: str = ""
-
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
-        for item in items:
-            assert isinstance(item, Fact)
-            if item.key == self.params.fail_at:
-                raise KeyboardInterrupt
-            if item.key != self.params.silent_on:
-                yield self.verdict(item, None, value=float(len(item.prompt)), unit="characters")
 
 
 @pytest.fixture
@@ -121,32 +97,3 @@ def test_without_names_all_run_but_those_on_request() -> None:
 def test_refusals(names: list[str], more: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_checks(names, **more)
-
-
-def invoke(*args: object) -> str:
-    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
-    return result.output
-
-
-def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "s.duckdb"
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact(f"f/{n}") for n in range(3)])
-    monkeypatch.setattr(STORE_CHECKS, "_table", {"length": "unused:Length"})
-    monkeypatch.setattr(STORE_CHECKS, "get", lambda name: Length)
-    assert "length@1  on each fact: characters of the prompt" in invoke("check", "--list")
-    assert json.loads(invoke("check", "--list", "--json"))["settings"] == {"fail_at": "", "silent_on": ""}
-    assert "3  facts due for length@1" in invoke("check", "--store", path, "--dry-run")
-    counted = json.loads(invoke("check", "length", "--store", path, "--dry-run", "--limit", 2, "--json"))
-    assert counted == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
-    told = json.loads(invoke("check", "length", "--store", path, "--set", "length.silent_on=f/1", "--json"))
-    assert (told["due"], told["labels"], told["left"]) == (3, {"measured": 2}, 1)
-    assert "length@1: 1 facts, 1 measured" in invoke("check", "length", "-s", path)
-    assert "nothing was due" in invoke("check", "length", "-s", path)
-
-
-def test_command_needs_a_store() -> None:
-    import click
-
-    with pytest.raises(click.UsageError, match="--store"):
-        invoke("check")

@@ -1,24 +1,19 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.publish import publish as command
 from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.publish import DEFAULT, publish
 from curation.files.json_files import sha256
-from curation.loaders.importer import keep_split
 from curation.shipped import mini_path, mini_split
-from curation.splits.split_file import Extras, load_split, make_split
+from curation.splits.split_file import load_split, make_split
 from schemas.core.errors import UserError
-from schemas.extras import Extra
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -161,61 +156,3 @@ def test_datasets_reads_the_shapes_of_others_offline(
     if format == "scedit-cf":
         assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in chosen]
         assert table["subject"][:] == [c.fact.subject.text for c in chosen]
-
-
-def invoke(*args: object) -> tuple[object, str]:
-    done = CliRunner().invoke(command, [str(a) for a in args])
-    return done.exception, done.output
-
-
-def test_the_command(tmp_path: Path) -> None:
-    keep_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
-    error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
-    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
-    assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
-    options = ("--split-file", mini_path(), "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
-    error, text = invoke("mini@1.0.0", tmp_path / "b", *options)
-    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
-    assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
-    error, _ = invoke("mini", tmp_path / "c", "--formats", "facts")
-    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
-
-
-@pytest.mark.parametrize(
-    ("args", "complaint"),
-    [
-        (("other",), "where is the split 'other'"),
-        (("other", "--split-file", mini_path()), "holds the split 'mini@1.0.0', not 'other'"),
-        (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
-        (("mini", "--formats", ","), "names no format"),
-        (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
-        (("mini", "--store", "nowhere.duckdb"), "there is no such store"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
-    error, _ = invoke(args[0], tmp_path / "r", *args[1:])
-    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
-    with pytest.raises(UserError, match=complaint):
-        raise error
-
-
-def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
-    keys = [c.fact.key for c in mini_split().cases[:3]]
-    held = [
-        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, of=k, name="hops", also=keys[:n]) for n, k in enumerate(keys)
-    ]
-    split = mini_split()._replace(extras=Extras(held))
-    publish(split, tmp_path / "r")
-    rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
-    again = [Extra(key=r["extra"], of=r["fact"], also=r["also"], name=r["name"], content=r["content"]) for r in rows]
-    assert again == held
-    assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
-    said = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
-    assert "extras" in {r["name"] for r in said["recordSet"]}
-    card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
-    assert "- config_name: extras" in card and "### extras" in card
-    publish(mini_split(), tmp_path / "without")
-    assert not (tmp_path / "without" / "data" / "extras.parquet").exists()

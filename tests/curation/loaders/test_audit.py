@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.formats import convert, defects, formats
-from curation.loaders import LOADERS, Loaded, load
+from curation.cli.formats import defects
+from curation.loaders import Loaded
 from curation.loaders.audit import CHECKS, audit, texts
-from schemas.core.errors import UserError
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
-from tests.support import ROOT
 from tests.support.facts import peru_fact
 
 CASES: list[tuple[str, Fact, list[str]]] = [
@@ -75,47 +73,3 @@ def test_defects_of_real_data(shared: Path) -> None:
     assert "21  invalid (cannot be used)" in result.output and "2  malformed (cannot be used)" in result.output
     lines = CliRunner().invoke(defects, [path, "--json"]).output.splitlines()
     assert {"file", "where", "kind", "what"} == set(json.loads(lines[0]))
-
-
-def test_the_page_of_defects_tells_what_the_command_finds(shared: Path) -> None:
-    page = (ROOT / "docs" / "defects.md").read_text(encoding="utf-8")
-    names = [f"counterfact/{n}.json" for n in ("counterfact-edit", "counterfact-val", "counterfact_grouped")]
-    names += ["zsre/zsre_mend_train-1k.json", "mquake/MQuAKE-hard.json", "facts_edge_dev.jsonl"]
-    for name in names:
-        found = json_lines(shared / "data" / name)
-        for kind in {p["kind"] for p in found} - {"suspect", "left"}:
-            count = sum(p["kind"] == kind for p in found)
-            assert f"| `{name}` | {kind} | {count:,} |" in page, (name, kind, count)
-
-
-def json_lines(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in CliRunner().invoke(defects, [str(path), "--json"]).output.splitlines()]
-
-
-def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
-    (tmp_path / "a.jsonl").write_text(peru.model_dump_json() + "\n")
-    (tmp_path / "b.json").write_text('{"x": 1}')
-    result = CliRunner().invoke(defects, [str(tmp_path)])
-    assert result.exit_code == 0
-    assert "a.jsonl: 1 facts as jsonl, 0 problems" in result.output and "b.json: not a known shape" in result.output
-    alone = CliRunner().invoke(defects, [str(tmp_path / "b.json")])
-    assert isinstance(alone.exception, UserError)
-
-
-def test_formats() -> None:
-    text = CliRunner().invoke(formats).output
-    assert all(name in text for name in LOADERS.names()) and "known_1000.json: 1,209 records" in text
-    rows = [json.loads(line) for line in CliRunner().invoke(formats, ["--json"]).output.splitlines()]
-    assert [r["format"] for r in rows] == LOADERS.names() and all(r["licence"] for r in rows)
-
-
-def test_convert(tmp_path: Path) -> None:
-    (tmp_path / "f.csv").write_text("who,answer,edit\nPeru,Lima,Oslo\nChad,A,A\n")
-    words = ["--map", "subject=who", "--map", "old=answer", "--map", "new=edit", "--mapping", str(tmp_path / "m.toml")]
-    (tmp_path / "m.toml").write_text('values = { prompt = "{} has", relation = "P36" }\n')
-    stopped = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words])
-    assert isinstance(stopped.exception, UserError) and not (tmp_path / "o.jsonl").exists()
-    result = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words, "--skip-bad"])
-    assert result.exit_code == 0, result.output
-    assert "1 records (1 facts read as table)" in result.output and "line 3: invalid" in result.output
-    assert load(tmp_path / "o.jsonl").facts[0].subject.text == "Peru"

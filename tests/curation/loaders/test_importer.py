@@ -1,40 +1,12 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from curation.loaders import detect, load
-from curation.loaders.base import template
 from schemas.core.errors import DataError, UserError
-
-SHORT = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
-ORIGINAL = {
-    "case_id": 7,
-    "pararel_idx": 1,
-    "requested_rewrite": {
-        "prompt": "The mother tongue of {} is",
-        "relation_id": "P103",
-        "target_new": {"str": "English", "id": "Q1860"},
-        "target_true": {"str": "French", "id": "Q150"},
-        "subject": "Danielle Darrieux",
-    },
-    "paraphrase_prompts": ["a", "b "],
-    "neighborhood_prompts": ["c"],
-    "attribute_prompts": [],
-    "generation_prompts": [],
-}
-FLAT = {
-    "case_id": 0, "prompt": "The mother tongue of Danielle Darrieux is", "target_new": "English",
-    "subject": "Danielle Darrieux", "ground_truth": "French", "rephrase_prompt": "x y", "locality_prompt": "z",
-    "locality_ground_truth": "French",
-}  # fmt: skip
-
-
-def write(path: Path, *rows: object) -> Path:
-    path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows))
-    return path
+from tests.support.curation.importable_files import SHORT, write
 
 
 def test_short_jsonl(tmp_path: Path) -> None:
@@ -45,12 +17,6 @@ def test_short_jsonl(tmp_path: Path) -> None:
     assert [f.change for f in loaded.facts] == ["counterfactual", "temporal", "none"]
     assert loaded.facts[1].subject.names == ("Chad", "Tchad")
     assert loaded.facts[0].source.licence == "not stated"
-
-
-def test_a_whole_record_comes_back_as_it_was(tmp_path: Path) -> None:
-    first = load(write(tmp_path / "a.jsonl", SHORT)).facts[0]
-    again = load(write(tmp_path / "b.jsonl", first.model_dump_json())).facts[0]
-    assert again.id == first.id
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -64,33 +30,6 @@ def test_csv(tmp_path: Path) -> None:
     assert loaded.facts[0].old.aliases == ("City of Kings", "Ciudad de los Reyes")
     assert loaded.facts[0].paraphrases == ("Peru's capital, in short, is",)
     assert [(p.where, p.kind) for p in loaded.problems] == [(f"{path}, line 3", "malformed")]
-
-
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [("subject,relation,prompt,new", "column 'old' is missing"), ("subject,relation,prompt,old,new,x", "column 'x'")],
-)
-def test_csv_columns(tmp_path: Path, header: str, message: str) -> None:
-    (tmp_path / "f.csv").write_text(header + "\n")
-    with pytest.raises(DataError, match=message):
-        load(tmp_path / "f.csv")
-
-
-def test_counterfact_shapes_agree(tmp_path: Path) -> None:
-    one = load(write(tmp_path / "a.json", "[", json.dumps(ORIGINAL), "]"))
-    two = load(write(tmp_path / "b.json", "[", json.dumps(FLAT), "]"))
-    assert (one.format, two.format) == ("counterfact", "counterfact-flat")
-    a, b = one.facts[0], two.facts[0]
-    assert (a.prompt, a.old.text, a.new) == (b.prompt, b.old.text, a.new)
-    assert a.key == "counterfact/7" and a.old.wikidata == "Q150" and a.paraphrases == ("a", "b")
-    assert b.neighbour_prompts == ("z",)
-    assert b.relation.id.startswith("template:")
-
-
-def test_template_takes_the_first_occurrence_only() -> None:
-    assert template("Rome {x} and Rome", "Rome") == "{} (x) and Rome"
-    with pytest.raises(ValueError, match="not in the prompt"):
-        template("a", "b")
 
 
 PROBLEMS = [

@@ -50,17 +50,6 @@ def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
     assert [n for part in made.numbers() for n in part.tolist()] == numbered(words)
 
 
-@settings(max_examples=30, deadline=None)
-@given(values=st.lists(st.tuples(st.text(max_size=5), st.integers()), max_size=20), place=st.slices(20))
-def test_kept_values_are_a_sequence(values: list[tuple[str, int]], place: slice) -> None:
-    kept = Kept(values, load=tuple)
-    assert list(kept) == values and len(kept) == len(values) and kept[place] == tuple(values[place])
-    for n in range(-len(values), len(values)):
-        assert kept[n] == values[n]
-    with pytest.raises(IndexError):
-        kept[len(values)]
-
-
 @pytest.mark.parametrize("what", ["values", "words"])
 def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -3,21 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.releases import errata as command
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Erratum, add_erratum, carried, read_errata
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
-from tests.curation.rules.test_rule import CHAINS, EDIT, P0
+from tests.support.rule_records import CHAINS, EDIT, P0
 
 ENTRY = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
-
-
-def run(*args: object) -> str:
-    return CliRunner().invoke(command, [str(a) for a in args], catch_exceptions=False, standalone_mode=False).output
 
 
 def test_add_once_and_read_again(tmp_path: Path) -> None:
@@ -73,21 +67,3 @@ def test_errata_carry_over_until_corrected(tmp_path: Path) -> None:
         store.put([P0.model_copy(update={"text": P0.text + " big", "offset": P0.offset + 4})])
         third = freeze(store, "mine", SplitRule(), version="1.2.0")
         assert len(third.cases[0].prompts) == 2 and third.header["errata"], "history is kept"
-
-
-def test_commands(tmp_path: Path) -> None:
-    path, file = tmp_path / "s.duckdb", tmp_path / "e.jsonl"
-    with Store.open(path, create=True) as store:
-        store.put([EDIT, *CHAINS[0]])
-    assert "added: drop f/peru/q0/s/p" in run("add", P0.key, "cut in a word", "--file", file, "--store", path)
-    assert "there already" in run("add", P0.key, "cut in a word", "--file", file, "--store", path)
-    assert read_errata(file).entries[0].id == P0.id
-    assert run("add", "case/f/peru", "doubtful", "--file", file, "--action", "hold", "--date", "2026-01-01")
-    assert "cut in a word applies" in run("list", "--file", file, "--store", path)
-    with Store.open(path, write=True) as store:
-        store.put([P0.model_copy(update={"step": 1})])
-    assert "corrected since" in run("list", "--file", file, "--store", path)
-    with pytest.raises(UserError, match="no item"):
-        run("add", "f/nobody", "x", "--file", file, "--store", path)
-    with pytest.raises(UserError, match="nothing to list"):
-        run("list")

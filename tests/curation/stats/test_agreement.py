@@ -1,21 +1,15 @@
 import csv
 import itertools
 
-import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from curation.stats import agreement as module
 from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, within_one
 from curation.stats.bootstrap import Resampling, drawn
-from curation.stats.coefficients import alpha_of_coincidences, coincidences, gwet_weights
-from curation.stats.panel import agreement, leave_one_out, pairwise, severity
 from curation.stats.rating_table import rating_table
-from schemas.core.errors import UserError
+from tests.support.curation.rating_tables import NAMES, NONE, SMALL, table
 
-NONE = Resampling(0)
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, 0 for a gap
 KRIPPENDORFF = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
@@ -23,12 +17,6 @@ KRIPPENDORFF = [
     [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
 ]
-
-
-def table(columns, **kwargs):
-    """A table from one list a rater; None is a gap."""
-    rows = [(f"u{i}", f"r{j}", v) for j, column in enumerate(columns) for i, v in enumerate(column)]
-    return rating_table(rows, **kwargs)
 
 
 def krippendorffs():
@@ -71,10 +59,6 @@ def test_human_study_of_rome(shared, dimension, level, value):
     assert 0.15 < found.high - found.low < 0.35  # 50 cases do not pin alpha down
 
 
-# by hand, two raters: (1,1) (2,2) (1,2) (2,2)
-SMALL = [[1, 2, 1, 2], [1, 2, 2, 2]]
-
-
 @pytest.mark.parametrize(
     ("columns", "scale", "statistic", "value"),
     [
@@ -108,15 +92,6 @@ def test_published_two_rater_example():
     assert gwet(found).high == pytest.approx(0.935, abs=0.015)
 
 
-def test_published_weights():
-    """Ordinal and quadratic weights of three categories, as printed in the weighting vignette of irrCAC for R."""
-    three = np.array([1.0, 2.0, 3.0])
-    assert gwet_weights(three, "ordinal")[0] == pytest.approx([1, 2 / 3, 0])
-    assert gwet_weights(three, "quadratic")[0] == pytest.approx([1, 0.75, 0])
-    assert gwet_weights(three, "linear")[0] == pytest.approx([1, 0.5, 0])
-    assert gwet_weights(np.array([1.0, 2.0, 5.0]), "linear")[0] == pytest.approx([1, 0.75, 0])
-
-
 def naive_gwet(columns, scale, weight):
     """AC2 by loops over units and pairs of raters, with gaps."""
     units = [[c[i] for c in columns if c[i] is not None] for i in range(len(columns[0]))]
@@ -140,23 +115,6 @@ def test_gwet_equals_a_naive_loop_with_gaps(weights, weight):
     columns = [[v or None for v in row] for row in KRIPPENDORFF]
     found = gwet(krippendorffs(), weights=weights, resampling=NONE)
     assert found.value == pytest.approx(naive_gwet(columns, [1, 2, 3, 4, 5], weight))
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.lists(st.sampled_from([None, 1, 2, 4, 7]), min_size=3, max_size=3), min_size=2, max_size=8))
-def test_resampled_alpha_is_that_of_the_package(units):
-    found = table([list(column) for column in zip(*units, strict=True)], scale=(1, 2, 4, 7))
-    domain = np.array([1.0, 2.0, 4.0, 7.0])
-    flat = coincidences(found.counts).sum(axis=0).reshape(1, -1)
-    for level in ("nominal", "ordinal", "interval", "ratio"):
-        ours = alpha_of_coincidences(flat, domain, level)[0]
-        value = alpha(found, level=level, resampling=NONE)
-        if not value.defined:
-            assert np.isnan(ours), value
-            continue
-        theirs = krippendorff.alpha(value_counts=found.counts, value_domain=domain, level_of_measurement=level)
-        assert ours == pytest.approx(theirs)
-        assert value.value == pytest.approx(theirs)
 
 
 def test_bootstrap_equals_recomputing_each_resample(monkeypatch):
@@ -186,9 +144,6 @@ def test_exact_agreement_interval_resamples_cases():
     loop = [sum(a * k for a, k in zip(agree, times, strict=True)) / 6 for chunk in drawn(3, plan) for times in chunk]
     result = exact_agreement(found, resampling=plan)
     assert (result.low, result.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
-
-
-NAMES = [["keep", "drop", "keep"], ["keep", "keep", "keep"]]
 
 
 @pytest.mark.parametrize(
@@ -226,63 +181,7 @@ def test_all_equal_on_a_scale_is_perfect_agreement_for_gwet():
     assert gwet(table([[7, 7], [7, 7]], scale=range(1, 8))).value == 1
 
 
-def test_ceiling_effect_is_shown_by_the_set_of_statistics():
-    """94 % sevens: alpha near 0 beside 89 % exact agreement."""
-    rng = np.random.default_rng(3)
-    columns = [np.where(rng.random(400) < 0.94, 7, 6).tolist() for _ in range(2)]
-    found = agreement(table(columns, scale=range(1, 8)), level="ordinal", resampling=Resampling(200))
-    assert abs(found.alpha.value) < 0.1
-    assert found.exact.value == pytest.approx(0.89, abs=0.03)
-    assert found.within_one.value == 1
-    assert found.ac2.value > 0.98
-    assert found.prevalence[7.0].value == pytest.approx(0.94, abs=0.02)
-    assert (found.units, found.raters, found.ratings) == (400, 2, 800)
-
-
 def test_prevalence_sums_to_one():
     found = prevalence(krippendorffs(), resampling=NONE)
     assert sum(e.value for e in found.values()) == pytest.approx(1)
     assert not prevalence(table([[None]], scale=(1, 2)))[1.0].defined
-
-
-def test_pairs_and_leaving_out():
-    columns = [[1, 2, 3, 4, None], [1, 2, 3, 4, None], [4, 3, 2, 1, None], [None] * 4 + [1]]
-    found = table(columns)
-    pairs = pairwise(found, exact_agreement)
-    assert len(pairs) == 6
-    assert (pairs["r0", "r1"].value, pairs["r0", "r2"].value) == (1, 0)
-    assert pairs["r0", "r3"].reason == "r0 and r3 rated no unit both"
-    without = leave_one_out(found, lambda t: alpha(t, level="ordinal", resampling=NONE))
-    assert without["r2"].value == 1
-    assert without["r0"].value < 0 < without["r2"].value
-
-
-def test_severity_finds_a_constant_offset_that_correlation_does_not_see():
-    found = severity(table([[1, 2, 3, 4], [1, 2, 3, 4], [3, 4, 5, 6]]))
-    assert found["r2"].value == pytest.approx(2)
-    assert found["r0"].value == pytest.approx(-1)
-    assert severity(table([[3, 4], [1, 4], [None, 1]]), resampling=NONE)["r0"].value == pytest.approx((2 + 1.5) / 2)
-    assert not severity(table([[1, None], [None, 2]]))["r0"].defined
-    assert "not numbers" in severity(table(NAMES))["r0"].reason
-
-
-@pytest.mark.parametrize(
-    ("rows", "kwargs", "message"),
-    [
-        pytest.param([("u", "r", 1), ("u", "r", 2)], {}, "rated 'u' twice", id="twice"),
-        pytest.param([("u", "r", 8)], {"scale": range(1, 8)}, "8 is not on the scale", id="off the scale"),
-        pytest.param([("u", "r", 1), ("u", "s", "x")], {}, "mix numbers and names", id="mixed"),
-        pytest.param([("u", "r", 1)], {"cases": {}}, "'u' has no case", id="no case"),
-        pytest.param([("u", "r", float("nan"))], {}, "NaN", id="nan"),
-        pytest.param([("u", "r", 1)], {"scale": (2, 1)}, "ascends", id="descending scale"),
-    ],
-)
-def test_faulty_tables_are_refused(rows, kwargs, message):
-    with pytest.raises(UserError, match=message):
-        rating_table(rows, **kwargs)
-
-
-@pytest.mark.parametrize("matrix", [np.ones((3, 3)), np.array([[1, 0.2], [0.4, 1]]), np.zeros((2, 2))])
-def test_faulty_weights_are_refused(matrix):
-    with pytest.raises(UserError, match="symmetric matrix"):
-        gwet(table(SMALL), weights=matrix)

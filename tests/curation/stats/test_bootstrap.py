@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import stats
 
 from curation.stats.bootstrap import (
     Resampling,
@@ -13,9 +12,7 @@ from curation.stats.bootstrap import (
     two_way_bootstrap,
     two_way_interval,
 )
-from curation.stats.estimates import Estimate, undefined
 from curation.stats.intervals import mean_interval
-from curation.stats.proportions import binomial_interval
 
 
 def counts(groups, resampling, stream=0):
@@ -150,30 +147,3 @@ def test_ends_give_no_interval_where_many_draws_are_undefined():
 
 def test_bootstrap_of_no_resamples_is_empty():
     assert bootstrap_sums(np.ones((3, 1)), lambda s: s[:, 0], Resampling(0)).size == 0
-
-
-@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100), (1829, 1830)])
-def test_binomial_interval_is_that_of_scipy(hits, n):
-    found, theirs = binomial_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "exact")
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_binomial_interval_covers_at_every_rate():
-    n = 12
-    intervals = [binomial_interval(k, n) for k in range(n + 1)]
-    for rate in np.linspace(0.01, 0.99, 99):
-        chance = sum(stats.binom.pmf(k, n, rate) for k, i in enumerate(intervals) if i.low <= rate <= i.high)
-        assert chance >= 0.95 - 1e-9
-
-
-def test_binomial_refuses_more_hits_than_tries():
-    with pytest.raises(ValueError, match="3 hits of 2"):
-        binomial_interval(3, 2)
-
-
-def test_text_of_estimates():
-    assert (
-        Estimate("x", 0.5, note="a single case has no spread").text()
-        == "0.500 [no interval: a single case has no spread]"
-    )
-    assert undefined("x", "there is no rating").text() == "undefined, because there is no rating"

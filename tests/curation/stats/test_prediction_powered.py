@@ -11,44 +11,7 @@ import pytest
 from curation.stats.label_budget import needed
 from curation.stats.prediction_powered import LEAST, Unit, best_weight, calibrate, contributions, difference, variance
 from curation.stats.proportions import binomial_interval
-
-
-def draw(
-    rng: np.random.Generator,
-    *,
-    cases: int = 200,
-    scripts: int = 2,
-    share: float = 0.2,
-    level: float = 4.2,
-    noise: float = 0.8,
-    shift: float = 1.5,
-    hard: np.ndarray | None = None,
-    uneven: bool = False,
-) -> list[Unit]:
-    """Scripts of a method on the 7-point scale: the judge follows people, with noise, and is too kind by ``shift``.
-
-    Args:
-        rng: Draws everything.
-        cases: Number of cases, each with so many ``scripts``.
-        share: Of the scripts that people rate, drawn without replacement; ``uneven``: with two probabilities.
-        level: Where people's ratings lie. ``noise``: the judge's. ``hard``: effects of the cases (drawn if not given).
-    """
-    effects = rng.normal(0, 1.0, cases) if hard is None else hard
-    real = level + np.repeat(effects, scripts) + rng.normal(0, 0.9, cases * scripts)
-    human = np.clip(np.round(real * 3) / 3, 1, 7)  # the mean of three people
-    judge = np.clip(np.round(0.8 * human + shift + rng.normal(0, noise, human.size)), 1, 7)
-    p = np.full(human.size, share)
-    if uneven:
-        p = np.where(judge > 5, share / 2, share * 1.5)  # easy scripts are looked at less often
-    if uneven:
-        chosen = rng.random(human.size) < p
-    else:
-        chosen = np.zeros(human.size, dtype=bool)
-        chosen[rng.choice(human.size, round(share * human.size), replace=False)] = True
-    return [
-        Unit(f"c{k // scripts:04d}", float(judge[k]), float(human[k]) if chosen[k] else None, float(p[k]))
-        for k in range(human.size)
-    ]
+from tests.support.curation.judged_units import draw
 
 
 def truth(**changes: float) -> float:
@@ -158,40 +121,6 @@ def test_a_difference_is_paired_by_case() -> None:
     assert same.value == pytest.approx(0.0, abs=1e-12) and same.high == pytest.approx(0.0, abs=1e-12)
     half = [u for u in two if int(u.case[1:]) < 100]
     assert difference(one, half).cases == 100, "over the cases that both have"
-
-
-def test_labels_needed() -> None:
-    units = draw(np.random.default_rng(12), noise=0.5)
-    found = calibrate(units)
-    half = (found.powered.high - found.powered.low) / 2  # type: ignore[operator]
-    now = needed(units, half)
-    rated = sum(u.human is not None for u in units)
-    assert now.scripts is not None and now.alone is not None
-    assert abs(now.scripts - rated) <= 1, "the width that is there needs what is there"
-    assert now.alone > 1.5 * now.scripts and now.more == max(0, now.scripts - rated)
-    wider = needed(units, 2 * half)
-    assert wider.more == 0 and wider.scripts < now.scripts  # type: ignore[operator]
-    assert "more cases are needed" in needed(units, 0.01).reason
-    with pytest.raises(ValueError, match="above 0"):
-        needed(units, 0.0)
-
-
-@pytest.mark.parametrize("number", range(3))
-def test_the_labels_that_were_asked_for_do(number: int) -> None:
-    """Rate as many scripts as was said: the interval comes out about as wide as was wanted."""
-    rng = np.random.default_rng([13, number])
-    everything = draw(rng, cases=300, share=1.0)
-    order = rng.permutation(len(everything))
-
-    def rated(n: int) -> list[Unit]:
-        chosen = set(order[:n].tolist())
-        p = n / len(everything)
-        return [u._replace(human=u.human if k in chosen else None, probability=p) for k, u in enumerate(everything)]
-
-    asked = needed(rated(80), 0.16)
-    assert asked.scripts is not None and asked.more == asked.scripts - 80 > 0
-    found = calibrate(rated(asked.scripts)).powered
-    assert (found.high - found.low) / 2 == pytest.approx(0.16, rel=0.15)  # type: ignore[operator]
 
 
 def test_the_best_weight_at_its_ends() -> None:

@@ -1,0 +1,51 @@
+"""The command that writes a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.cli.publish import publish as command
+from curation.loaders.importer import keep_split
+from curation.shipped import mini_path, mini_split
+from schemas.core.errors import UserError
+
+
+def invoke(*args: object) -> tuple[object, str]:
+    done = CliRunner().invoke(command, [str(a) for a in args])
+    return done.exception, done.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    keep_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
+    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
+    assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
+    options = ("--split-file", mini_path(), "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    error, text = invoke("mini@1.0.0", tmp_path / "b", *options)
+    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
+    assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
+    error, _ = invoke("mini", tmp_path / "c", "--formats", "facts")
+    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("other",), "where is the split 'other'"),
+        (("other", "--split-file", mini_path()), "holds the split 'mini@1.0.0', not 'other'"),
+        (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
+        (("mini", "--formats", ","), "names no format"),
+        (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
+        (("mini", "--store", "nowhere.duckdb"), "there is no such store"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
+    error, _ = invoke(args[0], tmp_path / "r", *args[1:])
+    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
+    with pytest.raises(UserError, match=complaint):
+        raise error

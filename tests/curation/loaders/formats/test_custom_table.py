@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curation.loaders import load
+from curation.loaders.formats.custom_table import read_mapping
+from schemas.core.errors import DataError, UserError
+from schemas.extras import Extra
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [("subject,relation,prompt,new", "column 'old' is missing"), ("subject,relation,prompt,old,new,x", "column 'x'")],
+)
+def test_csv_columns(tmp_path: Path, header: str, message: str) -> None:
+    (tmp_path / "f.csv").write_text(header + "\n")
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / "f.csv")
+
+
+HEADER = "subject,relation,prompt,old,new\n"
+
+CSV = [
+    ("quoted newline", HEADER + 'Peru,P36,"The capital\nof {} is",Lima,Oslo\nChad,P36,{} has,A,B\n', 2, []),
+    ("cut in a quote", HEADER + 'Peru,P36,{} has,Lima,Oslo\nChad,P36,"{} h', 1, [("line 3", "truncated")]),
+    ("wrong encoding", (HEADER + "Per\xfa,P36,{} has,Lima,Oslo\n").encode("latin-1"), 0, [("line 2", "malformed")]),
+    ("stray quote", HEADER + 'Peru,P36,"{}" has,Lima,Oslo\nChad,P36,{} has,A,B\n', 1, [("line 2", "malformed")]),
+    ("too few cells", HEADER + "Peru,P36\n", 0, [("line 2", "malformed")]),
+    ("byte-order mark", "\ufeff" + HEADER + "Peru,P36,{} has,Lima,Oslo\n", 1, []),
+]
+
+
+@pytest.mark.parametrize(("content", "whole", "problems"), [c[1:] for c in CSV], ids=[c[0] for c in CSV])
+def test_csv_faults(tmp_path: Path, content: str | bytes, whole: int, problems: list[tuple[str, str]]) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    loaded = load(path)
+    assert len(loaded.facts) == whole
+    assert [(p.where.rsplit(", ", 1)[1], p.kind) for p in loaded.problems] == problems
+
+
+def test_tabs_and_twice_named_columns(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text((HEADER + "Peru,P36,{} has,Lima,Oslo\n").replace(",", "\t"))
+    assert load(tmp_path / "f.tsv").facts[0].old.text == "Lima"
+    (tmp_path / "f.csv").write_text("subject," + HEADER)
+    with pytest.raises(DataError, match="'subject' stands twice"):
+        load(tmp_path / "f.csv")
+
+
+def test_a_foreign_csv_through_a_mapping(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        '[columns]\nsubject = "who"\nold = "answer"\n[values]\nprompt = "The capital of {} is"\nrelation = "P36"\n'
+        '[source]\nname = "mine"\nlicence = "CC0-1.0"\n'
+    )
+    (tmp_path / "f.csv").write_text("who,answer,edit,votes\nPeru,Lima,Oslo,3\n")
+    mapping = read_mapping(tmp_path / "m.toml", ["new=edit"])
+    loaded = load(tmp_path / "f.csv", mapping=mapping)
+    fact = loaded.facts[0]
+    assert (fact.subject.text, fact.old.text, fact.new and fact.new.text) == ("Peru", "Lima", "Oslo")
+    assert (fact.source.licence, fact.relation.id, loaded.format) == ("CC0-1.0", "P36", "table")
+    assert [r.value for r in loaded.records if isinstance(r, Extra)] == [{"votes": "3"}]
+
+
+def test_foreign_json_through_a_mapping(tmp_path: Path) -> None:
+    rows = [
+        {"s": "Peru", "q": "Peru has", "t": {"o": ["Lima", "City of Kings"]}, "y": 2019, "n": "Oslo"},
+        {"s": "Chad", "q": "It has", "t": {"o": "A"}, "n": "B"},
+        {"q": "x"},
+    ]
+    (tmp_path / "f.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
+    loaded = load(tmp_path / "f.jsonl", mapping=read_mapping(settings=["subject=s", "prompt=q", "old=t.o", "new=n"]))
+    assert [f.prompt for f in loaded.facts] == ["{} has"]
+    assert loaded.facts[0].old.names == ("Lima", "City of Kings")
+    assert loaded.facts[0].relation.id == "template:x-has"
+    assert ["not in the prompt" in loaded.problems[0].what, loaded.problems[1].what] == [
+        True,
+        "the field 's' is missing",
+    ]
+
+
+MAPPINGS = [
+    (["old"], "--map takes name=column, got 'old'"),
+    (["odl=x"], "'odl' is none of our columns.*did you mean 'old'"),
+]
+
+
+@pytest.mark.parametrize(("settings_", "message"), MAPPINGS)
+def test_bad_mappings(settings_: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_mapping(settings=settings_)
+    with pytest.raises(UserError, match="needs a mapping"):
+        load("x.csv", "table")

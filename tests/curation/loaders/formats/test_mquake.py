@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from schemas.extras import Extra
+from tests.support.curation.published_records import kinds, of, one
+
+EDIT = {
+    "prompt": "{} was performed by", "relation_id": "P175", "target_new": {"str": "Madonna", "id": "Q1744"},
+    "target_true": {"str": "The Beatles", "id": "Q1299"}, "subject": "Hey Jude", "question": "Who performed Hey Jude?",
+}  # fmt: skip
+
+
+def test_mquake_keeps_an_edit_once_and_the_case_whole(tmp_path: Path) -> None:
+    first = {"case_id": 1, "requested_rewrite": [EDIT, {**EDIT, "subject": "Yesterday"}], "answer": "x"}
+    clash = {**EDIT, "target_new": {"str": "Sony", "id": "Q41187"}}
+    loaded = one(tmp_path, first, {"case_id": 2, "requested_rewrite": [EDIT, clash]}, {**first, "answer": "y"})
+    assert loaded.format == "mquake" and len(loaded.facts) == 3
+    extras = of(loaded, Extra)
+    assert extras[0].value == first
+    assert [extras[0].of, *extras[0].also] == [f.key for f in loaded.facts[:2]]
+    assert extras[1].of == loaded.facts[0].key
+    assert kinds(loaded) == ["contradictory", "duplicate"]
+    assert "into 'Madonna', this one into 'Sony'" in loaded.problems[0].what

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from schemas.extras import Extra
+from tests.support.curation.published_records import kinds, new_of, of, one
+
+ZSRE = {
+    "subject": "UniFirst", "src": "What is made by UniFirst?", "pred": "uniform", "rephrase": "What makes UniFirst?",
+    "alt": "aircraft", "answers": ["uniform", "uniforms"], "loc": "nq question: x", "loc_ans": "y",
+    "cond": "uniform >> aircraft || What is made by UniFirst?",
+}  # fmt: skip
+
+
+def test_zsre(tmp_path: Path) -> None:
+    loaded = one(tmp_path, ZSRE, {**ZSRE, "src": "Who is UniFirst?", "alt": "Uniforms"}, {**ZSRE, "pred": "x"})
+    fact = loaded.facts[0]
+    assert (fact.prompt, fact.old.names, new_of(fact)) == ("What is made by {}?", ("uniform", "uniforms"), "aircraft")
+    assert kinds(loaded) == ["invalid", "duplicate", "contradictory", "suspect"]
+    assert of(loaded, Extra)[0].value == {"pred": "uniform", "loc": "nq question: x", "loc_ans": "y"}
+    assert len(loaded.facts) == 1

@@ -1,0 +1,87 @@
+"""ROUGE-1 by hand, and the join against the double loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curation.similarity.rouge import can_reach, encode, plain_text, rouge1_f, similar_pairs, words
+from tests.support.curation.near_texts import made, slow_pairs
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "value"),
+    [
+        ("the cat sat", "the cat sat", 1.0),
+        ("the cat sat", "sat cat the", 1.0),  # unigrams have no order
+        ("a b c d", "a b x y", 0.5),  # 2·2/8
+        ("the the the", "the", 0.5),  # clipped: 2·1/4
+        ("the the", "the the the the", 2 / 3),  # clipped: 2·2/6
+        ("How, can I?", "how CAN i", 1.0),
+        ("São Paulo", "Sao Paulo", 1.0),
+        ("don't", "dont", 0.0),  # don + t against dont
+        ("東京へ", "東京", 0.8),  # each character a word
+        ("", "", 0.0),
+        ("?!", "?!", 0.0),
+        ("abc", "", 0.0),
+    ],
+)
+def test_rouge1_by_hand(a: str, b: str, value: float) -> None:
+    assert rouge1_f(a, b) == rouge1_f(b, a) == pytest.approx(value)
+
+
+def test_plain_text_keeps_what_tells_names_apart() -> None:
+    assert plain_text("C++") != plain_text("C") != plain_text("C#")
+    assert plain_text(" The  Hague. ") == plain_text("the hague")
+    assert plain_text("?!") == "?!", "a text without a letter is still itself"
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.4, 0.5, 0.7, 0.8, 1.0])
+@pytest.mark.parametrize("work", [1, 300, 10**6])
+def test_the_join_equals_the_double_loop(threshold: float, work: int) -> None:
+    texts = made(130, seed=int(threshold * 100))
+    found = {
+        (int(i), int(j)): v
+        for block in similar_pairs(encode(texts), threshold=threshold, work=work)
+        for i, j, v in zip(*block, strict=True)
+    }
+    assert found == pytest.approx(slow_pairs(texts, threshold))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(alphabet="ab c東é ", max_size=14), max_size=14), st.sampled_from([0.2, 0.4, 2 / 3, 1.0]))
+def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshold: float) -> None:
+    blocks = list(similar_pairs(encode(texts), threshold=threshold, work=7))
+    found = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
+    assert len(found) == len(set(found)), "each pair once"
+    assert set(found) == set(slow_pairs(texts, threshold))
+
+
+def test_two_collections_are_joined_across_only() -> None:
+    texts = made(90, seed=3)
+    blocks = similar_pairs(encode(texts), threshold=0.5, between=40)
+    found = {(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)}
+    assert found == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
+
+
+def test_the_parity_filter_rules_out_much_and_nothing_true() -> None:
+    texts = made(150, seed=5, vocabulary=[f"w{n}" for n in range(60)])
+    rows = encode(texts)
+    first, second = np.triu_indices(len(texts), 1)
+    for threshold in (0.3, 0.6, 0.9):
+        hope = can_reach(rows, first, second, threshold=threshold)
+        true = np.array([rouge1_f(texts[i], texts[j]) >= threshold - 1e-9 for i, j in zip(first, second, strict=True)])
+        assert not (true & ~hope).any()
+    assert hope.mean() < 0.05
+
+
+def test_columns_do_not_depend_on_the_order_of_texts() -> None:
+    texts = made(50)
+    one, two = encode(texts), encode(texts[::-1])
+    assert (one.matrix != two.matrix[::-1]).nnz == 0
+
+
+def test_words_are_as_stated() -> None:
+    assert words("Step 1: Book_it, 2nd-class!") == ["step", "1", "book_it", "2nd", "class"]

@@ -1,0 +1,26 @@
+"""Exact intervals of a share."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from curation.stats.proportions import binomial_interval
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100), (1829, 1830)])
+def test_binomial_interval_is_that_of_scipy(hits, n):
+    found, theirs = binomial_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_binomial_interval_covers_at_every_rate():
+    n = 12
+    intervals = [binomial_interval(k, n) for k in range(n + 1)]
+    for rate in np.linspace(0.01, 0.99, 99):
+        chance = sum(stats.binom.pmf(k, n, rate) for k, i in enumerate(intervals) if i.low <= rate <= i.high)
+        assert chance >= 0.95 - 1e-9
+
+
+def test_binomial_refuses_more_hits_than_tries():
+    with pytest.raises(ValueError, match="3 hits of 2"):
+        binomial_interval(3, 2)

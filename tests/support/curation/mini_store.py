@@ -1,0 +1,15 @@
+"""The split mini in a store of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from curation.loaders.importer import keep_split
+from curation.shipped import mini_split
+
+
+def mini_store(folder: Path) -> Path:
+    """Path of a store in the folder that holds all records of mini."""
+    path = folder / "s.duckdb"
+    keep_split(mini_split(), path, origin="mini")
+    return path
