@@ -1,98 +1,154 @@
-"""The command ``scedit``. Each command's code is imported when it is called, so that help is instant."""
+"""The command ``scedit``: a table of commands. Each command's code is imported when it is called."""
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 import click
 
+from curation.cli.command_table import Command, Group, LazyGroup
 from schemas.core.errors import UserError
-from schemas.core.registry import suggest
 from schemas.text.escaping import ShownStream
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("scedit:demo", "The whole road in some minutes: construct, curate, run, report."),
-    "construct": ("construction.cli.construct:construct", "Write script questions, scripts and prompts for facts."),
-    "adopt": (
-        "construction.cli.construct:adopt",
-        "Take questions and scripts written by hand through the same cut and checks.",
+COMMANDS: dict[str, Command | Group] = {
+    "demo": Command("evaluation.cli.demo:demo", "Run the full pipeline on a laptop: construct, curate, run, report."),
+    "construct": Command(
+        "construction.cli.construct:construct", "Have a language model write questions, scripts and prompts for facts."
     ),
-    "prompts": (
-        "construction.cli.prompts:prompts",
-        "List the prompts for language models, render or copy them.",
+    "prompts": Command("construction.cli.prompts:prompts", "List, render or copy the prompts for language models."),
+    "data": Group("Bring facts and texts in, and look at files before that.", "data import shipped --store my.duckdb"),
+    "data import": Command("curation.cli.data:import_", "Import facts into a store."),
+    "data import-scripts": Command(
+        "construction.cli.construct:import_scripts",
+        "Import hand-written questions and scripts, checked like generated ones.",
     ),
-    "yield": ("construction.cli.funnel:yield_", "Count what became of the facts: funnel, reasons, cost."),
-    "import": ("curation.cli.items:import_", "Bring facts into a store."),
-    "formats": ("curation.cli.formats:formats", "List the file formats that can be read."),
-    "defects": ("curation.cli.formats:defects", "Load files and count what is wrong with them."),
-    "convert": ("curation.cli.formats:convert", "Write a file's records as our JSONL."),
-    "show": ("curation.cli.items:show", "Show one item with its lineage and verdicts."),
-    "list": ("curation.cli.items:list_", "List items of a kind."),
-    "stats": ("curation.cli.items:stats", "Count what a store holds."),
-    "check": ("curation.cli.check:check", "Run model-based checks on what a store holds and has not judged."),
-    "doctor": ("evaluation.cli.doctor:doctor", "Say what works with a model, and what cannot and why."),
-    "dedup": ("curation.cli.overlap:dedup", "Measure near-duplicates, write verdicts, show clusters."),
-    "separate": ("curation.cli.overlap:separate", "Divide a split into parts that share nothing."),
-    "overlap": ("curation.cli.overlap:overlap", "Check what two collections share."),
-    "split": ("curation.cli.items:split", "Freeze splits, add them to a store, write them to files."),
-    "diff": ("curation.cli.releases:diff", "Compare two splits: files, or names in a store."),
-    "errata": ("curation.cli.releases:errata", "Keep known faults of items, applied when a split is frozen."),
-    "sample": ("curation.cli.releases:sample", "Have people judge a sample of a split."),
-    "release": ("curation.cli.releases:release", "Release a split: a version that hides no change."),
-    "publish": ("curation.cli.publish:publish", "Write a split as a release: formats, card, Croissant, checksums."),
-    "sql": ("curation.cli.store:sql", "Ask a store with SQL, read-only."),
-    "backup": ("curation.cli.store:backup", "Copy a store, consistently."),
-    "restore": ("curation.cli.store:restore", "Make a store from a backup."),
-    "dump": ("curation.cli.store:dump", "Write everything a store holds as JSON lines."),
-    "rebuild": ("curation.cli.store:rebuild", "Make a store from a dump."),
-    "run": ("evaluation.cli.run:run", "Edit a model and score it on a split."),
-    "train": ("evaluation.cli.train:train", "Train a method that must learn first, on cases never evaluated."),
-    "reproduce": ("evaluation.cli.reproduce:reproduce", "Published tables beside our own figures."),
-    "scripts": ("evaluation.cli.scripts:scripts", "Take the scripts that a run's models wrote out of it."),
-    "report": ("evaluation.cli.run:report", "Tables and report.html from finished runs."),
-    "forgetting": (
-        "evaluation.cli.forgetting:forgetting",
-        "What a sequence of edits leaves of its earlier ones.",
+    "data formats": Command("curation.cli.data:formats", "List the file formats that can be read."),
+    "data audit": Command("curation.cli.data:audit", "Load files and count what is wrong with them."),
+    "data convert": Command("curation.cli.data:convert", "Write a file's records as JSONL of this toolkit."),
+    "store": Group("Look into a store, check it, and keep it safe.", "store stats --store my.duckdb"),
+    "store list": Command("curation.cli.items:list_", "List items of a kind."),
+    "store show": Command("curation.cli.items:show", "Show one item with its lineage and verdicts."),
+    "store stats": Command("curation.cli.items:stats", "Count what a store holds."),
+    "store funnel": Command("construction.cli.funnel:funnel", "Account for every fact: funnel, reasons, cost."),
+    "store check": Command("curation.cli.check:check", "Run model-based checks on items that have no verdict yet."),
+    "store dedup": Command("curation.cli.overlap:dedup", "Measure near-duplicates, write verdicts, show clusters."),
+    "store sql": Command("curation.cli.store:sql", "Query a store with SQL (read-only)."),
+    "store backup": Command("curation.cli.store:backup", "Copy a store consistently."),
+    "store restore": Command("curation.cli.store:restore", "Restore a store from a backup."),
+    "store dump": Command("curation.cli.store:dump", "Write everything a store holds as JSON lines."),
+    "store rebuild": Command("curation.cli.store:rebuild", "Rebuild a store from a dump."),
+    "split": Group("Freeze, compare, release and publish splits.", "split freeze mine --store my.duckdb"),
+    "split freeze": Command("curation.cli.splits:freeze", "Freeze a store's kept items as a split."),
+    "split add": Command("curation.cli.splits:add", "Add a frozen split and its records to a store."),
+    "split export": Command("curation.cli.splits:export", "Write a split to a file, also in formats of other tools."),
+    "split explain": Command("curation.cli.splits:explain", "Say why an item is in a split or not."),
+    "split diff": Command("curation.cli.releases:diff", "Compare two splits: files, or names in a store."),
+    "split errata": Group(
+        "Record known faults of items, applied when a split is frozen.",
+        'split errata add facts/cf/P36/france "wrong capital" --file errata.jsonl',
     ),
-    "judge": ("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),
-    "calibrate": ("evaluation.cli.calibrate:calibrate", "What people would say: a judge and a sample they rated."),
-    "closed": ("evaluation.cli.api_models:closed", "Edit a model behind a chat endpoint by its prompt (Table 8)."),
-    "ability": ("evaluation.cli.ability:ability", "Ask general tasks before and after editing (extra: harness)."),
-    "moments": ("evaluation.cli.covariance:moments", "Measure and hand on the statistics that editing methods need."),
-    "tune": ("evaluation.cli.tune:tune", "Search a method's settings on a development split, at a stated budget."),
-    "annotate": ("annotation_ui.cli.campaigns:annotate", "Have people filter and rate: campaigns, answers, agreement."),
-    "editors": ("evaluation.cli.run:editors", "List the editing methods and their settings."),
+    "split errata add": Command("curation.cli.releases:errata_add", "Add an erratum to a file."),
+    "split errata list": Command("curation.cli.releases:errata_list", "List errata, and whether they still apply."),
+    "split sample": Group(
+        "Have people judge a random sample of a split.",
+        "split sample draw mine --store my.duckdb --person ann --person bob --out sheets",
+    ),
+    "split sample draw": Command("curation.cli.samples:draw", "Draw a sample and write a blind sheet for each person."),
+    "split sample import": Command("curation.cli.samples:import_", "Read the filled sheets into the store."),
+    "split sample report": Command("curation.cli.samples:report", "Report acceptance and agreement."),
+    "split partition": Command("curation.cli.overlap:partition", "Divide a split into parts that share nothing."),
+    "split overlap": Command("curation.cli.overlap:overlap", "Check what two collections share."),
+    "split release": Command("curation.cli.releases:release", "Release a split with a checked version number."),
+    "split publish": Command(
+        "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."
+    ),
+    "annotate": Group(
+        "Have people filter and rate: campaigns, answers, agreement.",
+        "annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite",
+    ),
+    "annotate tasks": Command("annotation_ui.cli.campaigns:tasks", "List the tasks and their form versions."),
+    "annotate new": Command("annotation_ui.cli.campaigns:new", "Create a campaign, or add new items to one."),
+    "annotate invite": Command("annotation_ui.cli.campaigns:invite", "Invite raters and leads."),
+    "annotate share": Command("annotation_ui.cli.campaigns:share", "Assign a campaign's items to the raters."),
+    "annotate status": Command("annotation_ui.cli.campaigns:status", "Show each rater's progress."),
+    "annotate serve": Command("annotation_ui.cli.serve:serve", "Serve the rating app on this machine."),
+    "annotate label-studio": Group(
+        "Filter and rate in Label Studio instead of the rating app.", "annotate label-studio up"
+    ),
+    "annotate label-studio up": Command("annotation_ui.cli.label_studio:up", "Start a server on this machine."),
+    "annotate label-studio invite": Command("annotation_ui.cli.label_studio:invite", "Make accounts for raters."),
+    "annotate label-studio push": Command("annotation_ui.cli.label_studio:push", "Send a campaign's items there."),
+    "annotate label-studio pull": Command("annotation_ui.cli.label_studio:pull", "Fetch annotations from there."),
+    "annotate label-studio down": Command("annotation_ui.cli.label_studio:down", "Stop the server."),
+    "annotate add-scripts": Command("annotation_ui.cli.results:add_scripts", "Add generated scripts to a store."),
+    "annotate import": Command("annotation_ui.cli.results:import_", "Import a campaign's answers into the store."),
+    "annotate agreement": Command("annotation_ui.cli.results:agreement", "Measure agreement between raters."),
+    "annotate disagreements": Command("annotation_ui.cli.results:disagreements", "List items that raters disagree on."),
+    "annotate gold": Command("annotation_ui.cli.results:gold", "Write settled items as training items."),
+    "annotate forget": Command("annotation_ui.cli.campaigns:forget", "Delete a rater with all answers."),
+    "judge": Command("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),
+    "run": Command("evaluation.cli.run:run", "Edit a model and score it on a split."),
+    "run-api": Command(
+        "evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt (Table 8)."
+    ),
+    "report": Command("evaluation.cli.run:report", "Write tables and report.html from finished runs."),
+    "results": Group("Look further into finished runs.", "results extract-scripts runs/mine --store my.duckdb"),
+    "results extract-scripts": Command(
+        "evaluation.cli.extract_scripts:extract_scripts", "Extract the scripts that a run's models wrote."
+    ),
+    "results calibrate": Command(
+        "evaluation.cli.calibrate:calibrate", "Estimate human ratings from a judge and a human-rated sample."
+    ),
+    "results forgetting": Command(
+        "evaluation.cli.forgetting:forgetting", "Show how much earlier edits are forgotten in a sequence."
+    ),
+    "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
+    "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
+    "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
+    "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
+    "model covariance": Group(
+        "Measure, pack, load and show the covariances of keys that locate-and-edit methods need.",
+        "model covariance compute --model embedded --layers 4-8",
+    ),
+    "model covariance compute": Command("evaluation.cli.covariance:compute", "Measure layers over a corpus."),
+    "model covariance pack": Command("evaluation.cli.covariance:pack", "Write measured layers to one file."),
+    "model covariance load": Command("evaluation.cli.covariance:load", "Load such a file into this machine's cache."),
+    "model covariance show": Command("evaluation.cli.covariance:show", "Show what a file or the cache holds."),
+    "model train": Command(
+        "evaluation.cli.train:train", "Train a method that needs training, on cases never evaluated."
+    ),
+    "model tune": Command("evaluation.cli.tune:tune", "Search a method's settings at a fixed budget."),
+    "model general-ability": Command(
+        "evaluation.cli.general_ability:general_ability", "Run general benchmarks before and after editing."
+    ),
+}
+STAGES = {
+    "Start": ("demo",),
+    "Build": ("construct", "prompts", "data"),
+    "Curate": ("store", "split"),
+    "Annotate": ("annotate", "judge"),
+    "Evaluate": ("run", "run-api", "report", "results", "model"),
+}
+MOVED = {
+    **{"adopt": "data import-scripts", "import": "data import", "formats": "data formats"},
+    **{"defects": "data audit", "convert": "data convert", "yield": "store funnel"},
+    **{name: f"store {name}" for name in ("show", "list", "stats", "check", "dedup", "sql")},
+    **{name: f"store {name}" for name in ("backup", "restore", "dump", "rebuild")},
+    **{name: f"split {name}" for name in ("overlap", "diff", "errata", "sample", "release", "publish")},
+    **{"separate": "split partition", "closed": "run-api"},
+    **{"scripts": "results extract-scripts", "ability": "model general-ability", "moments": "model covariance"},
+    **{name: f"results {name}" for name in ("calibrate", "forgetting", "reproduce")},
+    **{name: f"model {name}" for name in ("doctor", "train", "tune", "editors")},
 }
 
 
-class Lazy(click.Group):
-    """A group that knows its commands' names and one-line help without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the work."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command."""
-        if cmd_name not in COMMANDS:
-            near = suggest(cmd_name, list(COMMANDS))
-            hint = f" Did you mean '{near}'?" if near else ""
-            raise click.UsageError(f"No such command '{cmd_name}'.{hint} Commands: {', '.join(COMMANDS)}.", ctx)
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list from the table, not from the imported commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
 @click.group(
-    cls=Lazy,
+    cls=LazyGroup,
+    table=COMMANDS,
+    stages=STAGES,
+    moved=MOVED,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First look: scedit demo.   One command's help: scedit COMMAND --help",
+    epilog="First look: scedit demo.   Help of a command or group: scedit COMMAND --help",
 )
 @click.version_option(package_name="scedit", message="%(version)s")
 @click.option("-v", "--verbose", count=True, help="Say more on standard error (-vv: everything).")
@@ -102,80 +158,6 @@ def cli(verbose: int) -> None:
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-
-
-DEMO_FACTS = (
-    "facts/cf/P36/italy",
-    "facts/cf/P36/japan",
-    "facts/cf/P37/brazil",
-    "facts/cf/P103/leo-tolstoy",
-    "facts/cf/P17/colosseum",
-    "facts/cf/P17/mount-fuji",
-)
-DEMO_RUN = """# The demo's run. Change it and go on: scedit run {out}/run.toml
-model = "embedded"            # SmolLM2-135M-Instruct; or a folder, or a hub name
-editors = ["none", "prompt", "ft", "rome"]
-split = {{ store = "{out}/store.duckdb", name = "mini" }}
-limit = {{ counterfactual = 9, temporal = 3 }}
-out = "{out}/run"
-"""
-
-
-@click.command(epilog="Example: scedit demo --out demo")
-@click.option("--out", default="demo", show_default=True, help="Folder for everything that the demo makes.")
-def demo(out: str) -> None:
-    """Walk the whole road with the embedded model: construct, curate, run, report.
-
-    Each step is a command that you can run yourself; it is shown before it runs. Interrupted, the demo goes on where it
-    stopped. No key, GPU or network is needed. The numbers show the machinery, not how methods rank on large models.
-    """
-    from pathlib import Path
-
-    from curation.loaders import load
-
-    folder, store = Path(out), f"{out}/store.duckdb"
-    folder.mkdir(parents=True, exist_ok=True)
-    table = load("shipped").facts
-    chosen = [f for f in table if f.key in DEMO_FACTS]
-    groups = {(f.relation.id, f.old.text) for f in chosen}
-    chosen += [
-        f for f in table if (f.relation.id, f.old.text) in groups and f not in chosen
-    ]  # neighbours are drawn here
-    (folder / "facts.jsonl").write_text("".join(f.model_dump_json() + "\n" for f in chosen), encoding="utf-8")
-    if not (folder / "run.toml").exists():
-        (folder / "run.toml").write_text(DEMO_RUN.format(out=out), encoding="utf-8")
-    click.secho("1  Construct: the embedded model writes script questions and scripts for 6 facts", bold=True)
-    _step("construct", f"{out}/facts.jsonl", "--store", store, "--model", "embedded", "--limit", "6")
-    click.secho("2  Curate: freeze what was kept, add the hand-written split mini", bold=True)
-    try:
-        _step(
-            *("split", "freeze", "constructed", "--store", store),
-            *("--set", "prefix=facts/", "--out", f"{out}/split.jsonl"),
-        )
-    except UserError as error:
-        click.echo(f"   Nothing to freeze: {error}")
-    _step("split", "add", "mini", "--store", store)
-    click.secho("3  Run: edit SmolLM2-135M with four methods, score 12 cases of mini", bold=True)
-    _step("run", f"{out}/run.toml")
-    click.secho("4  Report", bold=True)
-    _step("report", f"{out}/run", "--store", store, "--out", out)
-    click.echo(DEMO_END.format(out=out))
-
-
-DEMO_END = """
-Done. Open {out}/report.html: the table, its intervals, the example cases side by side, what was rejected and why.
-  store    {out}/store.duckdb    scedit stats --store {out}/store.duckdb
-  split    {out}/split.jsonl     one whole case a line, with a digest
-  journals {out}/run/            one line a finished case; the same command goes on from there
-Next: more cases (take 'limit' out of {out}/run.toml, then scedit run {out}/run.toml), your own facts
-(scedit construct --help), another model (--set model=...)."""
-
-
-def _step(*args: str) -> None:
-    """Show a command line, then run it."""
-    click.secho("$ scedit " + " ".join(args), fg="cyan")
-    cli.main(args=list(args), standalone_mode=False)
-    click.echo()
 
 
 def main() -> None:

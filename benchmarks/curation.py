@@ -198,6 +198,7 @@ def counterfact() -> dict[str, Any] | None:
                 sys.executable,
                 "-m",
                 "scedit",
+                "data",
                 "import",
                 str(file),
                 "--store",

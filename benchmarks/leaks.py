@@ -38,7 +38,7 @@ def shown(half: HalfScore) -> dict[str, Any]:
 def main() -> None:
     """Print the scores as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", help="A check on prompts, see: scedit check --list")
+    parser.add_argument("check", help="A check on prompts, see: scedit store check --list")
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--set", action="append", default=[], metavar="CHECK.NAME=VALUE")
     parser.add_argument("--threshold", type=float, help="Set it by hand instead of on the dev half.")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 import scedit
+from curation.cli.command_table import walk
 from curation.store.store import KINDS
 
 _HERE = Path(__file__).parent / "reference"
@@ -23,12 +24,9 @@ def _help(command: click.Command, name: str) -> str:
 def commands() -> str:
     """Every command's help."""
     parts = [_NOTE, "# Commands\n", "```\n" + _help(scedit.cli, "scedit") + "\n```\n"]
-    for name in scedit.COMMANDS:
-        command = scedit.cli.get_command(click.Context(scedit.cli), name)
-        assert command is not None
-        parts.append(f"## scedit {name}\n\n```\n{_help(command, f'scedit {name}')}\n```\n")
-        for part, sub in getattr(command, "commands", {}).items():
-            parts.append(f"### scedit {name} {part}\n\n```\n{_help(sub, f'scedit {name} {part}')}\n```\n")
+    for words, command in walk(scedit.cli).items():
+        level = "#" * min(4, 2 + words.count(" "))
+        parts.append(f"{level} scedit {words}\n\n```\n{_help(command, f'scedit {words}')}\n```\n")
     return "\n".join(parts)
 
 

@@ -1,10 +1,9 @@
-"""The command ``annotate``: campaigns and people; what comes of the answers is in ``commands_results``."""
+"""Commands of campaigns and people: ``annotate tasks``, ``new``, ``invite``, ``share``, ``status``, ``forget``."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import ClassVar
 
 import click
 
@@ -15,47 +14,7 @@ STORE = click.option("--store", "-s", "store_path", type=click.Path(path_type=Pa
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
-class _Group(click.Group):
-    """What comes of the answers, Label Studio and the app are imported when they are called."""
-
-    _LATER: ClassVar[dict[str, str]] = {
-        "add-scripts": "annotation_ui.cli.results:add_scripts",
-        "agreement": "annotation_ui.cli.results:agreement",
-        "disagreements": "annotation_ui.cli.results:disagreements",
-        "gold": "annotation_ui.cli.results:gold",
-        "import": "annotation_ui.cli.results:import_",
-        "label-studio": "annotation_ui.cli.label_studio:label_studio",
-        "serve": "annotation_ui.cli.serve:serve",
-    }
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *self._LATER]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self._LATER:
-            import importlib
-
-            module, _, name = self._LATER[cmd_name].partition(":")
-            command: click.Command = getattr(importlib.import_module(module), name)
-            return command
-        return super().get_command(ctx, cmd_name)
-
-
-@click.group(cls=_Group)
-def annotate() -> None:
-    """Have people filter and rate: campaigns, people, answers into the store, agreement.
-
-    \b
-    Example:
-      scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --overlap 2
-      scedit annotate invite ann bob --ratings r.sqlite
-      scedit annotate share pilot --ratings r.sqlite
-      scedit annotate serve --ratings r.sqlite
-      scedit annotate import pilot --ratings r.sqlite --store my.duckdb
-    """  # noqa: D301 - click needs the real backspace
-
-
-@annotate.command()
+@click.command()
 @JSON
 def tasks(as_json: bool) -> None:
     """List the tasks: what people are asked, and under which form version.
@@ -72,7 +31,7 @@ def tasks(as_json: bool) -> None:
             click.echo(f"{cls.form.label:24} {cls.about}")
 
 
-@annotate.command()
+@click.command()
 @click.argument("name")
 @click.option("--task", "task_name", required=True, help="What is asked; see: scedit annotate tasks")
 @STORE
@@ -124,7 +83,7 @@ def new(
     click.echo(f"Next: scedit annotate invite NAME... --ratings {db_path}, then: scedit annotate share {name}")
 
 
-@annotate.command()
+@click.command()
 @click.argument("names", nargs=-1, required=True)
 @DB
 @click.option("--lead", is_flag=True, help="They lead: they see everybody's work and adjudicate.")
@@ -148,7 +107,7 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
         click.echo("Give each their secret in person; it cannot be shown again.", err=True)
 
 
-@annotate.command()
+@click.command()
 @click.argument("name")
 @DB
 @JSON
@@ -170,7 +129,7 @@ def share(name: str, db_path: Path, as_json: bool) -> None:
         click.echo(f"{made} assignments added, {taken} taken back.")
 
 
-@annotate.command()
+@click.command()
 @DB
 @click.option("--campaign", "name", help="Only this one.")
 @JSON
@@ -196,7 +155,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
                 click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}")
 
 
-@annotate.command()
+@click.command()
 @click.argument("person")
 @DB
 @click.confirmation_option(prompt="Delete this person with all answers?")

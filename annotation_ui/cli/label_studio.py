@@ -27,24 +27,7 @@ _FOLDER = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
-@click.group("label-studio")
-def label_studio() -> None:
-    """Filter and rate in Label Studio: start a server, make accounts, bring items over and annotations back.
-
-    With LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY in the environment an existing server is used; else the one that
-    'up' started in --folder.
-
-    \b
-    Example:
-      scedit annotate label-studio up
-      scedit annotate label-studio invite ann bob --ratings r.sqlite
-      scedit annotate label-studio push pilot --ratings r.sqlite
-      scedit annotate label-studio pull pilot --ratings r.sqlite
-      scedit annotate label-studio down
-    """  # noqa: D301 - click needs the real backspace
-
-
-@label_studio.command()
+@click.command()
 @_FOLDER
 @click.option("--port", type=click.IntRange(1, 65535), help="On 127.0.0.1; a free one where none is named.")
 @_JSON
@@ -64,7 +47,7 @@ def up(folder: Path, port: int | None, as_json: bool) -> None:
     click.echo(f"Label Studio runs at {now.url}; its owner's password is in {folder / 'access.json'}.")
 
 
-@label_studio.command()
+@click.command()
 @_FOLDER
 def down(folder: Path) -> None:
     """Stop the server that 'up' started; its data stays.
@@ -76,7 +59,7 @@ def down(folder: Path) -> None:
     click.echo("Stopped; its data stays." if stop_server(folder) else f"No server of {folder} runs.")
 
 
-@label_studio.command()
+@click.command()
 @click.argument("names", nargs=-1, required=True)
 @_DB
 @_FOLDER
@@ -96,7 +79,7 @@ def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -
             click.echo(json.dumps(row) if as_json else "{person:20} {email:36} {password}".format(**row))
 
 
-@label_studio.command()
+@click.command()
 @click.argument("name")
 @_DB
 @_FOLDER
@@ -123,7 +106,7 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
         click.echo(f"  {site.url}/projects/{number}/data?labeling=1   {'everybody' if owner == '*' else owner}")
 
 
-@label_studio.command()
+@click.command()
 @click.argument("name")
 @_DB
 @_FOLDER

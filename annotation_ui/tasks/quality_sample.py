@@ -1,4 +1,4 @@
-"""The quality sample by the paper's three criteria (ScEdit Appendix B.2.2), as ``scedit sample`` draws it."""
+"""The quality sample by the paper's three criteria (ScEdit Appendix B.2.2), as ``scedit split sample`` draws it."""
 
 from __future__ import annotations
 

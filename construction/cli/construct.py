@@ -1,4 +1,4 @@
-"""Commands of construction: construct, adopt."""
+"""Commands of construction: construct, data import-scripts."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _table(y: Yield, store: Path) -> str:
             "",
             f"This text is of {y.quality} quality: a small model shows that the road works, no more.",
         ]
-    lines += ["", f"Stored in {store}. Next: scedit yield --store {store}"]
+    lines += ["", f"Stored in {store}. Next: scedit store funnel --store {store}"]
     return "\n".join(lines)
 
 
@@ -223,13 +223,13 @@ def _clip(text: str, length: int = 100) -> str:
 @click.option("--source", default="written by hand", show_default=True, help="Name of the source, kept with each fact.")
 @click.option("--licence", default="not stated", show_default=True, help="Licence, kept with each fact.")
 @_JSON
-def adopt(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
+def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
 
     One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
     old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
 
-    Example: scedit adopt mine.jsonl --store my.duckdb --source "our lab" --licence CC-BY-4.0
+    Example: scedit data import-scripts mine.jsonl --store my.duckdb --source "our lab" --licence CC-BY-4.0
     """
     from construction.pipeline.adopt import adopt as take
     from construction.pipeline.adopt import keep

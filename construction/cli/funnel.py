@@ -1,4 +1,4 @@
-"""The command yield: what construction came to, as text, JSON or a page."""
+"""The command ``store funnel``: what construction came to, as text, JSON or a page."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 import click
 
 
-@click.command(name="yield")
+@click.command()
 @click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
 @click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page with pictures here.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def yield_(store_path: Path, page: Path | None, prices: Path | None, as_json: bool) -> None:
+def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bool) -> None:
     """Count what became of the facts: the funnel to prompts, reasons with examples, Table 1, cost by stage and model.
 
     \b
     Examples:
-      scedit yield --store my.duckdb
-      scedit yield --store my.duckdb --page yield.html
-      scedit yield --store my.duckdb --json
+      scedit store funnel --store my.duckdb
+      scedit store funnel --store my.duckdb --page yield.html
+      scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
     from construction.report.store_funnel import store_yield
     from schemas.core.errors import UserError

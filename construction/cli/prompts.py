@@ -57,7 +57,7 @@ def prompts(
     facts = load(fact_path).facts
     chosen = next((f for f in facts if key is None or f.key == key), None)
     if chosen is None:
-        raise UserError(f"no fact '{key or ''}'", where=fact_path, fix="see the keys with: scedit list fact")
+        raise UserError(f"no fact '{key or ''}'", where=fact_path, fix="see the keys with: scedit store list fact")
     for row in rendered(chosen, profile, folder):
         line = "== {label}, {role}\n{content}\n"
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else line.format(**row))

@@ -1,4 +1,4 @@
-"""The verifier over what a store already holds, for ``scedit check``."""
+"""The verifier over what a store already holds, for ``scedit store check``."""
 
 from __future__ import annotations
 

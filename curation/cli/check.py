@@ -1,4 +1,4 @@
-"""The command ``check``: run the checks that look at a store's items with a model."""
+"""The command ``store check``: run the checks that look at a store's items with a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(
     Verdicts are kept batch by batch: stopped, the same command goes on. A check measures or describes; what is left out
     is decided by the split's rule (scedit split freeze --rule).
 
-    Example: scedit check predictability --store my.duckdb --model embedded
+    Example: scedit store check predictability --store my.duckdb --model embedded
     """
     if only_list:
         _list(as_json=as_json)

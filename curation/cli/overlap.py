@@ -1,4 +1,4 @@
-"""Commands of near-duplicates, separation and overlap: dedup, separate, overlap."""
+"""Commands of near-duplicates, partitions and overlap: dedup, partition, overlap."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def dedup(
     A verdict carries the greatest similarity to an item that is preferred; it drops nothing, a split's rule does.
     minhash measures the same as rouge1 and is made for a million items; exact compares the folded text.
 
-    Example: scedit dedup --store my.duckdb --kind question --within fact
+    Example: scedit store dedup --store my.duckdb --kind question --within fact
     """
     from curation.overlap.near_duplicates import METHODS, check_choice, kept_counts, near_duplicates, store_items
     from curation.store.store import Store
@@ -81,7 +81,7 @@ def dedup(
 @click.option("--neighbours", is_flag=True, help="Also share no neighbour facts.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write each part as a split file into this folder.")
 @_JSON
-def separate(
+def partition(
     source: str,
     by: tuple[str, ...],
     parts: tuple[str, ...],
@@ -93,7 +93,7 @@ def separate(
 ) -> None:
     """Divide the frozen split SOURCE (a file, or 'mini') into parts that share no subject, relation or edited fact.
 
-    Example: scedit separate mini --by subject --part train=0.8 --part test=0.2 --out parts
+    Example: scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
     """
     from curation.shipped import mini_split
     from curation.splits.partition import separate as divide
@@ -130,7 +130,7 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
     Each is 'mini', 'shipped', a frozen split, a store (.duckdb), a text file (one text a line) or a file of facts.
     Levels: same_edit, same_fact, same_subject_relation, same_subject, same_text, near_text.
 
-    Example: scedit overlap mini shipped --fail-on same_edit
+    Example: scedit split overlap mini shipped --fail-on same_edit
     """  # noqa: D301 - click wants the character
     from curation.overlap.contamination import material
     from curation.overlap.contamination import overlap as compare

@@ -48,7 +48,7 @@ def publish(
     OUT_DIR must be new or empty. datasets.load_dataset(OUT_DIR) works on it, offline too.
     The split comes from the store, or from --split-file; the name 'mini' alone means the split that we ship.
 
-    Example: scedit publish mini release --store my.duckdb
+    Example: scedit split publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
     from contextlib import ExitStack
 

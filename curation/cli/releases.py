@@ -1,4 +1,4 @@
-"""Commands of deciding: explain, diff, errata, sample, release."""
+"""Commands of versions: diff, errata, release."""
 
 from __future__ import annotations
 
@@ -11,60 +11,12 @@ import click
 from schemas.core.clock import today
 
 if TYPE_CHECKING:
-    from curation.rules.rule import SplitRule
     from curation.splits.errata import Errata
     from curation.splits.split_file import Split
 
 _PATH = click.Path(path_type=Path)
 _STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
-
-
-@click.command()
-@click.argument("item")
-@_STORE
-@click.option("--split", "split_name", help="Explain by the rule and errata of this frozen split.")
-@click.option("--rule", "rule_path", type=_PATH, help="TOML file with a [rule] table; the default rule when left out.")
-@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
-@click.option("--errata", "errata_path", type=_PATH, help="Errata file.")
-@_JSON
-def explain(
-    item: str,
-    store_path: Path,
-    split_name: str | None,
-    rule_path: Path | None,
-    settings: tuple[str, ...],
-    errata_path: Path | None,
-    as_json: bool,
-) -> None:
-    """Say why ITEM (key or id of a fact, question, script, prompt, neighbour or case) is in a split or out of it.
-
-    The verdicts that decide are marked with *.
-
-    Example: scedit split explain facts/cf/P36/france --store my.duckdb --rule configs/rules/scedit.toml
-    """
-    from curation.rules.explain import explain as ask
-    from curation.rules.explain import rule_of
-    from curation.splits.errata import carried, read_errata
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
-
-    if split_name and rule_path:
-        raise UserError("give either a split or a rule", fix="--split NAME or --rule FILE")
-    own = read_errata(errata_path).entries if errata_path else ()
-    with Store.open(store_path) as store:
-        header = store.open_split(split_name).header if split_name else {}
-        rule = rule_of(header) if split_name else _rule(rule_path, settings)
-        said = ask(store, rule, item, errata=carried(header, own))
-    click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
-
-
-def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
-    from curation.rules.rule import SplitRule
-    from schemas.core.config import override, read_toml, validate
-
-    table = read_toml(path).get("rule", {}) if path else {}
-    return validate(SplitRule, override(table, settings), where=str(path or "--set"))
 
 
 @click.command()
@@ -76,7 +28,7 @@ def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
 def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: bool) -> None:
     """Compare two splits: files, or names (NAME@VERSION) in a store. Added, dropped, changed cases and the reasons.
 
-    Example: scedit diff mine@1.0.0 mine@2.0.0-candidate --store my.duckdb
+    Example: scedit split diff mine@1.0.0 mine@2.0.0-candidate --store my.duckdb
     """
     from curation.rules.release import compare
     from curation.splits.versions import changelog as write
@@ -114,12 +66,7 @@ def _split(name: str, store: object) -> Split:
     return mini_split() if name == "mini" else open_split(name)
 
 
-@click.group()
-def errata() -> None:
-    """Keep known faults of items in a file that is applied when a split is frozen."""
-
-
-@errata.command("add")
+@click.command("add")
 @click.argument("item")
 @click.argument("what")
 @click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL); made if need be.")
@@ -131,7 +78,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 
     With a store the entry points at the item's present content, and no longer applies once that is corrected.
 
-    Example: scedit errata add facts/cf/P36/france "wrong capital" --file errata.jsonl --store my.duckdb
+    Example: scedit split errata add facts/cf/P36/france "wrong capital" --file errata.jsonl --store my.duckdb
     """
     from curation.splits.errata import Erratum, add_erratum
     from curation.store.store import Store
@@ -146,7 +93,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
     click.echo(f"{path}: {'added' if added else 'there already'}: {action} {data['item']}")
 
 
-@errata.command("list")
+@click.command("list")
 @click.option("--file", "path", type=_PATH, help="Errata file.")
 @click.option("--split", "split_name", help="Those in the header of this split.")
 @click.option("--store", "-s", "store_path", type=_PATH, help="Say also whether each applies to the present content.")
@@ -154,7 +101,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 def errata_list(path: Path | None, split_name: str | None, store_path: Path | None, as_json: bool) -> None:
     """List errata of a file or of a split, and whether they still apply.
 
-    Example: scedit errata list --split mine --store my.duckdb
+    Example: scedit split errata list --split mine --store my.duckdb
     """
     from curation.splits.errata import carried, read_errata
     from curation.store.store import Store
@@ -181,115 +128,6 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
             click.echo(f"{entry.date} {entry.action:<4} {entry.item}: {entry.what} {status.get(n, '')}".rstrip())
 
 
-@click.group()
-def sample() -> None:
-    """Have people judge a sample of a split: draw it, read the answers, report."""
-
-
-@sample.command()
-@click.argument("name")
-@_STORE
-@click.option("--out", type=_PATH, required=True, help="Folder for one sheet a person.")
-@click.option("--person", "people", multiple=True, required=True, help="Who judges; give it once a person.")
-@click.option("--percent", type=float, default=10.0, show_default=True, help="How much of the split (the paper: 10).")
-@click.option("--unit", type=click.Choice(["prompt", "case"]), default="prompt", show_default=True)
-@click.option("--least", type=click.IntRange(min=0), default=0, show_default=True, help="Items a stratum at the least.")
-@click.option("--number", type=click.IntRange(min=0), default=0, show_default=True, help="Another number, other items.")
-@click.option("--form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
-@_JSON
-def draw(
-    name: str,
-    store_path: Path,
-    out: Path,
-    people: tuple[str, ...],
-    percent: float,
-    unit: str,
-    least: int,
-    number: int,
-    form: str,
-    as_json: bool,
-) -> None:
-    """Draw a stratified sample of the split NAME and write a blind sheet for every person.
-
-    The same command draws the same items. The sampling probabilities are kept in the store.
-
-    Example: scedit sample draw mine --store my.duckdb --person ann --person bob --person eve --out sheets --form csv
-    """
-    from curation.quality.sample import draw as take
-    from curation.quality.sample import keep_sample, sheet, strata_counts
-    from curation.quality.sheets import check_people, sheet_path, write_sheet
-    from curation.store.store import Store
-
-    check_people(people)
-    with Store.open(store_path, write=True) as store:
-        split = store.open_split(name)
-        drawn = take(
-            split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=number,
-            people=people,
-        )  # fmt: skip
-        for person in people:
-            write_sheet(sheet(drawn, split.cases, person), sheet_path(out, person, form))
-        keep_sample(store, drawn)
-    about = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
-    if as_json:
-        click.echo(json.dumps({**about, "strata": strata_counts(drawn)}, ensure_ascii=False))
-        return
-    click.echo(f"sample {drawn.name}: {len(drawn.items)} of {drawn.population} {unit}s, {len(people)} sheets in {out}")
-
-
-@sample.command("import")
-@click.argument("sheets", type=_PATH, nargs=-1, required=True)
-@_STORE
-@click.option("--partial", is_flag=True, help="Take a sheet that is not filled in to the end.")
-@_JSON
-def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: bool) -> None:
-    """Read filled SHEETS back as verdicts; all or nothing, and every fault is named by line.
-
-    Example: scedit sample import sheets/ann.csv sheets/bob.csv --store my.duckdb
-    """
-    from curation.quality.sheets import import_sheets
-    from curation.store.store import Store
-
-    with Store.open(store_path, write=True) as store:
-        filled = import_sheets(store, sheets, partial=partial)
-    for path, f in zip(sheets, filled, strict=True):
-        counts = {
-            "sheet": str(path),
-            "person": f.person,
-            "items": sum(v.label is not None for v in f.verdicts),
-            "dropped": sum(v.label == "drop" for v in f.verdicts),
-            "repeated": len(f.repeated),
-            "missing": len(f.missing),
-        }
-        if as_json:
-            click.echo(json.dumps({**counts, "repeated_items": f.repeated}, ensure_ascii=False))
-        else:
-            click.echo(
-                f"{path}: {counts['items']} items by {f.person}, {counts['dropped']} not accepted, "
-                f"{counts['repeated']} answered again (the last answer holds), {counts['missing']} missing"
-            )
-
-
-@sample.command()
-@click.argument("name", default="")
-@_STORE
-@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="For the intervals.")
-@_JSON
-def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
-    """Report a sample: acceptance, and apart from it the agreement between people. NAME may be left out if it is one.
-
-    Example: scedit sample report --store my.duckdb
-    """
-    from curation.quality.report import report as make
-    from curation.quality.report import summary, text
-    from curation.quality.sample import sample_named
-    from curation.store.store import Store
-
-    with Store.open(store_path) as store:
-        found = make(store, sample_named(store, name), resamples=resamples)
-    click.echo(json.dumps(summary(found), ensure_ascii=False) if as_json else text(found))
-
-
 @click.command()
 @click.argument("name")
 @_STORE
@@ -304,7 +142,7 @@ def release(
 
     Freeze a candidate first (scedit split freeze NAME --version 1.0.0-candidate), then release it.
 
-    Example: scedit release mine --store my.duckdb --out mine-1.0.0.jsonl
+    Example: scedit split release mine --store my.duckdb --out mine-1.0.0.jsonl
     """
     from curation.rules.release import release as make
     from curation.splits.split_file import write_split

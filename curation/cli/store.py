@@ -19,7 +19,7 @@ _STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, 
 def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
     """Run one SQL QUERY, read-only. Views: facts, questions, scripts, prompts, neighbours, verdicts.
 
-    Example: scedit sql "SELECT old, count(*) FROM facts GROUP BY old" --store my.duckdb
+    Example: scedit store sql "SELECT old, count(*) FROM facts GROUP BY old" --store my.duckdb
     """
     from curation.store.backup import query as ask
 
@@ -46,14 +46,14 @@ def _table(columns: list[str], rows: list[tuple[str, ...]]) -> None:
 def backup(path: Path, store_path: Path) -> None:
     """Copy a store to PATH, consistently; an older copy there is replaced only by a whole one.
 
-    Example: scedit backup my-2026-11-21.duckdb --store my.duckdb
+    Example: scedit store backup my-2026-11-21.duckdb --store my.duckdb
     """
     from curation.store.backup import snapshot
     from curation.store.store import Store
 
     with Store.open(store_path) as store:
         snapshot(store, path)
-    click.echo(f"{path}: {path.stat().st_size:,} bytes. Put it back with: scedit restore {path} --store NEW")
+    click.echo(f"{path}: {path.stat().st_size:,} bytes. Put it back with: scedit store restore {path} --store NEW")
 
 
 @click.command()
@@ -62,7 +62,7 @@ def backup(path: Path, store_path: Path) -> None:
 def restore(path: Path, store_path: Path) -> None:
     """Make a store from the backup PATH; an existing store is never overwritten.
 
-    Example: scedit restore my-2026-11-21.duckdb --store my.duckdb
+    Example: scedit store restore my-2026-11-21.duckdb --store my.duckdb
     """
     from curation.store.backup import restore as put_back
 
@@ -76,7 +76,7 @@ def restore(path: Path, store_path: Path) -> None:
 def dump(path: Path, store_path: Path) -> None:
     """Write everything a store holds to PATH as JSON lines, for keeping and for other tools.
 
-    Example: scedit dump my.dump.jsonl --store my.duckdb
+    Example: scedit store dump my.dump.jsonl --store my.duckdb
     """
     from curation.store.backup import dump as write
     from curation.store.store import Store
@@ -94,7 +94,7 @@ def dump(path: Path, store_path: Path) -> None:
 def rebuild(path: Path, store_path: Path) -> None:
     """Make a new store from a dump: the same keys, ids, verdicts, lineage, splits and results.
 
-    Example: scedit rebuild my.dump.jsonl --store again.duckdb
+    Example: scedit store rebuild my.dump.jsonl --store again.duckdb
     """
     from curation.store.backup import rebuild as make
 

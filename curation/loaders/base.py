@@ -92,7 +92,7 @@ class Loaded(NamedTuple):
                 fix="get a whole copy or mend the file, or leave bad records out with --skip-bad",
             )
         if not self.facts:
-            raise DataError("no usable fact in the file", fix="see the formats: scedit formats")
+            raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
         return self.facts
 
 
@@ -271,7 +271,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
     if not text.strip():
-        raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
+        raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
     return text
 
 

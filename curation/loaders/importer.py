@@ -84,14 +84,14 @@ class _Told:
                 if self.facts == self._limit:
                     return
         if not self.facts:
-            raise DataError("no usable fact in the file", fix="see the formats: scedit formats")
+            raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
 
     def _problem(self, problem: Problem) -> None:
         if problem.lost and not self._skip_bad:
             raise DataError(
                 f"{problem.kind} record: {problem.what}",
                 where=problem.where,
-                fix="mend the file, or leave bad records out with --skip-bad; all of them: scedit defects FILE",
+                fix="mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE",
             )
         self.problems += 1
         if len(self.shown) < SHOWN:

@@ -123,7 +123,7 @@ def _of_file(source: Path | str, name: str) -> Material:
     items = stream(str(source)).items
     found = of_facts(name, (i.record for i in items if isinstance(i, Placed) and isinstance(i.record, Fact) and i.main))
     if not found.owners:
-        raise DataError("no usable fact in the file", where=str(source), fix="see the formats: scedit formats")
+        raise DataError("no usable fact in the file", where=str(source), fix="see the formats: scedit data formats")
     return found
 
 

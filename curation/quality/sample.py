@@ -207,7 +207,7 @@ def sample_named(store: Store, name: str) -> Sample:
         raise UserError(
             f"{len(found) or 'no'} samples are called '{name}'",
             allowed=", ".join(f"{s.name} of {s.split}" for s in known) or "none is drawn yet",
-            fix="draw one with: scedit sample draw" if not known else None,
+            fix="draw one with: scedit split sample draw" if not known else None,
         )
     return found[0]
 

@@ -143,7 +143,7 @@ def sample_of(path: Path) -> str:
     """The name of the sample that a sheet belongs to, by its first row."""
     rows = _rows(path)
     if not rows or not rows[0][1].get("sample"):
-        raise DataError("this is no sheet of a sample", where=str(path), fix="write one: scedit sample draw")
+        raise DataError("this is no sheet of a sample", where=str(path), fix="write one: scedit split sample draw")
     return rows[0][1]["sample"]
 
 

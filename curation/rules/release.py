@@ -143,12 +143,12 @@ def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
     if not reports:
         raise UserError(
             f"the release waits for a quality sample of '{label}', and none is drawn",
-            fix=f'draw one: scedit sample draw {label}, or say why not: --without-sample "REASON"',
+            fix=f'draw one: scedit split sample draw {label}, or say why not: --without-sample "REASON"',
         )
     missing = ", ".join(f"{p} {n}" for p, n in reports[0].missing.items() if n) or "nobody was asked"
     raise UserError(
         f"the release waits for the quality sample {reports[0].sample.name} (answers missing: {missing})",
-        fix='import them: scedit sample import, or say why not: --without-sample "REASON"',
+        fix='import them: scedit split sample import, or say why not: --without-sample "REASON"',
     )
 
 

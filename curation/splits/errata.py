@@ -79,7 +79,7 @@ def read_errata(path: Path) -> Errata:
         UserError: there is no such file.
         DataError: a line is no erratum; names it.
     """
-    text = read_text(path, "errata file", fix="make one: scedit errata add")
+    text = read_text(path, "errata file", fix="make one: scedit split errata add")
     return Errata([validate(Erratum, data, where=where) for _, where, data in json_lines(path, text)])
 
 

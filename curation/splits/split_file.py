@@ -165,7 +165,7 @@ def header_of(name: str, version: str, cases: int, digest: str, about: dict[str,
 
 def no_case(name: str) -> UserError:
     """The one sentence for a split without a case."""
-    return UserError(f"the split '{name}' would have no case", fix="loosen its rule, or see why: scedit stats")
+    return UserError(f"the split '{name}' would have no case", fix="loosen its rule, or see why: scedit store stats")
 
 
 def under_version(split: Split, version: str, about: dict[str, Any] | None = None) -> Split:

@@ -126,7 +126,9 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
                     raise DataError("not a line of a dump, perhaps cut off", where=where) from None
                 if number == 1:
                     if not isinstance(data, dict) or data.get("scedit_dump") != DUMP_FORMAT:
-                        raise DataError("not a dump of a store", where=str(path), fix="make one with: scedit dump")
+                        raise DataError(
+                            "not a dump of a store", where=str(path), fix="make one with: scedit store dump"
+                        )
                     continue
                 if not isinstance(data, dict) or len(data) != 1:
                     raise DataError("not a line of a dump", where=where)

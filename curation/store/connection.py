@@ -51,7 +51,7 @@ def prepare(path: Path, *, create: bool) -> None:
         done = set()
     else:
         raise StoreError(
-            "there is no such store", where=str(path), fix=f"make one with: scedit import FACTS --store {path}"
+            "there is no such store", where=str(path), fix=f"make one with: scedit data import FACTS --store {path}"
         )
     if all(m.__name__ in done for m in migrations.MIGRATIONS):
         return

@@ -76,7 +76,7 @@ class Reading(Parts):
             raise UserError(
                 f"no item '{item}' in the store",
                 where=str(self.path),
-                fix=f"did you mean '{near}'?" if near else "see: scedit list fact --store " + str(self.path),
+                fix=f"did you mean '{near}'?" if near else "see: scedit store list fact --store " + str(self.path),
             )
         if len(rows) > 1:
             raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")

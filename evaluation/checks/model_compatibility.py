@@ -203,7 +203,7 @@ def _offsets(lm: LM) -> Finding:
     facts = {"tried": len(BOUNDARIES), "merged": merged}
     if merged:
         shown = ", ".join(repr(m) for m in merged)
-        text = f"Objects are found, but in {shown} the first token also holds the separator (see scedit check)."
+        text = f"Objects are found, but in {shown} the first token also holds the separator (see scedit store check)."
         return Finding("offsets", "note", text, facts)
     return Finding(
         "offsets", "ok", "Objects are found behind spaces, brackets, quotation marks and line breaks.", facts

@@ -1,4 +1,4 @@
-"""The command ``closed``: editing in context of models behind a chat endpoint (ScEdit Table 8)."""
+"""The command ``run-api``: editing in context of models behind a chat endpoint (ScEdit Table 8)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTING = "An option of a method, such as ike.k=8; repeatable."
 _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
 
 
-@click.command(epilog="Example: scedit closed --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
+@click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
 @click.option("--store", type=_FILE, required=True, help="Store that gets cases and scripts; made if absent.")
 @click.option("--split", "name", default="mini", show_default=True, help="mini, or a split in --store.")
 @click.option("--split-file", type=_FILE, help="A frozen split file instead.")
@@ -37,7 +37,7 @@ _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file;
 @click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def closed(
+def run_api(
     store: Path,
     name: str,
     split_file: Path | None,

@@ -1,4 +1,4 @@
-"""The command ``calibrate``: what people would say of all scripts, from a judge and a sample that people rated."""
+"""The command ``results calibrate``: human ratings estimated from a judge and a human-rated sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FILE = click.Path(path_type=Path)
 _WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
 
 
-@click.command(epilog="Example: scedit calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
+@click.command(epilog="Example: scedit results calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
 @click.argument("store_or_run", type=_FILE)
 @click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed where there is one.")
 @click.option(

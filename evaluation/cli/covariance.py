@@ -1,4 +1,4 @@
-"""The commands ``moments compute``, ``pack``, ``load`` and ``show``: second moments of keys, measured and handed on."""
+"""The commands ``model covariance compute``, ``pack``, ``load`` and ``show``: covariances of keys."""
 
 from __future__ import annotations
 
@@ -39,12 +39,7 @@ def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group(epilog="Example: scedit moments compute --model embedded --layers 4-8")
-def moments() -> None:
-    """Measure, pack, load and show the second moments of keys that locate-and-edit methods need."""
-
-
-@moments.command(epilog="Example: scedit moments compute --model embedded --layers 4-8 --corpus my.txt")
+@click.command(epilog="Example: scedit model covariance compute --model embedded --layers 4-8 --corpus my.txt")
 @_of_a_model
 @click.option("--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="A forward pass.")
 @click.option("--out", type=_FILE, help="Also write a pack: NAME.safetensors and NAME.manifest.json.")
@@ -78,7 +73,7 @@ def compute(
         click.echo(f"Wrote {out}")
 
 
-@moments.command(epilog="Example: scedit moments pack smollm2.safetensors --layers 4-8")
+@click.command(epilog="Example: scedit model covariance pack smollm2.safetensors --layers 4-8")
 @click.argument("out", type=_FILE)
 @_of_a_model
 def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int | None, device: str, dtype: str) -> None:
@@ -97,13 +92,13 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
         raise UserError(
             f"layers {', '.join(map(str, missing))} were not measured over {text.name}",
             where=model,
-            fix="first: scedit moments compute with the same options",
+            fix="first: scedit model covariance compute with the same options",
         )
     manifest = write_pack(out, lm, {n: kept for n, kept in found.items() if kept}, text, cache=cache, cap=cap)
     click.echo(f"Wrote {out}: {len(manifest.layers)} layers, {manifest.tokens:,} tokens")
 
 
-@moments.command(epilog="Example: scedit moments load smollm2.safetensors --model embedded")
+@click.command(epilog="Example: scedit model covariance load smollm2.safetensors --model embedded")
 @click.argument("pack", type=_FILE)
 @click.option("--model", help="Refuse a pack that is not of this model (it is loaded to compare).")
 def load(pack: Path, model: str | None) -> None:
@@ -121,7 +116,7 @@ def load(pack: Path, model: str | None) -> None:
     click.echo(_told(found.manifest))
 
 
-@moments.command(epilog="Example: scedit moments show smollm2.safetensors")
+@click.command(epilog="Example: scedit model covariance show smollm2.safetensors")
 @click.argument("pack", type=_FILE, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def show(pack: Path | None, as_json: bool) -> None:
@@ -144,7 +139,7 @@ def show(pack: Path | None, as_json: bool) -> None:
         line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
         click.echo(json.dumps(row) if as_json else f"{line}  corpus {row['corpus'][:12]}")
     if not rows and not as_json:
-        click.echo(f"No second moments in {cache_dir()}. Measure some: scedit moments compute")
+        click.echo(f"No second moments in {cache_dir()}. Measure some: scedit model covariance compute")
 
 
 def parse_layers(text: str, depth: int) -> list[int]:

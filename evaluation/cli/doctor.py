@@ -1,4 +1,4 @@
-"""The command ``doctor``: what works with a model."""
+"""The command ``model doctor``: what works with a model."""
 
 from __future__ import annotations
 
@@ -14,27 +14,19 @@ if TYPE_CHECKING:
 _COLOURS = {"ok": "green", "note": "yellow", "no": "red"}
 
 
-@click.group()
-def doctor() -> None:
-    """Say what works with a model, and what cannot and why.
-
-    Example: scedit doctor model embedded
-    """
-
-
-@doctor.command()
+@click.command()
 @click.argument("name")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 ..., or map (over all).")
 @click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
 @click.option("--trust-remote-code", is_flag=True, help="Run code that the model brings along. Read it first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def model(name: str, device: str, dtype: str, trust_remote_code: bool, as_json: bool) -> None:
+def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json: bool) -> None:
     """Examine the model NAME: 'embedded', a folder, a GGUF file or a hub name.
 
     Tells blocks, MLP and weight orientation, norms, head, start token, character offsets and subject lookup, compares
     the fast scorer with plain passes and makes one test edit. Ends with status 1 where something cannot work.
 
-    Example: scedit doctor model embedded
+    Example: scedit model doctor embedded
     """
     from evaluation.checks.model_compatibility import diagnose
 

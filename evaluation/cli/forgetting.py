@@ -1,4 +1,4 @@
-"""The command ``forgetting``: what a sequence of edits leaves of its earlier ones."""
+"""The command ``results forgetting``: what a sequence of edits leaves of its earlier ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evaluation.analysis.forgetting_curve import Point
 
 
-@click.command(epilog="Example: scedit forgetting runs/sequence")
+@click.command(epilog="Example: scedit results forgetting runs/sequence")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--metrics", metavar="A,B", help="Only these metrics of the run.")
 @click.option("--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way.")

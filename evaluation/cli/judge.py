@@ -111,7 +111,7 @@ def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int)
         raise UserError(
             "the store has no generated scripts",
             where=str(store),
-            fix="put a run's there: scedit scripts RUN --store STORE",
+            fix="put a run's there: scedit results extract-scripts RUN --store STORE",
         )
     there = sorted({a.editor for a in asks})
     for name in editors:
@@ -168,4 +168,6 @@ def _report(
         click.echo(json.dumps(as_data(found, outcome, flagged), ensure_ascii=False))
         return
     click.echo(as_text(found, outcome, flagged))
-    click.echo(f"Ratings are in {store}. People rate the same scripts: scedit annotate. Then: scedit calibrate {store}")
+    click.echo(
+        f"Ratings are in {store}. People rate the same scripts: scedit annotate. Then: scedit results calibrate {store}"
+    )

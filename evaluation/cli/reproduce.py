@@ -1,4 +1,4 @@
-"""The command ``reproduce``: published tables beside our own runs."""
+"""The command ``results reproduce``: published tables beside our own runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE = click.Path(path_type=Path)
 _SMALL = ("none", "prompt", "ft", "rome")
 
 
-@click.command(epilog="Example: scedit reproduce scedit-table2 runs/mini")
+@click.command(epilog="Example: scedit results reproduce scedit-table2 runs/mini")
 @click.argument("name", required=False)
 @click.argument("folders", nargs=-1, type=_FILE)
 @click.option("--store", type=_FILE, help="Store with generated scripts and ratings (Tables 3, 5, 6, 8).")
@@ -120,7 +120,7 @@ def _tell(what: Target, wanted: list[Need], rows: list[Beside], *, asked: bool) 
     if counts["not comparable"]:
         click.echo("Not comparable: another model, other data or another rater. Such figures show that the road works.")
     if not asked:
-        click.echo(f"Ours: scedit reproduce {what.name} RUN [--store S], or --run for a small run here.")
+        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S], or --run for a small run here.")
 
 
 def _figure(value: float | None, half: float | None) -> str:

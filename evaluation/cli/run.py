@@ -178,7 +178,7 @@ def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, norm
     click.echo(f"Open {written.files[0]} in a browser; it needs no network.")
 
 
-@click.command(epilog="Example: scedit editors rome")
+@click.command(epilog="Example: scedit model editors rome")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def editors(name: str | None, as_json: bool) -> None:

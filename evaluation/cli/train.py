@@ -1,4 +1,4 @@
-"""The command ``train``: methods that must be trained once per model, on cases that are never evaluated."""
+"""The command ``model train``: methods that must be trained once per model, on cases that are never evaluated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command(
-    epilog="Example: scedit train mend --model embedded --support shipped --apart mini --out mend.safetensors"
+    epilog="Example: scedit model train mend --model embedded --support shipped --apart mini --out mend.safetensors"
 )
 @click.argument("method")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")

@@ -1,4 +1,4 @@
-"""The command ``tune``: a method's settings searched on development cases at a stated budget."""
+"""The command ``model tune``: a method's settings searched on development cases at a stated budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(epilog="Example: scedit tune rome memit --split dev.jsonl --against mini --budget 60 --out runs/tune")
+@click.command(
+    epilog="Example: scedit model tune rome memit --split dev.jsonl --against mini --budget 60 --out runs/tune"
+)
 @click.argument("methods", nargs=-1, required=True)
 @click.option(
     "--split", "development", required=True, metavar="DEV", help="Development cases: a split file, mini, or shipped."

@@ -181,7 +181,7 @@ def fits(manifest: Manifest, lm: LM, *, where: str) -> None:
             f"the pack is of '{manifest.model}' (revision {manifest.revision[:12]}), not of '{lm.name}' "
             f"(revision {lm.revision[:12]})",
             where=where,
-            fix="measure this model's: scedit moments compute",
+            fix="measure this model's: scedit model covariance compute",
         )
 
 

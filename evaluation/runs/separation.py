@@ -54,5 +54,5 @@ def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
             f"it learnt from {trained.name}, which shares {found[0]} with the evaluated split '{split.name}' "
             f"({len(found)} of {len(split.cases)} cases share something)",
             where=where,
-            fix="learn from cases that share nothing with it (scedit separate makes such parts)",
+            fix="learn from cases that share nothing with it (scedit split partition makes such parts)",
         )

@@ -252,7 +252,7 @@ def snippet(found: Found, *, model: str, split: Split, number: int, objective: S
     best, words = found.best, "+".join(objective)
     params = ", ".join(f"{name} = {_toml(value)}" for name, value in best.params.items())
     source = (
-        f"scedit tune {found.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
+        f"scedit model tune {found.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
         f"budget {found.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases "
         f"(preset before: {found.preset.objective:.3f})"
     )

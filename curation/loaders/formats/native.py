@@ -86,7 +86,7 @@ def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Pro
     try:
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
-            raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
+            raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
         if twice := [name for name in header if header.count(name) > 1]:
             raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
         number = 0

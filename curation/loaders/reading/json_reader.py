@@ -65,7 +65,7 @@ def _first(file: BinaryIO, path: Path) -> bytes:
         if not byte.isspace():
             file.seek(begin)
             return byte
-    raise DataError("the file is empty", where=str(path), fix="see the formats: scedit formats")
+    raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
 
 
 def _text(file: BinaryIO) -> Iterator[str]:

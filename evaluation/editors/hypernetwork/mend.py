@@ -36,14 +36,14 @@ FORMAT = 1
 class Mend(Editor):
     """One gradient of the new object's log-probability, mapped by a network to low-rank changes of several layers.
 
-    The network is trained once per model, from a file (``scedit train mend``) or on the run's support. Several requests
-    of one edit add up, each with its own gradient.
+    The network is trained once per model, from a file (``scedit model train mend``) or on the run's support. Several
+    requests of one edit add up, each with its own gradient.
     """
 
     name: ClassVar[str] = "mend"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
-    needs: ClassVar[str] = "a checkpoint for the model (scedit train mend), or support to train on"
+    needs: ClassVar[str] = "a checkpoint for the model (scedit model train mend), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
 
     class Params(Options):
@@ -228,7 +228,7 @@ class Mend(Editor):
             raise UserError(
                 "there is no trained network for this model",
                 where="mend",
-                fix="train one (scedit train mend --help) and set its file as params.checkpoint, or declare support",
+                fix="train one (scedit model train mend --help), set its file as params.checkpoint, or declare support",
             )
         identity = self._identity(TrainingData.of("support", cases).digest)
         path = self.cache.folder / f"mend-{content_id('mend', identity)}.safetensors"
@@ -267,7 +267,9 @@ class Checkpoint(NamedTuple):
         """Refuse a network trained for another model."""
         if self.model != revision:
             raise UserError(
-                "the network was trained for another model", where=where, fix="train one for this: scedit train mend"
+                "the network was trained for another model",
+                where=where,
+                fix="train one: scedit model train mend",
             )
 
 

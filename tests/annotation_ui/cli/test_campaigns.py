@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from annotation_ui.campaigns.campaign import next_item
-from annotation_ui.cli.campaigns import annotate
 from annotation_ui.cli.serve import command, environment
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from tests.support.commands import command as command_of
 
 
 def call(*args: Any) -> Result:
-    return CliRunner().invoke(annotate, [str(a) for a in args], catch_exceptions=False)
+    return CliRunner().invoke(command_of("annotate"), [str(a) for a in args], catch_exceptions=False)
 
 
 @pytest.fixture

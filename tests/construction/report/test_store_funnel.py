@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from construction.authoring.standing import asked_as_edit
 from construction.cli.construct import construct
-from construction.cli.funnel import yield_
+from construction.cli.funnel import funnel
 from construction.report.cost import spending
 from construction.report.page import page
 from construction.report.store_funnel import store_yield
@@ -237,12 +237,12 @@ def test_the_page_is_whole_and_hostile_text_stays_text(constructed):
 
 def test_the_command_prints_text_json_and_writes_the_page(constructed, tmp_path):
     path = str(constructed[0])
-    told = CliRunner().invoke(yield_, ["--store", path, "--page", str(tmp_path / "y.html")])
+    told = CliRunner().invoke(funnel, ["--store", path, "--page", str(tmp_path / "y.html")])
     assert told.exit_code == 0, told.output
     assert "edited facts" in told.stdout and "ScEdit-CF, the paper" in told.stdout and "bob" in told.stdout
     assert all(line == line.rstrip("\n") for line in text(store_yield(constructed[0])))
     assert (tmp_path / "y.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    row = json.loads(CliRunner().invoke(yield_, ["--store", path, "--json"]).stdout)
+    row = json.loads(CliRunner().invoke(funnel, ["--store", path, "--json"]).stdout)
     assert row["table"][0]["paper"] == [1830, 7342, 13672] and row["funnel"][0]["name"] == "edited facts"
 
 
@@ -261,5 +261,5 @@ def test_refusals(tmp_path, by_hand):
         (["--store", str(tmp_path / "none.duckdb")], "none.duckdb"),
         (["--store", str(by_hand), "--page", str(tmp_path / "no" / "y.html")], "cannot be written"),
     ):
-        done = CliRunner().invoke(yield_, line)
+        done = CliRunner().invoke(funnel, line)
         assert done.exit_code == 1 and words in str(done.exception)

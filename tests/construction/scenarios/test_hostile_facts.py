@@ -28,6 +28,7 @@ from schemas.facts import Entity, Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import ShownStream, shown, shown_line
 from schemas.text.mentions import find
+from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 
 LONG = {
@@ -191,11 +192,11 @@ def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
     from curation.cli.store import dump, rebuild
 
     path, facts, _ = stored
-    for command, line in (
+    for writer, line in (
         (dump, ["--store", str(path), str(tmp_path / "d.jsonl")]),
         (rebuild, [str(tmp_path / "d.jsonl"), "--store", str(tmp_path / "r.duckdb")]),
     ):
-        done = CliRunner().invoke(command, line)
+        done = CliRunner().invoke(writer, line)
         assert done.exit_code == 0, done.output
     with Store.open(tmp_path / "r.duckdb") as store:
         assert sorted(f.id for f in store.all(Fact)) == sorted(f.id for f in facts)
@@ -209,19 +210,19 @@ def scedit(*line: str) -> str:
 
 def test_no_command_sends_what_a_terminal_obeys(stored) -> None:
     path, facts, _ = stored
-    out = scedit("show", "f/4", "--store", str(path))
+    out = scedit("store", "show", "f/4", "--store", str(path))
     assert "Rome\\u001b[2J" in out
     wild = "f/\x1b[2J\u202ekey"
     outs = [
         out,
-        scedit("show", "f/6", "--store", str(path)),
-        scedit("sql", "select chr(27) || '[2J' as a, chr(8238) as b", "--store", str(path)),
-        scedit("show", wild, "--store", str(path)),  # in an error
+        scedit("store", "show", "f/6", "--store", str(path)),
+        scedit("store", "sql", "select chr(27) || '[2J' as a, chr(8238) as b", "--store", str(path)),
+        scedit("store", "show", wild, "--store", str(path)),  # in an error
     ]
     for text in outs:
         assert text.strip() and not OBEYED.search(text), text[:400]
     assert all("\\u202e" in text for text in outs[1:])
-    told = json.loads(scedit("show", "f/4", "--store", str(path), "--json"))
+    told = json.loads(scedit("store", "show", "f/4", "--store", str(path), "--json"))
     assert told["old"]["text"] == facts[4].old.text, "JSON means the same"
 
 
@@ -235,9 +236,9 @@ def test_what_is_written_out_and_what_is_ours(capsys) -> None:
 
 
 def frozen(path: Path, out: Path):
-    from curation.cli.items import split
-
-    done = CliRunner().invoke(split, ["freeze", "h", "--store", str(path), "--out", str(out), "--set", "unsure=keep"])
+    done = CliRunner().invoke(
+        command("split freeze"), ["h", "--store", str(path), "--out", str(out), "--set", "unsure=keep"]
+    )
     assert done.exit_code == 0, done.output
     return load_split(out)
 

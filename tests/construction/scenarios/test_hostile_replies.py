@@ -19,6 +19,7 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
@@ -139,11 +140,9 @@ def page_is_harmless(text: str) -> None:
 
 
 def test_a_split_of_it_freezes_and_every_export_holds_it(made: Made) -> None:
-    from curation.cli.items import split
-
     out = made.folder / "h.jsonl"
-    line = ["freeze", "h", "--store", str(made.folder / "s.duckdb"), "--out", str(out), "--set", "unsure=keep"]
-    done = CliRunner().invoke(split, line)
+    line = ["h", "--store", str(made.folder / "s.duckdb"), "--out", str(out), "--set", "unsure=keep"]
+    done = CliRunner().invoke(command("split freeze"), line)
     assert done.exit_code == 0, done.output
     frozen = load_split(out)
     assert frozen.cases

@@ -206,7 +206,7 @@ def oracle(payload):
 
 
 def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
-    """Through ``scedit check``: due items, endpoint, verdicts, lineage, and nothing asked twice."""
+    """Through ``scedit store check``: due items, endpoint, verdicts, lineage, and nothing asked twice."""
     prompts = leak_prompts("test")[:10]
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put({r.key: r for p in prompts for r in (p.fact, p.script_question, p.script_prompt)}.values())

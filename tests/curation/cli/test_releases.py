@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.releases import errata as command
 from curation.splits.errata import read_errata
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from tests.support.commands import command
 from tests.support.rule_records import CHAINS, EDIT, P0
 
 
 def run(*args: object) -> str:
-    return CliRunner().invoke(command, [str(a) for a in args], catch_exceptions=False, standalone_mode=False).output
+    return (
+        CliRunner()
+        .invoke(command("split errata"), [str(a) for a in args], catch_exceptions=False, standalone_mode=False)
+        .output
+    )
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.formats import defects
 from curation.loaders import Loaded
 from curation.loaders.audit import CHECKS, audit, texts
 from schemas.facts import Fact, Object
@@ -63,13 +61,3 @@ def test_checks_of_texts(tmp_path: Path, text: str, kinds: list[str]) -> None:
     found = list(texts(tmp_path / "f.jsonl"))
     assert [p.kind for p in found] == kinds
     assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in found)
-
-
-def test_defects_of_real_data(shared: Path) -> None:
-    path = str(shared / "data" / "zsre" / "zsre_mend_train-1k.json")
-    result = CliRunner().invoke(defects, [path, "--examples", "1", "--strict"])
-    assert result.exit_code == 1
-    assert "977 facts as zsre" in result.output
-    assert "21  invalid (cannot be used)" in result.output and "2  malformed (cannot be used)" in result.output
-    lines = CliRunner().invoke(defects, [path, "--json"]).output.splitlines()
-    assert {"file", "where", "kind", "what"} == set(json.loads(lines[0]))

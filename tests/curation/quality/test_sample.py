@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 import random
 import shutil
@@ -10,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.releases import release as release_command
-from curation.cli.releases import sample as command
 from curation.loaders.importer import keep_split
 from curation.quality.report import report, summary, text
 from curation.quality.sample import CRITERIA, Sample, allocate, draw, keep_sample, sample_named, samples, sheet
@@ -224,32 +220,3 @@ def test_report_before_anybody_answered(store: Store, sample: Sample) -> None:
     found = report(store, sample, resamples=10)
     assert not found.complete and found.missing == {"ann": len(sample.items), "bob": len(sample.items)}
     assert "undefined, because nobody has answered" in text(found)
-
-
-def run(command_: Any, *args: object) -> str:
-    call = [str(a) for a in args]
-    return CliRunner().invoke(command_, call, catch_exceptions=False, standalone_mode=False).output
-
-
-def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
-    store = shutil.copy(base, tmp_path / "s.duckdb")
-    people = ("--person", "ann", "--person", "bob")
-    call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--form", "csv", *people)
-    drawn = json.loads(run(command, *call, "--json"))
-    assert sum(drawn["strata"].values()) == drawn["items"] == -(-len(PROMPTS) // 10)
-    assert run(command, *call).startswith(f"sample {drawn['sample']}"), "the same command draws the same"
-    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: ann \d+, bob \d+\)"):
-        run(release_command, "mini", "-s", store)
-    paths = [tmp_path / "sheets" / f"{p}.csv" for p in ("ann", "bob")]
-    for path in paths:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = [{**r, **dict.fromkeys([c.name for c in CRITERIA], "yes")} for r in csv.DictReader(file)]
-        path.unlink()
-        write_sheet(rows, path)
-    assert f"{drawn['items']} items by ann, 0 not accepted" in run(command, "import", *paths, "-s", store)
-    said = run(command, "report", "-s", store, "--resamples", 50)
-    assert "all: 1.000" in said and "AC1" in said and "prevalence of yes 1.000" in said
-    header = json.loads(run(release_command, "mini", "-s", store, "--version", "1.0.1", "--json"))
-    assert header["quality"]["samples"][0]["acceptance"]["all"]["value"] == 1.0
-    with pytest.raises(UserError, match="cannot be a person's name"):
-        run(command, *call, "--person", "Ann Lee")

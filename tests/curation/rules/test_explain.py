@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.releases import explain as command
+from curation.cli.splits import explain as command
 from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule

@@ -67,9 +67,9 @@ def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
     hits = 0
     for trial in range(3):
         path = tmp_path / f"s{trial}.duckdb"
-        hits += killed(command("import", many, "--store", path), rng.uniform(0.2, 1.6))
+        hits += killed(command("data", "import", many, "--store", path), rng.uniform(0.2, 1.6))
         assert count(path) in (0, FACTS)
-        subprocess.run(command("import", many, "--store", path), check=True, capture_output=True)
+        subprocess.run(command("data", "import", many, "--store", path), check=True, capture_output=True)
         assert count(path) == FACTS, "the same command goes on"
     assert hits, "no command was killed in time: the test says nothing"
 
@@ -183,14 +183,14 @@ def limited(size: int) -> Callable[[], None]:
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    subprocess.run(command("import", "shipped", "--limit", 3, "--store", path), check=True, capture_output=True)
+    subprocess.run(command("data", "import", "shipped", "--limit", 3, "--store", path), check=True, capture_output=True)
     done = subprocess.run(
-        command("import", many, "--store", path), capture_output=True, text=True, preexec_fn=limited(1_500_000)
+        command("data", "import", many, "--store", path), capture_output=True, text=True, preexec_fn=limited(1_500_000)
     )
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ") and "free some space" in done.stderr and "Traceback" not in done.stderr
     assert count(path) == 3
-    subprocess.run(command("import", many, "--store", path), check=True, capture_output=True)
+    subprocess.run(command("data", "import", many, "--store", path), check=True, capture_output=True)
     freeze = command("split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
     done = subprocess.run(freeze, capture_output=True, text=True, preexec_fn=limited(200_000))
     assert done.returncode == 1
@@ -201,17 +201,17 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_pa
 
 
 WRITING = [  # a command that writes into the closed folder; S is a store that may be read
-    "import shipped --limit 2 --store CLOSED/s.duckdb",
+    "data import shipped --limit 2 --store CLOSED/s.duckdb",
     "split add mini --store CLOSED/s.duckdb",
     "split export mini CLOSED/out.jsonl --store S",
     "split export mini CLOSED/out --format parquet --store S",
-    "publish mini CLOSED/release --store S",
-    "dump CLOSED/d.jsonl --store S",
-    "backup CLOSED/b.duckdb --store S",
-    "convert shipped CLOSED/f.jsonl",
-    "separate mini --part a=0.5 --part b=0.5 --out CLOSED",
-    "errata add facts/x wrong --file CLOSED/e.jsonl",
-    "restore S --store CLOSED/r.duckdb",
+    "split publish mini CLOSED/release --store S",
+    "store dump CLOSED/d.jsonl --store S",
+    "store backup CLOSED/b.duckdb --store S",
+    "data convert shipped CLOSED/f.jsonl",
+    "split partition mini --part a=0.5 --part b=0.5 --out CLOSED",
+    "split errata add facts/x wrong --file CLOSED/e.jsonl",
+    "store restore S --store CLOSED/r.duckdb",
     "split freeze again --store S",
 ]
 
@@ -262,7 +262,9 @@ def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:
         for _ in range(100):
             file.write("x" * 1_000_000)
         file.write('", "relation": "P36"}\n')
-    done = subprocess.run(command("import", path, "--store", tmp_path / "s.duckdb"), capture_output=True, text=True)
+    done = subprocess.run(
+        command("data", "import", path, "--store", tmp_path / "s.duckdb"), capture_output=True, text=True
+    )
     assert done.returncode == 1 and len(done.stderr) < 1000
     assert "line 1" in done.stderr or "byte" in done.stderr
     with pytest.raises(UserError):

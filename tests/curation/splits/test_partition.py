@@ -133,7 +133,7 @@ def test_mistakes(options: dict[str, object], message: str) -> None:
 
 def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
     args = ["mini", "--part", "train=0.75", "--part", "test=0.25", "--out", str(tmp_path)]
-    result = CliRunner().invoke(commands_dedup.separate, args, standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(commands_dedup.partition, args, standalone_mode=False, catch_exceptions=False)
     assert "groups that share no subject" in result.output
     train, test = (load_split(tmp_path / f"mini-{x}.jsonl") for x in ("train", "test"))
     assert len(train.cases) + len(test.cases) == len(mini_split().cases)
@@ -141,5 +141,5 @@ def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
     assert train.header["separated"]["of"] == mini_split().digest
     with pytest.raises(UserError, match="--part takes NAME=SHARE"):
         CliRunner().invoke(
-            commands_dedup.separate, ["mini", "--part", "x"], standalone_mode=False, catch_exceptions=False
+            commands_dedup.partition, ["mini", "--part", "x"], standalone_mode=False, catch_exceptions=False
         )

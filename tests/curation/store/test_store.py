@@ -123,7 +123,7 @@ def test_results(path: Path) -> None:
 
 
 def test_absent_store_says_how_to_make_one(path: Path) -> None:
-    with pytest.raises(StoreError, match="no such store; make one with: scedit import"):
+    with pytest.raises(StoreError, match="no such store; make one with: scedit data import"):
         Store.open(path)
     assert not path.exists()
 

@@ -15,7 +15,7 @@ from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.api_models.editing import CONTINUE, ClosedStep, Remote, asks, make_editor
-from evaluation.cli.api_models import closed as command
+from evaluation.cli.api_models import run_api as command
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
 from evaluation.runs.plan import choose
 from schemas.core.errors import DataError, UserError

@@ -139,9 +139,9 @@ def invoke(*args: object) -> tuple[int, str]:
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     folder = saved(make("gemma2"), tmp_path / "m")
-    status, text = invoke("doctor", "model", folder, "--device", "cpu")
+    status, text = invoke("model", "doctor", folder, "--device", "cpu")
     assert status == 0 and "works; " in text and "stored [out, in]" in text
-    status, text = invoke("doctor", "model", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
+    status, text = invoke("model", "doctor", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
     told = json.loads(text)
     assert status == 0 and told["works"] and told["findings"][0]["facts"]["dtype"] == "bfloat16"
     assert list((tmp_path / "cache" / "layouts").iterdir()), "the layout is on record"
@@ -149,7 +149,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_command_says_why_a_model_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    status, text = invoke("doctor", "model", tmp_path / "absent")
+    status, text = invoke("model", "doctor", tmp_path / "absent")
     assert status == 1 and "cannot be used" in text and "does not work: 1 of 1" in text
-    status, text = invoke("doctor", "model", tmp_path / "absent", "--json")
+    status, text = invoke("model", "doctor", tmp_path / "absent", "--json")
     assert status == 1 and json.loads(text)["works"] is False

@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import CliRunner
 
-from curation.splits.split_file import write_split
-from evaluation.cli.ability import ability as command
 from evaluation.edits.edit import NoEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.scoring import score
-from evaluation.models import language_model as lm
 from evaluation.runs.general_ability import Ability, ability, changes
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
-from tests.support.arithmetic import make_cases
 from tests.support.tiny import make
 
 needs_harness = pytest.mark.skipif(
@@ -48,6 +43,10 @@ metadata: {{version: 1}}
 
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return tiny_task(tmp_path, monkeypatch)
+
+
+def tiny_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one task whose data is a local file."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
@@ -110,32 +109,3 @@ def test_changes_pair_metrics_and_widen_by_both_errors():
     assert found[0].difference == pytest.approx(-0.1)
     assert found[0].half == pytest.approx(1.96 * 0.05)
     assert changes([acc], [acc._replace(error=None)])[0].half is None
-
-
-@needs_harness
-def test_the_command_tells_before_and_after(task, tmp_path, monkeypatch):
-    monkeypatch.setattr(lm.LM, "load", classmethod(lambda cls, name, **more: make("llama")))
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    out = tmp_path / "ability.json"
-    words = ["--tasks", "tiny_capitals", "--method", "ft", "--edits", "2", "--include", str(task), "--out", str(out)]
-    done = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--json"], catch_exceptions=False)
-    (line,) = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
-    assert (line["method"], line["edits"], line["task"], line["documents"]) == ("ft", 2, "tiny_capitals", 4)
-    assert line["before"] == by_hand(make("llama"))
-    assert json.loads(out.read_text())["ability"] == [line]
-
-
-def test_the_command_refuses_methods_that_the_run_has_not(tmp_path):
-    with pytest.raises(UserError, match="CONFIG has no method 'rome'"):
-        words = [str(config(tmp_path)), "--tasks", "any", "--method", "rome"]
-        CliRunner().invoke(command, words, catch_exceptions=False)
-
-
-def config(folder: Path) -> Path:
-    """A run's configuration on a split of a few cases."""
-    write_split(make_cases(3, 0), folder / "split.jsonl")
-    path = folder / "run.toml"
-    ft = '{name = "ft", params = {layer = 1, steps = 3}}'
-    split = f'split = {{file = "{folder}/split.jsonl"}}'
-    path.write_text(f'{split}\nmodel = "tiny"\neditors = ["none", {ft}]\nout = "{folder}/run"\n')
-    return path

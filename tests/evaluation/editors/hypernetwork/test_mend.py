@@ -250,7 +250,7 @@ def test_train_command_refuses(tmp_path: Path) -> None:
         (["mend", "--support", "mini", "--apart", "mini", *out], "shares the case 'case/mini/cf-001'"),
         (["mend", "--split-file", str(split), "--apart", str(split), *out], "shares the case 'case/land01'"),
     ):
-        told = CliRunner().invoke(cli, ["train", *args])
+        told = CliRunner().invoke(cli, ["model", "train", *args])
         assert isinstance(told.exception, UserError) and message in str(told.exception), args
 
 
@@ -259,7 +259,17 @@ def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, mo
     write_split(make_split("train", cases), tmp_path / "train.jsonl")
     settings = [f"--set={k}={list(v) if isinstance(v, tuple) else v}" for k, v in QUICK.items()]
     out = tmp_path / "m.safetensors"
-    args = ["train", "mend", "--split-file", str(tmp_path / "train.jsonl"), "--apart", "mini", "--leave-out", *settings]
+    args = [
+        "model",
+        "train",
+        "mend",
+        "--split-file",
+        str(tmp_path / "train.jsonl"),
+        "--apart",
+        "mini",
+        "--leave-out",
+        *settings,
+    ]
     told = CliRunner().invoke(cli, [*args, "--out", str(out)])
     assert told.exit_code == 0, told.output
     assert "step 6 of 6" in told.output and "left out" in told.output and f"Written {out}" in told.output

@@ -1,4 +1,4 @@
-"""``scedit calibrate`` from the outside: which ratings count, the figures, what is refused."""
+"""``scedit results calibrate`` from the outside: which ratings count, the figures, what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands about files before they come into a store: formats, defects, convert."""
+"""Commands that bring data in: import, formats, audit, convert."""
 
 from __future__ import annotations
 
@@ -15,12 +15,62 @@ if TYPE_CHECKING:
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
 
 
+@click.command("import")
+@click.argument("facts")
+@click.option(
+    "--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store (a DuckDB file)."
+)
+@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
+@click.option(
+    "--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="For a foreign table: which column is what."
+)
+@click.option("--mapping", type=click.Path(path_type=Path), help="The same as a TOML file.")
+@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N facts, without what else the file holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+def import_(
+    facts: str,
+    store_path: Path,
+    format_name: str | None,
+    pairs: tuple[str, ...],
+    mapping: Path | None,
+    skip_bad: bool,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Bring FACTS (a file, or 'shipped') and what else the file holds into a store, which is made if need be.
+
+    Formats: our JSONL and CSV, CounterFact, ScEdit-CF and -T, WikiFactDiff, zsRE, MQuAKE, KnowEdit, RippleEdits and
+    more (scedit data formats lists them); any other table with --map.
+
+    Example: scedit data import shipped --store my.duckdb
+    """
+    from curation.loaders.formats.custom_table import read_mapping
+    from curation.loaders.importer import import_file
+
+    table = read_mapping(mapping, pairs) if mapping or pairs else None
+    done = import_file(facts, store_path, format=format_name, mapping=table, skip_bad=skip_bad, limit=limit)
+    for problem in done.shown:
+        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
+    if done.problems > len(done.shown):
+        more = done.problems - len(done.shown)
+        click.echo(f"... and {more} more; all of them: scedit data audit FILE --examples 99", err=True)
+    counts = {"facts": done.facts, "new": done.put.new, "records": done.put.seen, "problems": done.problems}
+    if as_json:
+        click.echo(json.dumps({**counts, "format": done.format}))
+        return
+    others = f" and {done.put.seen - done.facts} other records" if done.put.seen > done.facts else ""
+    click.echo(
+        f"{done.facts} facts{others} read as {done.format}, {done.put.new} of them new, {done.problems} problems."
+    )
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 def formats(as_json: bool) -> None:
     """List the file formats that can be read, with source, licence and known numbers of records.
 
-    Example: scedit formats
+    Example: scedit data formats
     """
     from curation.loaders import LOADERS
     from curation.loaders.sources import OWN, UPSTREAM
@@ -37,12 +87,12 @@ def formats(as_json: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--format", "format_name", help="One of 'scedit formats'; found from the file when left out.")
+@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
 @click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
 @click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
 @click.option("--json", "as_json", is_flag=True, help="Print every problem as a JSON line.")
 @click.pass_context
-def defects(
+def audit(
     context: click.Context,
     paths: tuple[Path, ...],
     format_name: str | None,
@@ -52,7 +102,7 @@ def defects(
 ) -> None:
     """Load files (or all of a folder) and count what is wrong with them, by file and kind.
 
-    Example: scedit defects data/counterfact --examples 2
+    Example: scedit data audit data/counterfact --examples 2
     """
     from curation.loaders.audit import defects as find
     from schemas.core.errors import DataError
@@ -99,7 +149,7 @@ def _tell(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--format", "format_name", help="One of 'scedit formats'; found from the file when left out.")
+@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
 @click.option(
     "--map", "columns", multiple=True, metavar="NAME=COLUMN", help="Our column from theirs, such as old=answer."
 )
@@ -117,7 +167,7 @@ def convert(
 ) -> None:
     """Write the facts of the file SOURCE, and what else it holds, to TARGET as our JSONL.
 
-    Example: scedit convert mine.csv facts.jsonl --map old=answer --map new=edit
+    Example: scedit data convert mine.csv facts.jsonl --map old=answer --map new=edit
     """
     from curation.loaders import load
     from curation.loaders.formats.custom_table import read_mapping

@@ -1,4 +1,4 @@
-"""The command ``ability``: what editing does to a model's general ability."""
+"""The command ``model general-ability``: what editing does to a model's general ability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemas.core.errors import UserError
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(epilog="Example: scedit ability configs/mini.toml --tasks arc_easy --method rome --edits 10")
+@click.command(epilog="Example: scedit model general-ability configs/mini.toml --tasks arc_easy --method rome")
 @click.argument("config", type=_FILE)
 @click.option("--tasks", required=True, metavar="A,B", help="Tasks of the harness (lm-eval ls tasks) or of --include.")
 @click.option("--method", "methods", multiple=True, required=True, help="Label of a method in CONFIG; repeatable.")
@@ -22,7 +22,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--include", type=_FILE, help="Folder with task files of your own.")
 @click.option("--out", type=_FILE, help="Write the figures to this JSON file too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-def ability(
+def general_ability(
     config: Path,
     tasks: str,
     methods: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""The commands about files."""
+"""The commands of ``scedit data``: import, formats, audit, convert."""
 
 from __future__ import annotations
 
@@ -7,11 +7,22 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from curation.cli.formats import convert, defects, formats
+from curation.cli.data import audit as audit_command
+from curation.cli.data import convert, formats
 from curation.loaders import LOADERS, load
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 from tests.support import ROOT
+
+
+def test_defects_of_real_data(shared: Path) -> None:
+    path = str(shared / "data" / "zsre" / "zsre_mend_train-1k.json")
+    result = CliRunner().invoke(audit_command, [path, "--examples", "1", "--strict"])
+    assert result.exit_code == 1
+    assert "977 facts as zsre" in result.output
+    assert "21  invalid (cannot be used)" in result.output and "2  malformed (cannot be used)" in result.output
+    lines = CliRunner().invoke(audit_command, [path, "--json"]).output.splitlines()
+    assert {"file", "where", "kind", "what"} == set(json.loads(lines[0]))
 
 
 def test_the_page_of_defects_tells_what_the_command_finds(shared: Path) -> None:
@@ -26,16 +37,16 @@ def test_the_page_of_defects_tells_what_the_command_finds(shared: Path) -> None:
 
 
 def json_lines(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in CliRunner().invoke(defects, [str(path), "--json"]).output.splitlines()]
+    return [json.loads(line) for line in CliRunner().invoke(audit_command, [str(path), "--json"]).output.splitlines()]
 
 
 def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
     (tmp_path / "a.jsonl").write_text(peru.model_dump_json() + "\n")
     (tmp_path / "b.json").write_text('{"x": 1}')
-    result = CliRunner().invoke(defects, [str(tmp_path)])
+    result = CliRunner().invoke(audit_command, [str(tmp_path)])
     assert result.exit_code == 0
     assert "a.jsonl: 1 facts as jsonl, 0 problems" in result.output and "b.json: not a known shape" in result.output
-    alone = CliRunner().invoke(defects, [str(tmp_path / "b.json")])
+    alone = CliRunner().invoke(audit_command, [str(tmp_path / "b.json")])
     assert isinstance(alone.exception, UserError)
 
 

@@ -1,4 +1,4 @@
-"""The command ``scripts``: what the models of a run wrote, for judges and raters."""
+"""The command ``results extract-scripts``: what the models of a run wrote, for judges and raters."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(epilog="Example: scedit scripts runs/mine --store my.duckdb --out runs/mine/scripts.jsonl")
+@click.command(
+    epilog="Example: scedit results extract-scripts runs/mine --store my.duckdb --out runs/mine/scripts.jsonl"
+)
 @click.argument("run", type=_FILE)
 @click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
 @click.option("--store", type=_FILE, help="Put them into this store too.")
 @click.option("--editors", metavar="A,B", help="Only these methods, by their label.")
 @click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-def scripts(run: Path, out: Path | None, store: Path | None, editors: str | None, ceiling: bool, as_json: bool) -> None:
+def extract_scripts(
+    run: Path, out: Path | None, store: Path | None, editors: str | None, ceiling: bool, as_json: bool
+) -> None:
     """Take the scripts that were written in RUN (a run's folder) out of its journal.
 
     The file is what `scedit annotate add-scripts` and `scedit judge` read. In a store the split's facts and questions

@@ -1,0 +1,116 @@
+"""Commands that sample a split for people to judge: draw, import, report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path)
+_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+@click.command()
+@click.argument("name")
+@_STORE
+@click.option("--out", type=_PATH, required=True, help="Folder for one sheet a person.")
+@click.option("--person", "people", multiple=True, required=True, help="Who judges; give it once a person.")
+@click.option("--percent", type=float, default=10.0, show_default=True, help="How much of the split (the paper: 10).")
+@click.option("--unit", type=click.Choice(["prompt", "case"]), default="prompt", show_default=True)
+@click.option("--least", type=click.IntRange(min=0), default=0, show_default=True, help="Items a stratum at the least.")
+@click.option("--number", type=click.IntRange(min=0), default=0, show_default=True, help="Another number, other items.")
+@click.option("--form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@_JSON
+def draw(
+    name: str,
+    store_path: Path,
+    out: Path,
+    people: tuple[str, ...],
+    percent: float,
+    unit: str,
+    least: int,
+    number: int,
+    form: str,
+    as_json: bool,
+) -> None:
+    """Draw a stratified sample of the split NAME and write a blind sheet for every person.
+
+    The same command draws the same items. The sampling probabilities are kept in the store.
+
+    Example: scedit split sample draw mine --store my.duckdb --person ann --person bob --out sheets --form csv
+    """
+    from curation.quality.sample import draw as take
+    from curation.quality.sample import keep_sample, sheet, strata_counts
+    from curation.quality.sheets import check_people, sheet_path, write_sheet
+    from curation.store.store import Store
+
+    check_people(people)
+    with Store.open(store_path, write=True) as store:
+        split = store.open_split(name)
+        drawn = take(
+            split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=number,
+            people=people,
+        )  # fmt: skip
+        for person in people:
+            write_sheet(sheet(drawn, split.cases, person), sheet_path(out, person, form))
+        keep_sample(store, drawn)
+    about = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
+    if as_json:
+        click.echo(json.dumps({**about, "strata": strata_counts(drawn)}, ensure_ascii=False))
+        return
+    click.echo(f"sample {drawn.name}: {len(drawn.items)} of {drawn.population} {unit}s, {len(people)} sheets in {out}")
+
+
+@click.command("import")
+@click.argument("sheets", type=_PATH, nargs=-1, required=True)
+@_STORE
+@click.option("--partial", is_flag=True, help="Take a sheet that is not filled in to the end.")
+@_JSON
+def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: bool) -> None:
+    """Read filled SHEETS back as verdicts; all or nothing, and every fault is named by line.
+
+    Example: scedit split sample import sheets/ann.csv sheets/bob.csv --store my.duckdb
+    """
+    from curation.quality.sheets import import_sheets
+    from curation.store.store import Store
+
+    with Store.open(store_path, write=True) as store:
+        filled = import_sheets(store, sheets, partial=partial)
+    for path, f in zip(sheets, filled, strict=True):
+        counts = {
+            "sheet": str(path),
+            "person": f.person,
+            "items": sum(v.label is not None for v in f.verdicts),
+            "dropped": sum(v.label == "drop" for v in f.verdicts),
+            "repeated": len(f.repeated),
+            "missing": len(f.missing),
+        }
+        if as_json:
+            click.echo(json.dumps({**counts, "repeated_items": f.repeated}, ensure_ascii=False))
+        else:
+            click.echo(
+                f"{path}: {counts['items']} items by {f.person}, {counts['dropped']} not accepted, "
+                f"{counts['repeated']} answered again (the last answer holds), {counts['missing']} missing"
+            )
+
+
+@click.command()
+@click.argument("name", default="")
+@_STORE
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="For the intervals.")
+@_JSON
+def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
+    """Report a sample: acceptance, and apart from it the agreement between people. NAME may be left out if it is one.
+
+    Example: scedit split sample report --store my.duckdb
+    """
+    from curation.quality.report import report as make
+    from curation.quality.report import summary, text
+    from curation.quality.sample import sample_named
+    from curation.store.store import Store
+
+    with Store.open(store_path) as store:
+        found = make(store, sample_named(store, name), resamples=resamples)
+    click.echo(json.dumps(summary(found), ensure_ascii=False) if as_json else text(found))

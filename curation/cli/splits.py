@@ -1,0 +1,164 @@
+"""Commands that make and use splits: freeze, add, export, explain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from curation.rules.rule import SplitRule
+    from curation.splits.split_file import Split
+
+_PATH = click.Path(path_type=Path)
+_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+
+
+@click.command()
+@click.argument("name")
+@_STORE
+@click.option("--version", default="1.0.0", show_default=True)
+@click.option("--rule", "rule_path", type=click.Path(path_type=Path), help="TOML file with a [rule] table.")
+@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
+@click.option("--errata", type=click.Path(path_type=Path), help="File of known faults (scedit split errata add).")
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the split file here.")
+@_JSON
+def freeze(
+    name: str,
+    store_path: Path,
+    version: str,
+    rule_path: Path | None,
+    settings: tuple[str, ...],
+    errata: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Freeze the store's kept items as the split NAME, with a digest and the counts of what was left out.
+
+    Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
+    """
+    from curation.rules.release import freeze as make
+    from curation.rules.rule import SplitRule
+    from curation.splits.errata import read_errata
+    from curation.splits.split_file import write_split
+    from curation.store.store import Store
+    from schemas.core.config import override, read_toml, validate
+
+    table = read_toml(rule_path).get("rule", {}) if rule_path else {}
+    rule = validate(SplitRule, override(table, settings), where=str(rule_path or "--set"))
+    known = read_errata(errata).entries if errata else ()
+    with Store.open(store_path, write=True) as store:
+        made = make(store, name, rule, version=version, errata=known)
+        if out:
+            write_split(made, out)
+        sizes = store.split_sizes(f"{made.name}@{made.version}")
+    _tell(made, sizes, as_json=as_json)
+
+
+@click.command()
+@click.argument("source")
+@_STORE
+@_JSON
+def add(source: str, store_path: Path, as_json: bool) -> None:
+    """Add a frozen split file, or 'mini', and all its records to a store.
+
+    Example: scedit split add mini --store my.duckdb
+    """
+    from curation.loaders.importer import keep_split
+    from curation.shipped import mini_split
+    from curation.splits.split_file import open_split
+    from curation.store.store import Store
+
+    made = mini_split() if source == "mini" else open_split(source)
+    keep_split(made, store_path, origin=source)
+    with Store.open(store_path) as store:
+        sizes = store.split_sizes(f"{made.name}@{made.version}")
+    _tell(made, sizes, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("path", type=click.Path(path_type=Path))
+@_STORE
+@click.option(
+    "--format",
+    "format_name",
+    default="split",
+    show_default=True,
+    help="split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
+)
+def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
+    """Write the frozen split NAME to PATH, in our format or in one of other tools.
+
+    Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
+    """
+    from curation.export.formats import export as write
+    from curation.store.store import Store
+
+    with Store.open(store_path) as store:
+        made = store.open_split(name)
+        written = write(made, path, format_name)
+    click.echo(f"{path}: {written} cases of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}")
+
+
+@click.command()
+@click.argument("item")
+@_STORE
+@click.option("--split", "split_name", help="Explain by the rule and errata of this frozen split.")
+@click.option("--rule", "rule_path", type=_PATH, help="TOML file with a [rule] table; the default rule when left out.")
+@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
+@click.option("--errata", "errata_path", type=_PATH, help="Errata file.")
+@_JSON
+def explain(
+    item: str,
+    store_path: Path,
+    split_name: str | None,
+    rule_path: Path | None,
+    settings: tuple[str, ...],
+    errata_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Say why ITEM (key or id of a fact, question, script, prompt, neighbour or case) is in a split or out of it.
+
+    The verdicts that decide are marked with *.
+
+    Example: scedit split explain facts/cf/P36/france --store my.duckdb --rule configs/rules/scedit.toml
+    """
+    from curation.rules.explain import explain as ask
+    from curation.rules.explain import rule_of
+    from curation.splits.errata import carried, read_errata
+    from curation.store.store import Store
+    from schemas.core.errors import UserError
+
+    if split_name and rule_path:
+        raise UserError("give either a split or a rule", fix="--split NAME or --rule FILE")
+    own = read_errata(errata_path).entries if errata_path else ()
+    with Store.open(store_path) as store:
+        header = store.open_split(split_name).header if split_name else {}
+        rule = rule_of(header) if split_name else _rule(rule_path, settings)
+        said = ask(store, rule, item, errata=carried(header, own))
+    click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
+
+
+def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
+    from curation.rules.rule import SplitRule
+    from schemas.core.config import override, read_toml, validate
+
+    table = read_toml(path).get("rule", {}) if path else {}
+    return validate(SplitRule, override(table, settings), where=str(path or "--set"))
+
+
+def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(made.header, ensure_ascii=False))
+        return
+    click.echo(
+        f"split {made.name}@{made.version}: {len(made.cases)} cases, {sizes[0]} script prompts, "
+        f"{sizes[1]} neighbour prompts, "
+        f"digest {made.digest[:12]}"
+    )
+    for reason, n in made.header.get("counts", {}).items():
+        click.echo(f"{n:>7}  {reason}")

@@ -1,0 +1,173 @@
+"""The command tree: few names at the top, lazy help, old names answered, no dead command mentioned."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.cli.command_table import Command, Group
+from tests.support.commands import all_commands
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = all_commands()
+LEAVES = {words: c for words, c in COMMANDS.items() if not isinstance(c, click.Group)}
+OLD = [
+    *("demo", "construct", "adopt", "prompts", "yield", "import", "formats", "defects", "convert", "show", "list"),
+    *("stats", "check", "doctor", "dedup", "separate", "overlap", "split", "diff", "errata", "sample", "release"),
+    *("publish", "sql", "backup", "restore", "dump", "rebuild", "run", "train", "reproduce", "scripts", "report"),
+    *("forgetting", "judge", "calibrate", "closed", "ability", "moments", "tune", "annotate", "editors"),
+]
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+
+
+def test_at_most_fourteen_names_at_the_top_each_in_one_stage() -> None:
+    top = [words for words in scedit.COMMANDS if " " not in words]
+    assert len(top) <= 14
+    assert list(scedit.STAGES) == ["Start", "Build", "Curate", "Annotate", "Evaluate"]
+    assert [name for names in scedit.STAGES.values() for name in names] == top
+
+
+def test_the_table_is_a_tree() -> None:
+    for words in scedit.COMMANDS:
+        if " " in words:
+            assert isinstance(scedit.COMMANDS[words.rpartition(" ")[0]], Group), words
+    for words, entry in scedit.COMMANDS.items():
+        assert entry.about.endswith(".") and len(entry.about) < 90, words
+        if isinstance(entry, Group):
+            assert entry.example.startswith(f"{words} ")
+            assert any(w.startswith(f"{words} ") for w in scedit.COMMANDS)
+    targets = [e.target for e in scedit.COMMANDS.values() if isinstance(e, Command)]
+    assert len(targets) == len(set(targets))
+
+
+@pytest.mark.parametrize("words", ["", "store", "annotate", "annotate label-studio", "model covariance"])
+def test_help_of_a_group_imports_no_command(words: str) -> None:
+    done = python(
+        "import sys, scedit\n"
+        f"try: scedit.cli({[*words.split(), '--help']!r})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'transformers', 'duckdb', 'openai', 'pydantic', 'numpy', 'streamlit', 'scipy'}\n"
+        "own = [m for m in sys.modules if '.cli.' in m and m != 'curation.cli.command_table']\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)), own)"
+    )
+    assert "HEAVY [] []" in done.stdout
+    below = [w for w in scedit.COMMANDS if w.rpartition(" ")[0] == words]
+    assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", done.stdout, re.M) for w in below)
+
+
+def test_help_is_instant() -> None:
+    """In seconds of the processor, so that a busy machine does not count; the best of five."""
+    fastest = 9.0
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "scedit", "--help"], capture_output=True, check=True, cwd=ROOT)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        fastest = min(fastest, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert fastest < 0.4
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_an_old_name_works_or_says_where_it_went(name: str) -> None:
+    done = CliRunner().invoke(scedit.cli, [name, "whatever", "--json"])
+    if name in scedit.COMMANDS:
+        assert name not in scedit.MOVED
+        return
+    new = scedit.MOVED[name]
+    assert new in scedit.COMMANDS, "the new place exists"
+    assert done.exit_code == 2 and f"'{name}' is now 'scedit {new}'." in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (["stor"], "Did you mean 'store'?"),
+        (["store", "dedupe"], "No such command 'dedupe' in 'scedit store'. Did you mean 'dedup'?"),
+        (["store", "publish"], "There is 'scedit split publish'."),
+        (["covariance"], "There is 'scedit model covariance'."),
+        (["model", "doctor", "model", "embedded"], "unexpected extra argument"),
+        (["--store"], "No such option"),
+        (["\x1b[2J"], "No such command"),
+        ([""], "No such command ''"),
+        (["store show"], "No such command 'store show'"),
+        (["annotate", "label-studio", "upp"], "Did you mean 'up'?"),
+    ],
+)
+def test_a_wrong_name_is_answered(line: list[str], answer: str) -> None:
+    done = CliRunner().invoke(scedit.cli, line)
+    assert done.exit_code == 2 and answer in " ".join(done.output.split()), done.output
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_has_help_and_an_example(words: str) -> None:
+    text = COMMANDS[words].get_help(click.Context(COMMANDS[words], info_name=f"scedit {words}"))
+    assert re.search(r"Examples?:\s", text), text
+    example = " ".join(text.partition("Example")[2].split())
+    assert f"scedit {words}" in example
+
+
+# Every command line that documents, error messages, configurations and docstrings tell a user to type.
+
+PLACES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "Makefile",
+    "SECURITY.md",
+    "docs",
+    "configs",
+    ".ci",
+    "tests/build",
+    "benchmarks",
+)
+PACKAGES = ("schemas", "curation", "construction", "annotation_ui", "evaluation", "scedit.py")
+SUFFIXES = {".py", ".md", ".toml", ".sh", ".j2", ".html", ".yml", ""}
+MENTION = re.compile(r"(?<!from )(?<![\w./-])scedit ((?:[a-z][a-z-]*)(?: +[a-z][a-z-]*)*)")
+PROSE = {  # words after "scedit" that are no command: the format and the statistics corpus of that name
+    "statistics",
+}
+
+
+def files() -> list[Path]:
+    found: list[Path] = []
+    for name in (*PLACES, *PACKAGES):
+        place = ROOT / name
+        found += [place] if place.is_file() else [p for p in place.rglob("*") if p.is_file()]
+    return [p for p in found if p.suffix in SUFFIXES and "__pycache__" not in p.parts]
+
+
+def unknown(line: str) -> str | None:
+    """The first words of a command line that are no command, or None."""
+    words = line.split()
+    for n in range(1, len(words) + 1):
+        entry = scedit.COMMANDS.get(" ".join(words[:n]))
+        if entry is None:
+            return " ".join(words[:n])
+        if isinstance(entry, Command):
+            return None
+    return None
+
+
+def test_the_search_finds_dead_commands() -> None:
+    text = 'fix="scedit dedup -s x" `scedit store lst fact` (scedit model covariance) scedit.py from scedit import cli'
+    assert [unknown(m[1]) for m in MENTION.finditer(text)] == ["dedup", "store lst", None]
+
+
+def test_every_command_line_mentioned_exists() -> None:
+    dead = []
+    for path in files():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for found in MENTION.finditer(text):
+            if (words := unknown(found[1])) and found[1].split()[0] not in PROSE:
+                dead.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}: scedit {words}")
+    assert not dead, "\n".join(dead)

@@ -1,0 +1,28 @@
+"""The command tree, for tests: any command or group by its words."""
+
+from __future__ import annotations
+
+import click
+
+import scedit
+from curation.cli.command_table import walk
+
+
+def command(words: str) -> click.Command:
+    """A command or group, such as ``store dedup`` or ``split errata``.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found: click.Command = scedit.cli
+    for word in words.split():
+        assert isinstance(found, click.Group), words
+        below = found.get_command(click.Context(found), word)
+        assert below is not None, words
+        found = below
+    return found
+
+
+def all_commands() -> dict[str, click.Command]:
+    """Every command and group by its words."""
+    return walk(scedit.cli)
