@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import StringConstraints, model_validator
 
 from schemas.core.records import Record
+from schemas.raters import Rater, rater_of_rating
 
 Aspect = Literal["executability", "coherence", "consistency", "completeness"]
 SCALES: dict[str, tuple[int, int]] = {"likert7": (1, 7)}
@@ -43,3 +44,8 @@ class Rating(Record):
         if self.value is None and not self.reason.strip():
             raise ValueError("an unscored rating says why")
         return self
+
+    @property
+    def rated_by(self) -> Rater:
+        """Who rated."""
+        return rater_of_rating(self.rater, self.form)

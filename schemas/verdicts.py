@@ -8,6 +8,7 @@ from pydantic import StringConstraints, model_validator
 
 from schemas.core.ids import slug
 from schemas.core.records import Frozen, Record
+from schemas.raters import Rater, rater_of_verdict
 
 Label = Literal["keep", "drop", "unsure", "unscored"]
 By = Annotated[str, StringConstraints(pattern=r"^(person:\S+/)?[a-z0-9_]+@\d+$")]
@@ -63,6 +64,11 @@ class Verdict(Record):
     def check(self) -> str:
         """Name of the check or task, without person and version."""
         return self.by.rsplit("/", 1)[-1].split("@")[0]
+
+    @property
+    def judged_by(self) -> Rater | None:
+        """Who judged; None for a check."""
+        return rater_of_verdict(self.by)
 
 
 def verdict_key(*, item_id: str, by: str, related: tuple[str, ...] = (), model: str | None = None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.campaigns.answer_import import ADJUDICATED
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import RatingTask
 from curation.stats.rating_table import Category, RatingTable, rating_table
+from schemas.raters import Rater
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -20,7 +20,7 @@ class Judgement(NamedTuple):
 
     Attributes:
         item: Content id. ``case``: the cluster of intervals.
-        person: Pseudonym; ``judge:MODEL`` for a judge.
+        rater: Who answered.
         aspect: Name of the form's field.
         value: ``yes``, ``no``, or the number on the scale.
         at: When it was saved. ``seconds``: time that the whole item took.
@@ -28,11 +28,16 @@ class Judgement(NamedTuple):
 
     item: str
     case: str
-    person: str
+    rater: Rater
     aspect: str
     value: Category
     at: str = ""
     seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the rater, in tables: a pseudonym, or ``judge:MODEL``."""
+        return self.rater.label
 
 
 def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
@@ -40,13 +45,13 @@ def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
     task, items = make_task(db.campaign(name).task), db.items(name)
     out = []
     for r in db.current_answers(name):
-        placed = items[r.item]
+        placed, rater = items[r.item], Rater.person(r.person)
         if placed.purpose != "real" or not r.answers:
             continue
         for field in task.form.asked():
             if field.name in r.answers:
                 value = r.answers[field.name]
-                out.append(Judgement(r.item, placed.item.case, r.person, field.name, value, r.saved_at, r.seconds))
+                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds))
     return out
 
 
@@ -59,25 +64,24 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
     form, out = task.form, []
     about = {line.item_id: line for line in store.lineages(stage="annotation")}
 
-    def judgement(record: Record, item: str, person: str, aspect: str, value: Category) -> Judgement:
+    def judgement(record: Record, item: str, rater: Rater, aspect: str, value: Category) -> Judgement:
         line = about.get(record.id)
         seconds = line.detail.get("seconds") if line else None
         case = str(line.detail.get("case", item)) if line else item
-        return Judgement(item, case, person, aspect, value, line.made_at if line else "", seconds)
+        return Judgement(item, case, rater, aspect, value, line.made_at if line else "", seconds)
 
     if task.level == "ordinal":
         names = {f.name for f in form.asked()}
         for rating in store.all(Rating):
-            if rating.aspect in names and rating.value is not None and ADJUDICATED not in rating.form:
-                person = rating.rater.removeprefix("person:")
-                out.append(judgement(rating, rating.item_id, person, rating.aspect, rating.value))
+            if rating.aspect in names and rating.value is not None and rating.rated_by.kind != "adjudicated":
+                out.append(judgement(rating, rating.item_id, rating.rated_by, rating.aspect, rating.value))
         return _one_case(out)
     fields = {f"{form.name}_{f.name}": f.name for f in form.asked()}
     for verdict in store.all(Verdict):
-        if verdict.by.startswith("person:") and verdict.check in fields and verdict.value is not None:
-            person = verdict.by.removeprefix("person:").rpartition("/")[0]
+        rater = verdict.judged_by
+        if rater is not None and verdict.check in fields and verdict.value is not None:
             value = "yes" if verdict.value == 1 else "no"
-            out.append(judgement(verdict, verdict.item_id, person, fields[verdict.check], value))
+            out.append(judgement(verdict, verdict.item_id, rater, fields[verdict.check], value))
     return _one_case(out)
 
 
@@ -86,7 +90,7 @@ def judgements_by_judges(store: Store, task: RatingTask, people: Sequence[Judgem
     cases = {m.item: m.case for m in people}
     if task.level != "ordinal":
         return []
-    found = (m for m in stored_judgements(store, task) if m.person.startswith("judge:") and m.item in cases)
+    found = (m for m in stored_judgements(store, task) if m.rater.is_judge and m.item in cases)
     return [m._replace(case=cases[m.item]) for m in found]
 
 
@@ -101,5 +105,5 @@ def judgement_table(judgements: Iterable[Judgement], task: RatingTask, aspect: s
     mine = [m for m in judgements if m.aspect == aspect]
     field = task.form.field(aspect)
     scale: tuple[Category, ...] = tuple(range(field.low, field.high + 1)) if field.kind == "scale" else ("no", "yes")
-    rows = [(m.item, m.person, m.value) for m in mine]
+    rows = [(m.item, m.name, m.value) for m in mine]
     return rating_table(rows, cases={m.item: m.case for m in mine}, scale=scale)

@@ -168,7 +168,7 @@ def _texts(*estimates: Estimate) -> list[str]:
 
 def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
     """How often each answer was given."""
-    counts = Counter(m.value for m in judgements if not m.person.startswith("judge:"))
+    counts = Counter(m.value for m in judgements if not m.rater.is_judge)
     most = max(counts.values(), default=0)
     rows = []
     for value in task.form.field(aspect).allowed:

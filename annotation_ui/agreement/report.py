@@ -107,24 +107,24 @@ def agreement_report(
         resampling: For all intervals; cases are resampled.
     """
     judgements = sorted(
-        judgements, key=lambda m: (m.item, m.person, m.aspect)
+        judgements, key=lambda m: (m.item, m.name, m.aspect)
     )  # the same draws whatever the order they came in
-    human_judgements = [m for m in judgements if not m.person.startswith("judge:")]
-    names = tuple(sorted({m.person for m in human_judgements}))
+    human_judgements = [m for m in judgements if not m.rater.is_judge]
+    names = tuple(sorted({m.name for m in human_judgements}))
     aspects = tuple(
-        _aspect(f.name, human_judgements, [m for m in judgements if m.person.startswith("judge:")], task, resampling)
+        _aspect(f.name, human_judgements, [m for m in judgements if m.rater.is_judge], task, resampling)
         for f in task.form.asked()
         if any(m.aspect == f.name for m in human_judgements)
     )
     return TaskReport(
         task=task.form.label,
         people=names,
-        synthetic=tuple(n for n in names if n.startswith("synthetic-")),
+        synthetic=tuple(sorted({m.name for m in human_judgements if m.rater.is_program})),
         items=len({m.item for m in human_judgements}),
         cases=len({m.case for m in human_judgements}),
         aspects=aspects,
         pooled=_pooled(human_judgements, task, resampling) if len(aspects) > 1 else None,
-        seconds={n: _median([m for m in human_judgements if m.person == n]) for n in names},
+        seconds={n: _median([m for m in human_judgements if m.name == n]) for n in names},
     )
 
 
@@ -175,7 +175,7 @@ def _correlated(
 
 
 def _drift(found: RatingTable, judgements: Sequence[Judgement], aspect: str, how: Resampling) -> dict[str, Estimate]:
-    saved = {(m.item, m.person): m.at for m in judgements if m.aspect == aspect}
+    saved = {(m.item, m.name): m.at for m in judgements if m.aspect == aspect}
     out = {}
     for n, person in enumerate(found.raters):
         others = np.delete(found.values, n, axis=1)
@@ -196,8 +196,8 @@ def _judges(
     means = {u: float(np.nanmean(row)) for u, row in zip(found.units, found.values, strict=True)}
     cases = dict(zip(found.units, found.cases, strict=True))
     out = []
-    for name in sorted({m.person for m in judges}):
-        mine = {m.item: float(m.value) for m in judges if m.person == name and m.aspect == aspect}
+    for name in sorted({m.name for m in judges}):
+        mine = {m.item: float(m.value) for m in judges if m.name == name and m.aspect == aspect}
         items = [i for i in means if i in mine]
         x, y, of = [mine[i] for i in items], [means[i] for i in items], [cases[i] for i in items]
         rows = [(i, who, v) for i in items for who, v in ((name, mine[i]), ("people", round(means[i])))]
@@ -215,7 +215,7 @@ def _pooled(judgements: Sequence[Judgement], task: RatingTask, how: Resampling) 
     fields = {f.name: f for f in task.form.asked()}
     first = next(iter(fields.values()))
     scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")
-    rows = [(f"{m.item}/{m.aspect}", m.person, m.value) for m in judgements]
+    rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
     cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
     found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=how)
     return found._replace(name=f"{found.name}, pooled over aspects")
@@ -243,8 +243,8 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
     items: dict[str, dict[str, dict[str, Any]]] = {}
     cases: dict[str, str] = {}
     for m in judgements:
-        if not m.person.startswith("judge:"):
-            items.setdefault(m.item, {}).setdefault(m.person, {})[m.aspect] = m.value
+        if not m.rater.is_judge:
+            items.setdefault(m.item, {}).setdefault(m.name, {})[m.aspect] = m.value
             cases[m.item] = m.case
     fields = task.form.asked()
     out = []

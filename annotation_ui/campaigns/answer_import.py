@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import SYNTHETIC
 from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
+from schemas.raters import ADJUDICATED, Rater
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 STAGE = "annotation"
-ADJUDICATED = "adjudicated"
 
 
 class RejectedAnswer(NamedTuple):
@@ -151,7 +150,7 @@ def _line(g: RaterAnswer, record: Record) -> Lineage:
     detail: dict[str, object] = {"form": g.form, "seconds": g.seconds, "origin": g.origin, "case": g.item.case}
     if g.probability is not None:
         detail["probability"] = g.probability
-    if g.person.startswith(SYNTHETIC):
+    if Rater.person(g.person).is_program:
         detail["synthetic"] = True
     return Lineage(
         item_id=record.id, stage=STAGE, made_at=g.saved_at, parents=(g.item.id, *g.item.related), detail=detail,

@@ -11,11 +11,10 @@ from typing import Literal, NamedTuple
 from annotation_ui.ratings.database import RatingsDB
 from schemas.core.clock import now
 from schemas.core.errors import UserError
+from schemas.raters import PROGRAM_PREFIX, Rater
 
 Role = Literal["rater", "lead"]
 SESSION = timedelta(hours=12)
-SYNTHETIC = "synthetic-"
-"""How the names of programs begin, so that their answers are told apart wherever they are kept or shown."""
 
 
 class RaterAccount(NamedTuple):
@@ -43,10 +42,10 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
     from curation.quality.sheets import check_people
 
     check_people([name])
-    if synthetic != name.startswith(SYNTHETIC):
+    if synthetic != Rater.person(name).is_program:
         raise UserError(
             f"'{name}' is {'a program' if synthetic else 'a person'}",
-            allowed=f"names of programs, and no others, begin with '{SYNTHETIC}'",
+            allowed=f"names of programs, and no others, begin with '{PROGRAM_PREFIX}'",
         )
     secret = secrets.token_urlsafe(18)
     with db.write_transaction():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from annotation_ui.tasks.forms import Answers, Form
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
+from schemas.raters import Rater
 from schemas.verdicts import Label, Verdict, verdict_key
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _verdict(
     reason: str = "",
     value: float | None = None,
 ) -> Verdict:
-    by = f"person:{person}/{name}@{version}"
+    by = Rater.person(person).by(f"{name}@{version}")
     return Verdict(
         key=verdict_key(item_id=item, by=by),
         item_id=item,

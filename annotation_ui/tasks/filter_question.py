@@ -93,7 +93,7 @@ class FilterQuestion(RatingTask):
 
     def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         """A no, with its reason, for each objection of a check."""
-        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and not v.by.startswith("person:")]
+        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
         known = [SUGGESTED[check] for check in dict.fromkeys(raised) if check in SUGGESTED]
         if not known:
             return {}

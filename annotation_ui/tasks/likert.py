@@ -11,6 +11,7 @@ from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
+from schemas.raters import Rater
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
 
@@ -59,11 +60,11 @@ def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, pe
     """A rating for every aspect of the form; the comment stands as their reason."""
     return [
         Rating(
-            key=rating_key(item=item.id, aspect=field.name, form=form.label, rater=f"person:{person}"),
+            key=rating_key(item=item.id, aspect=field.name, form=form.label, rater=Rater.person(person).stored),
             item_id=item.id,
             aspect=field.name,
             value=int(answers[field.name]),
-            rater=f"person:{person}",
+            rater=Rater.person(person).stored,
             form=form.label,
             reason=str(answers.get("comment", "")),
         )

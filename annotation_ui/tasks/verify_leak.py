@@ -56,7 +56,7 @@ class VerifyLeakFlag(RatingTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact on which a check quotes leaking words."""
         for fact, prompt in edited_prompts(store):
-            flags = [v for v in store.all(Verdict, parent=prompt.id) if v.spans and not v.by.startswith("person:")]
+            flags = [v for v in store.all(Verdict, parent=prompt.id) if v.spans and v.judged_by is None]
             flags = [v for v in flags if v.label in ("drop", "unsure")]
             if not flags:
                 continue
@@ -75,7 +75,7 @@ class VerifyLeakFlag(RatingTask):
 
     def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         """A leak, where a check would drop the item for the words that it quotes."""
-        dropped = [v for v in verdicts if v.spans and v.label == "drop" and not v.by.startswith("person:")]
+        dropped = [v for v in verdicts if v.spans and v.label == "drop" and v.judged_by is None]
         return {"clean": "no", "reasons": ["marked_words"]} if dropped else {}
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:

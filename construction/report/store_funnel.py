@@ -72,7 +72,7 @@ class _Judged:
             for (name, _, to), (_, v) in self._said.get(item, {}).items()
             if name != MARK and (to == (related,) if related else not to)
         ]
-        people = [v for v in said if v.by.startswith("person:") and v.label != "unscored"]
+        people = [v for v in said if v.judged_by is not None and v.label != "unscored"]
         for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
             for verdict in people or said:
                 if verdict.label in labels:

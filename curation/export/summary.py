@@ -98,7 +98,7 @@ def survey(split: Split, store: Store | None = None) -> Survey:
     for verdict in store.verdicts():
         if verdict.item_id not in items or _elsewhere(verdict, links, items):
             continue
-        if verdict.by.startswith("person:"):
+        if verdict.judged_by is not None:
             people[verdict.by.rsplit("/", 1)[-1]].append(verdict)
         else:
             checks[verdict.by][verdict.label or "measured"] += 1
@@ -107,10 +107,10 @@ def survey(split: Split, store: Store | None = None) -> Survey:
     for rating in store.all(Rating):
         if rating.item_id not in items:
             continue
-        if rating.rater.startswith("person:"):
-            rated[f"{rating.aspect} ({rating.form})"].append(rating)
+        if rating.rated_by.is_judge:
+            judges[rating.rated_by.name] += 1
         else:
-            judges[rating.rater.removeprefix("judge:")] += 1
+            rated[f"{rating.aspect} ({rating.form})"].append(rating)
     said = [_verdicts(task, found, items) for task, found in sorted(people.items())]
     said += [_ratings(task, found, items) for task, found in sorted(rated.items())]
     return replace(

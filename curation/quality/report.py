@@ -57,10 +57,10 @@ def answers(store: Store, sample: Sample) -> Answers:
     names = {f"{task}@{version}": "all"} | {f"{task}_{c.name}@{version}": c.name for c in CRITERIA}
     of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
     for verdict in store.verdicts([d.item_id for d in sample.items]):
-        who, _, name = verdict.by.removeprefix("person:").rpartition("/")
-        if who and name in names:
+        rater, name = verdict.judged_by, verdict.by.rpartition("/")[2]
+        if rater is not None and name in names:
             yes = verdict.label == "keep" if names[name] == "all" else verdict.value == 1
-            of[names[name]][verdict.item_id][who] = yes
+            of[names[name]][verdict.item_id][rater.name] = yes
     return Answers(of)
 
 

@@ -16,6 +16,7 @@ from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.lineage import Lineage
+from schemas.raters import Rater
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"
@@ -200,12 +201,12 @@ def _verdicts(item: str, person: str, row: Mapping[str, str]) -> list[Verdict]:
     out, against = [], []
     for criterion in CRITERIA:
         yes, reason = row[criterion.name].lower() in _YES, row.get(f"{criterion.name}_reason", "")
-        by = f"person:{person}/{TASK.replace('@', f'_{criterion.name}@')}"
+        by = Rater.person(person).by(TASK.replace("@", f"_{criterion.name}@"))
         key = verdict_key(item_id=item, by=by)
         value = float(yes)
         out.append(Verdict(key=key, item_id=item, by=by, label=None, reason=reason, value=value, unit="yes"))
         against += [] if yes else [f"{criterion.name}: {reason}"]
-    by = f"person:{person}/{TASK}"
+    by = Rater.person(person).by(TASK)
     label, reason = ("drop", "; ".join(against)) if against else ("keep", "")
     whole = Verdict.model_validate(
         {"key": verdict_key(item_id=item, by=by), "item_id": item, "by": by, "label": label, "reason": reason}

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from schemas.core.config import Options
 from schemas.core.errors import DataError
+from schemas.raters import Rater, rater_of_verdict
 from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
@@ -55,7 +56,7 @@ class Threshold(Options):
 
     def on(self, by: str, model: str | None) -> bool:
         """Whether it is about a check's (never a person's) values, by this model."""
-        return not person_of(by) and matches(by, self.check) and self.model in (None, model)
+        return rater_of_verdict(by) is None and matches(by, self.check) and self.model in (None, model)
 
     def out(self, value: float) -> bool:
         """Whether a value is out of bounds; NaN always is.
@@ -134,6 +135,11 @@ class Said(NamedTuple):
     by: str
     model: str | None
 
+    @property
+    def rater(self) -> Rater | None:
+        """Who said it; None for a check."""
+        return rater_of_verdict(self.by)
+
 
 def matches(by: str, name: str) -> bool:
     """Whether ``check@version``, with or without a person before it, is what a rule names.
@@ -144,11 +150,6 @@ def matches(by: str, name: str) -> bool:
     """
     task = by.rsplit("/", 1)[-1]
     return name in (task, task.partition("@")[0])
-
-
-def person_of(by: str) -> str:
-    """The person's name, or "" for a check."""
-    return by[len("person:") :].rsplit("/", 1)[0] if by.startswith("person:") else ""
 
 
 def counts(rule: SplitRule, by: str, model: str | None) -> bool:
@@ -220,7 +221,7 @@ class Verdicts:
 
     def _add(self, verdict: Verdict) -> None:
         by = sys.intern(verdict.by)
-        if person_of(by):
+        if rater_of_verdict(by) is not None:
             if verdict.label not in (None, "unscored"):
                 self._said[_place(verdict.item_id, verdict.related)].append(Said(verdict.label, by, None))
             return
@@ -256,7 +257,7 @@ class Verdicts:
     def judge(self, kind: str, item: str, *related: str) -> Judged:
         """Drop before hold before keep; people first where the rule says so."""
         said = _newest(self._said.get(_place(item, related), ()))
-        people = [s for s in said if person_of(s.by)]
+        people = [s for s in said if s.rater is not None]
         if people and self._rule.people_outrank:
             return self._people(people)
         found = [Judged(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
@@ -271,7 +272,7 @@ class Verdicts:
 
     def saved(self, item: str) -> bool:
         """Whether people keep an item whatever the checks say."""
-        people = [s for s in _newest(self._said.get(item, ())) if person_of(s.by)]
+        people = [s for s in _newest(self._said.get(item, ())) if s.rater is not None]
         return bool(people) and self._rule.people_outrank and self._people(people).outcome == "keep"
 
     def _outcome(self, said: Said) -> Outcome:
@@ -282,7 +283,7 @@ class Verdicts:
         severe = ("drop", "unsure", "keep")
         votes: dict[str, Said] = {}  # one vote a person: the most severe of their verdicts on the item
         for said in people:
-            name = person_of(said.by)
+            name = said.rater.name if said.rater is not None else ""
             if name not in votes or severe.index(said.label) < severe.index(votes[name].label):
                 votes[name] = said
         if self._rule.people == "majority":

@@ -17,7 +17,7 @@ from curation.stats.estimates import Estimate
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
-from evaluation.analysis.text_ratings import ADJUDICATED, ASPECTS, PEOPLE, Texts, profile, script_values
+from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, Texts, profile, script_values
 from evaluation.judge.reliability.rubric import Disagreement, Guarded, guard, other_terms
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -60,15 +60,15 @@ class Judging(NamedTuple):
 
 def judging(texts: Texts, cases: Mapping[str, Case], resampling: Resampling = DEFAULT) -> Judging | None:
     """The section for one model's scripts; None without ratings."""
-    ratings = [r for r in texts.ratings if ADJUDICATED not in r.form]
+    ratings = [r for r in texts.ratings if r.rated_by.kind != "adjudicated"]
     if not ratings:
         return None
     home = {s.id: s.case for s in texts.scripts}
-    people = [r for r in ratings if r.rater.startswith("person:")]
+    people = [r for r in ratings if not r.rated_by.is_judge]
     judges: dict[str, list[Rating]] = defaultdict(list)
     for r in ratings:
-        if not r.rater.startswith("person:"):
-            judges[f"{r.rater.removeprefix('judge:')} ({profile(r)})"].append(r)
+        if r.rated_by.is_judge:
+            judges[f"{r.rated_by.name} ({profile(r)})"].append(r)
     tables, doubled = _agreements(people, home, resampling)
     several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
     among = _among_judges(several, home, resampling) if len(judges) > 1 else {}

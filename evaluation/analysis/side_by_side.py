@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.object_mentions import Piece, marked, named
-from evaluation.analysis.text_ratings import ADJUDICATED, ASPECTS, PEOPLE, PROGRAMS, SHORT, Texts, who
+from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT, Texts, who
 from schemas.cases import Case
 from schemas.generated_scripts import GeneratedScript
 
@@ -73,7 +73,7 @@ def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str
 def _coherence(texts: Texts) -> dict[str, float]:
     found: dict[str, list[int]] = defaultdict(list)
     for r in texts.ratings:
-        if r.aspect == "coherence" and r.value is not None and ADJUDICATED not in r.form:
+        if r.aspect == "coherence" and r.value is not None and r.rated_by.kind != "adjudicated":
             found[r.item_id].append(r.value)
     return {i: sum(v) / len(v) for i, v in found.items()}
 
@@ -107,7 +107,7 @@ def _shown(
 def _ratings(script: GeneratedScript, texts: Texts) -> tuple[tuple[str, str, str], ...]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for r in texts.ratings:
-        if r.item_id == script.id and ADJUDICATED not in r.form:
-            found[(r.aspect, who(r.rater))].append("unscored" if r.value is None else str(r.value))
+        if r.item_id == script.id and r.rated_by.kind != "adjudicated":
+            found[(r.aspect, who(r.rated_by))].append("unscored" if r.value is None else str(r.value))
     order = sorted(found, key=lambda k: (ASPECTS.index(k[0]), k[1] not in (PEOPLE, PROGRAMS), k[1]))
     return tuple((SHORT[a], name, ", ".join(sorted(found[(a, name)]))) for a, name in order)

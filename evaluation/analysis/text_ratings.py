@@ -14,13 +14,12 @@ from typing import NamedTuple, get_args
 
 from curation.stats.intervals import Interval, mean_interval
 from schemas.generated_scripts import GeneratedScript
+from schemas.raters import Rater
 from schemas.ratings import SCALES, Aspect, Rating
 
 ASPECTS: tuple[str, ...] = get_args(Aspect)
 SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
 PEOPLE = "people"
-ADJUDICATED = "adjudicated"
-SYNTHETIC = "synthetic"
 PROGRAMS = "programs told to rate"
 
 
@@ -95,7 +94,7 @@ def read_texts(path: Path) -> Texts:
         found = tuple(store.all(Rating))
     known = {s.id for s in scripts}
     ratings = tuple(r for r in found if r.item_id in known)
-    synthetic = any(who(r.rater) == PROGRAMS for r in ratings)
+    synthetic = any(r.rated_by.is_program for r in ratings)
     return Texts(scripts, ratings, len(found) - len(ratings), synthetic)
 
 
@@ -128,23 +127,24 @@ def sources(texts: Texts) -> list[Source]:
     """The figures of every source of ratings: people, programs in their place, then judges in order of their names."""
     groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)
     for rating in texts.ratings:
-        if ADJUDICATED in rating.form:
+        rater = rating.rated_by
+        if rater.kind == "adjudicated":
             continue
-        person, name = rating.rater.startswith("person:"), who(rating.rater)
-        groups[(not person, name if person else f"{name} ({profile(rating)})")].append(rating)
+        title = f"{rater.name} ({profile(rating)})" if rater.is_judge else who(rater)
+        groups[(rater.is_judge, title)].append(rating)
     return [_source(title, not judge, rated, texts) for (judge, title), rated in sorted(groups.items())]
 
 
-def who(rater: str) -> str:
-    """People, programs in their place (raters named ``synthetic...``), or a judge's name.
+def who(rater: Rater) -> str:
+    """People, programs in their place, or a judge's name.
 
     Example:
-        >>> who("person:ann"), who("person:synthetic-a"), who("judge:gpt-4o")
-        ('people', 'programs told to rate', 'gpt-4o')
+        >>> [who(r) for r in (Rater.person("ann"), Rater.person("synthetic-a"), Rater.judge("gpt-4o"))]
+        ['people', 'programs told to rate', 'gpt-4o']
     """
-    if not rater.startswith("person:"):
-        return rater.removeprefix("judge:")
-    return PROGRAMS if rater.startswith(f"person:{SYNTHETIC}") else PEOPLE
+    if rater.is_judge:
+        return rater.name
+    return PROGRAMS if rater.is_program else PEOPLE
 
 
 def profile(rating: Rating) -> str:

@@ -161,7 +161,7 @@ def _report(
         ratings = ratings_of(kept, [a.item for a in asks])
         authors = authors_of(kept)
     found = summary(ratings, asks, quorum=quorum)
-    judges = {g.line.model for g in ratings if g.line and g.line.model and g.rating.rater.startswith("judge:")}
+    judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
     flagged = [f for j in sorted(judges) for f in flags(j, writers=[a.writer for a in asks], authors=authors)]
     if as_json:

@@ -13,6 +13,7 @@ from schemas.core.ids import seed
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
+from schemas.raters import Rater
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
-ADJUDICATED = "adjudicated"  # in the name of the form of a lead's decision
 
 
 def asks_of(store: Store) -> list[JudgeAsk]:
@@ -98,9 +98,14 @@ class Given(NamedTuple):
     line: Lineage | None
 
     @property
+    def rater(self) -> Rater:
+        """Who rated."""
+        return self.rating.rated_by
+
+    @property
     def adjudicated(self) -> bool:
         """Whether it is a lead's decision between others."""
-        return ADJUDICATED in self.rating.form
+        return self.rater.kind == "adjudicated"
 
 
 def ratings_of(store: Store, items: Iterable[str] | None = None) -> list[Given]:

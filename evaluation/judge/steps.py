@@ -16,6 +16,7 @@ from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.prompt_files import INPUTS, JudgeWording, load_wording
 from schemas.facts import Fact
+from schemas.raters import Rater
 from schemas.ratings import Aspect, Rating
 from schemas.text.escaping import shown_line
 from schemas.verdicts import Span
@@ -86,7 +87,7 @@ def rater_of(model: str, profile: str) -> str:
         ('judge:gpt-4o-2024-11-20', 'judge:SmolLM2-embedded-Q4_1+embedded')
     """
     name = re.sub(r"[\s(),]+", "-", model).strip("-") or "unnamed"
-    return f"judge:{name}" + ("" if profile == "paper" else f"+{profile}")
+    return Rater.judge(name + ("" if profile == "paper" else f"+{profile}")).stored
 
 
 class JudgeStep(PromptStep[JudgeAsk, Rating]):

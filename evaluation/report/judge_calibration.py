@@ -10,6 +10,7 @@ from evaluation.judge.inputs import asks_of, authors_of, ratings_of
 from evaluation.judge.model_families import flags
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, Wanted, calibrated
 from schemas.core.errors import UserError
+from schemas.raters import Rater
 
 
 class JudgeCalibrated(NamedTuple):
@@ -41,8 +42,8 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
             ratings = ratings_of(store, [a.item for a in asks])
             authors = authors_of(store)
         writers = {a.writer for a in asks}
-        for judge in sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")}):
-            told = tuple(flags(judge.removeprefix("judge:"), writers=writers, authors=authors))
+        for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
+            told = tuple(flags(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
                 out.append(JudgeCalibrated(judge, calibrated(ratings, asks, Wanted(judge=judge)), "", told))
             except UserError as error:

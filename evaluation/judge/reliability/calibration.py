@@ -18,6 +18,7 @@ from evaluation.judge.reliability.panel import PANEL, panel
 from evaluation.judge.reliability.rubric import other_terms
 from evaluation.judge.steps import JudgeAsk
 from schemas.core.errors import UserError
+from schemas.raters import Rater
 from schemas.ratings import Aspect
 
 ESTIMAND = (
@@ -116,20 +117,20 @@ def calibrated(ratings: Sequence[Given], asks: Sequence[JudgeAsk], wanted: Wante
         for method, some in sorted(units.get(aspect, {}).items()):
             labels = needed(some, wanted.width) if wanted.width is not None else None
             rows.append(Row(method, aspect, calibrate(some), labels))
-    people = sorted({g.rating.rater.removeprefix("person:") for g in mine if g.rating.rater.startswith("person:")})
-    synthetic = sorted(p for p in people if p.startswith("synthetic-"))
-    return Calibration(name, rows, _gaps(units, wanted.against), people, synthetic, dict(left))
+    people = {g.rater for g in mine if not g.rater.is_judge}
+    names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
+    return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left))
 
 
 def _judge(ratings: Sequence[Given], wanted: Wanted, left: Counter[str]) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
-    there = sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")})
+    there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
     name: str | None
     if wanted.quorum is not None and wanted.judge is None:
         scores = {(p.item, p.aspect): p.score for p in panel(ratings, quorum=wanted.quorum)}
         name = PANEL
     else:
-        name = wanted.judge if wanted.judge is None or wanted.judge.startswith("judge:") else f"judge:{wanted.judge}"
+        name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
         if name is None and len(there) == 1:
             name = there[0]
         if name is None or name not in there:
@@ -152,7 +153,7 @@ def _people(
     said: dict[tuple[str, Aspect], list[float]] = defaultdict(list)
     chances: dict[tuple[str, Aspect], set[float]] = defaultdict(set)
     for g in ratings:
-        if not g.rating.rater.startswith("person:") or g.score is None:
+        if g.rater.is_judge or g.score is None:
             continue
         probability = g.detail.get("probability")
         if g.adjudicated:

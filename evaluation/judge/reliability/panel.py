@@ -15,9 +15,10 @@ from curation.stats.rating_table import rating_table
 from evaluation.judge.inputs import Given
 from evaluation.judge.steps import JudgeAsk
 from schemas.core.errors import UserError
+from schemas.raters import Rater
 from schemas.ratings import Aspect
 
-PANEL = "judge:panel"
+PANEL = Rater.judge("panel").stored
 
 
 class PanelScore(NamedTuple):
@@ -43,7 +44,7 @@ def panel(ratings: Sequence[Given], *, quorum: int, judges: Sequence[str] | None
     Raises:
         UserError: the panel has fewer judges than the quorum asks for.
     """
-    there = sorted({g.rating.rater for g in ratings if g.rating.rater.startswith("judge:")})
+    there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
     members = list(judges) if judges is not None else there
     if not 1 <= quorum <= len(members):
         raise UserError(
@@ -68,7 +69,7 @@ def among(
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
     out: dict[Aspect, Agreement] = {}
-    judged = [g for g in ratings if g.rating.rater.startswith("judge:") and g.rating.item_id in asks]
+    judged = [g for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
     for aspect in dict.fromkeys(g.rating.aspect for g in judged):
         mine = [g.rating for g in judged if g.rating.aspect == aspect]
         if len({r.rater for r in mine}) > 1:

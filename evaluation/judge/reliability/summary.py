@@ -149,7 +149,7 @@ def cell(
 def _trust(known: Sequence[Given], asks: Mapping[str, JudgeAsk], how: Resampling) -> list[Trust]:
     groups: dict[tuple[str, Aspect], list[Given]] = defaultdict(list)
     for g in known:
-        if g.rating.rater.startswith("judge:"):
+        if g.rater.is_judge:
             groups[g.rating.rater, g.rating.aspect].append(g)
     out = []
     for rater, aspect in sorted(groups, key=lambda k: (k[0], ASPECTS.index(k[1]))):

@@ -16,8 +16,10 @@ from curation.stats.agreement import alpha
 from curation.stats.bootstrap import Resampling
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling, mean_correlation, spearman_brown
+from schemas.raters import Rater
 
 FEW = Resampling(100)
+by = Rater.person
 
 
 def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) -> list[Judgement]:
@@ -29,7 +31,9 @@ def made(people: int = 3, items: int = 60, noise: float = 1.0, seed: int = 0) ->
             for aspect, shift in (("coherence", 0.0), ("completeness", 0.0)):
                 value = min(7, max(1, round(truth + shift + rng.gauss(0, noise) + 0.7 * (p == 2))))
                 out.append(
-                    Judgement(f"i{n}", f"c{n // 2}", f"p{p}", aspect, value, f"2026-01-01T{n // 60:02}:{n % 60:02}", 9)
+                    Judgement(
+                        f"i{n}", f"c{n // 2}", by(f"p{p}"), aspect, value, f"2026-01-01T{n // 60:02}:{n % 60:02}", 9
+                    )
                 )
     return out
 
@@ -51,19 +55,19 @@ def test_the_report_holds_what_the_statistics_say() -> None:
 
 
 def test_one_rater_and_no_overlap_are_undefined_with_a_reason() -> None:
-    one = [m for m in made() if m.person == "p0"]
+    one = [m for m in made() if m.name == "p0"]
     found = agreement_report(one, RateScript(), resampling=FEW)
     assert "undefined" in found.aspects[0].agreement.alpha.text()
     assert found.aspects[0].ceiling.reason == "there is one rater"
-    apart = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.person[1])]
+    apart = [m for m in made(2) if (int(m.item[1:]) % 2) == int(m.name[1])]
     found = agreement_report(apart, RateScript(), resampling=FEW)
     assert not found.aspects[0].agreement.alpha.defined
     assert not found.aspects[0].pairs[0].spearman.defined
 
 
 def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_difference() -> None:
-    marks = [m for m in made(noise=0.2) if m.aspect == "coherence" and m.person != "p2"]
-    judge = [m._replace(person="judge:x", value=max(1, int(m.value) - 1)) for m in marks if m.person == "p0"]
+    marks = [m for m in made(noise=0.2) if m.aspect == "coherence" and m.name != "p2"]
+    judge = [m._replace(rater=Rater.judge("x"), value=max(1, int(m.value) - 1)) for m in marks if m.name == "p0"]
     found = agreement_report([*marks, *judge], RateScript(), resampling=FEW)
     (pair,) = found.aspects[0].judges
     assert found.people == ("p0", "p1")
@@ -74,8 +78,8 @@ def test_a_judge_with_an_offset_keeps_its_rank_correlation_and_shows_the_differe
 def test_drift_finds_who_grows_kinder() -> None:
     marks = []
     for n in range(60):
-        marks += [Judgement(f"i{n}", f"c{n}", "p0", "coherence", 4, f"t{n:03}")]
-        marks += [Judgement(f"i{n}", f"c{n}", "p1", "coherence", 2 + n // 15, f"t{n:03}")]
+        marks += [Judgement(f"i{n}", f"c{n}", by("p0"), "coherence", 4, f"t{n:03}")]
+        marks += [Judgement(f"i{n}", f"c{n}", by("p1"), "coherence", 2 + n // 15, f"t{n:03}")]
     found = agreement_report(marks, RateScript(), resampling=FEW).aspects[0].drift
     assert (found["p1"].value or 0) > 0.9
     assert (found["p0"].value or 0) < -0.9
@@ -83,7 +87,9 @@ def test_drift_finds_who_grows_kinder() -> None:
 
 def test_yes_and_no_are_nominal() -> None:
     marks = [
-        Judgement(f"i{n}", f"c{n}", p, "guides", "yes" if n % 3 or p == "b" else "no") for n in range(30) for p in "ab"
+        Judgement(f"i{n}", f"c{n}", by(p), "guides", "yes" if n % 3 or p == "b" else "no")
+        for n in range(30)
+        for p in "ab"
     ]
     found = agreement_report(marks, FilterQuestion(), resampling=FEW)
     assert found.aspects[0].agreement.level == "nominal"
@@ -93,9 +99,9 @@ def test_yes_and_no_are_nominal() -> None:
 
 def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None:
     marks = [
-        Judgement("same", "c", p, "coherence", 5) for p in "ab"
-    ] + [Judgement("wide", "c", "a", "coherence", 1), Judgement("wide", "c", "b", "coherence", 7)]  # fmt: skip
-    marks += [Judgement("near", "c", "a", "coherence", 3), Judgement("near", "c", "b", "coherence", 4)]
+        Judgement("same", "c", by(p), "coherence", 5) for p in "ab"
+    ] + [Judgement("wide", "c", by("a"), "coherence", 1), Judgement("wide", "c", by("b"), "coherence", 7)]  # fmt: skip
+    marks += [Judgement("near", "c", by("a"), "coherence", 3), Judgement("near", "c", by("b"), "coherence", 4)]
     found = disagreements(marks, RateScript())
     assert [(d.item, round(d.spread, 3)) for d in found] == [("wide", 1.0), ("near", 0.167)]
     assert found[0].said == {"a": {"coherence": 1}, "b": {"coherence": 7}}

@@ -214,6 +214,13 @@ def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
     ]
 
 
+def test_a_person_whose_name_only_begins_like_a_programs_is_a_person(run, tmp_path):
+    rated_store(tmp_path / "s.duckdb", run, ("person:synthetica", "person:ann"))
+    texts = read_texts(tmp_path / "s.duckdb")
+    assert [(s.title, s.raters) for s in sources(texts)] == [("people", ("ann", "synthetica"))]
+    assert not texts.synthetic
+
+
 def test_places_of_ratings():
     assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, "none") == {"a": "first", "b": "second"}
     assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, None) == {"a": "first", "b": "first"}
