@@ -1,4 +1,4 @@
-"""Write the reference pages that come from the code: commands and records. ``--check`` only compares."""
+"""Write what the documentation takes from the code: commands, records, example files. ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from curation.cli.command_table import walk
 from curation.store.store import KINDS
 
 _HERE = Path(__file__).parent / "reference"
+_EXAMPLES = Path(__file__).parent.parent / "examples" / "plugin"
 _NOTE = "<!-- written by docs/generate.py; do not edit -->\n"
 
 
@@ -50,11 +51,23 @@ def _type(annotation: object) -> str:
     return f"`{text.replace('|', 'or')}`"
 
 
+def with_examples(page: Path) -> str:
+    """A page whose code blocks with a title hold the files of ``examples/plugin`` that the titles name."""
+
+    def block(found: re.Match[str]) -> str:
+        code = (_EXAMPLES / found["name"]).read_text(encoding="utf-8")
+        return f"{found['fence']}\n{code}```\n"
+
+    fence = r'^(?P<fence>```\w+ title="(?P<name>[^"]+)")\n.*?^```\n'
+    return re.sub(fence, block, page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
 def main(*, check: bool) -> int:
     """Write or compare; returns the exit status."""
     stale = []
-    for name, text in (("commands.md", commands()), ("records.md", records())):
-        path = _HERE / name
+    pages = {_HERE / "commands.md": commands(), _HERE / "records.md": records()}
+    pages |= {page: with_examples(page) for page in sorted((_HERE.parent / "extend").glob("*.md"))}
+    for path, text in pages.items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
             stale.append(str(path))
         elif not check:

@@ -24,6 +24,7 @@ _PUBLIC = {
     "make_editor": "evaluation.editors.presets:make_editor",
     "run": "evaluation.runs.session:execute",
     "score_case": "evaluation.runs.one_case:score_case",
+    "script_probe": "evaluation.metrics.token_level.probes:script",
     "write_report": "evaluation.report.write:write_report",
 }
 __all__ = list(_PUBLIC)

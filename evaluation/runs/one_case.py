@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.edits.edit import Edit, NoEdit
+from evaluation.inference.scoring import score
 from evaluation.metrics.base import Normalisation
 from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
@@ -72,5 +73,5 @@ def _answers(lm: LM, probes: Sequence[Probe], edit: Edit | None) -> dict[str, An
         raise UserError("a metric has texts generated", fix="run it with: scedit run")
     edit = edit or NoEdit()
     with edit.on(lm) as edited:
-        answers = edited.score(scored, rewrite=edit.rewrite)
+        answers = score(edited, scored, rewrite=edit.rewrite)
     return {probe.id: answer for probe, answer in zip(scored, answers, strict=True)}

@@ -28,3 +28,8 @@ TOML
 "$work/venv/bin/scedit" run run.toml
 "$work/venv/bin/scedit" report runs
 test -s runs/report.html && echo "  construct, run and report work outside the clone"
+cp -r "$root/examples/plugin" "$work/plugin"
+$pip --no-deps "$work/plugin"
+$pip -c "$root/constraints.txt" "$(ls "$work"/dist/*.whl)[annotate]"
+echo "with a plug-in:"
+(cd "$work/plugin" && "$work/venv/bin/python" try_plugin.py)
