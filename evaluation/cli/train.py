@@ -64,8 +64,8 @@ def train(
     from evaluation.editors import EDITORS
 
     kind = EDITORS.get(method)
-    if not hasattr(kind, "train"):
-        able = [known for known in EDITORS.names() if hasattr(EDITORS.get(known), "train")]
+    if not kind.trainable:
+        able = [known for known in EDITORS.names() if EDITORS.get(known).trainable]
         raise UserError(f"'{method}' is not trained beforehand", allowed=", ".join(able))
     from evaluation.runs.support import open_support
 

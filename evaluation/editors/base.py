@@ -25,11 +25,14 @@ class Editor(ABC):
     """An editing method, set up for one model.
 
     Attributes:
-        name: As in the table ``EDITORS``. ``version``: raised when the same options would give other edits.
+        name: As in the table ``EDITORS``.
+        version: Raised when the same options would give other edits.
         takes: Kinds of request it takes; ``fact`` so far.
         about: One line for lists.
-        needs: What must be at hand beside the model. ``costs``: what an edit costs, in words.
+        needs: What must be at hand beside the model.
+        costs: What an edit costs, in words.
         alternatives: Options that exclude each other: one that is given takes the place of the preset's other one.
+        trainable: Whether it has a ``train`` method, for ``scedit train``.
 
     Args:
         params: Its options.
@@ -44,6 +47,7 @@ class Editor(ABC):
     needs: ClassVar[str] = "nothing"
     costs: ClassVar[str] = "no pass through the model"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    trainable: ClassVar[bool] = False
 
     params: Any  # an instance of the class's own Params
 
@@ -69,14 +73,17 @@ class Editor(ABC):
         return {}
 
     @property
+    def edited_layers(self) -> tuple[int, ...]:
+        """The blocks that its options name, counted from 0; none where they name none. The model must have them."""
+        return ()
+
+    @property
     def first_layer(self) -> int | None:
-        """The lowest block that its edits change, where its options tell (``layer`` or ``layers``).
+        """The lowest block that its edits change, where its options tell.
 
         Only a hint: what the unedited model computes below is then kept for scoring, where memory permits.
         """
-        told = [getattr(self.params, name, None) for name in ("layer", "layers")]
-        layers = [n for value in told if value is not None for n in ([value] if isinstance(value, int) else value)]
-        return min(layers, default=None)
+        return min(self.edited_layers, default=None)
 
     def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.

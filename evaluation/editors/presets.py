@@ -90,7 +90,7 @@ def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mappin
     """
     kind: type[Editor] = EDITORS.get(name)
     params = validate(kind.Params, options(name, lm, overrides or {}), where=f"options of '{name}'")
-    layer = getattr(params, "layer", getattr(params, "layers", None))
-    for one in () if layer is None else (layer,) if isinstance(layer, int) else layer:
-        lm.layout.block(one)  # refuses layers that the model has not
-    return kind(params, lm, cache or Cache(cache_dir()))
+    editor = kind(params, lm, cache or Cache(cache_dir()))
+    for layer in editor.edited_layers:
+        lm.layout.block(layer)  # refuses layers that the model has not
+    return editor

@@ -45,7 +45,7 @@ class FastEngine:
 
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Keep what the unedited model computes below the layers at which these methods' edits begin."""
-        layers = {layer for editor in editors if (layer := getattr(editor, "first_layer", None))}
+        layers = {layer for editor in editors if (layer := editor.first_layer)}
         self.scorer.kept.layers = frozenset(layers)
 
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:

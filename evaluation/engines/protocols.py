@@ -74,11 +74,31 @@ class EditLike(Protocol):
 
 
 class EditorLike(Protocol):
-    """An editing method, set up for one model (``evaluation.editors.base.Editor``, or another)."""
+    """An editing method, set up for one model (``evaluation.editors.base.Editor``, or another).
+
+    Attributes:
+        name: Of the method.
+        version: Raised when the same options would give other edits.
+        params: Its options, or a mapping of them.
+    """
 
     name: Any
     version: Any
     params: Any
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """What else its edits depend on, by name; part of a run's identity. Nothing, unless the method says."""
+        return {}
+
+    @property
+    def first_layer(self) -> int | None:
+        """The lowest block that its edits change; None where that is not known."""
+        return None
+
+    def wants_support(self, options: Mapping[str, Any]) -> bool:
+        """Whether edits with these options depend on the run's support."""
+        return False
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Whatever is needed once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.intervals import Interval, mean_interval
@@ -18,6 +18,19 @@ NORMALISATIONS: dict[str, str] = {
     "sum": "log-probability of the whole target (as the paper's formula)",
 }
 TRUNCATED = "truncated"
+
+Role = Literal[
+    "efficacy",
+    "generalisation",
+    "locality",
+    "script_efficacy",
+    "script_locality",
+    "bleed_over",
+    "text_efficacy",
+    "text",
+    "other",
+]
+"""What a metric is to a report, whatever its name: what it measures, and on prompts of which kind."""
 
 
 class Summary(NamedTuple):
@@ -49,6 +62,15 @@ class Metric(Protocol):
 
     ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
     and returns no items. Values are fractions from 0 to 1; tables show percent.
+
+    Attributes:
+        name: As in the table ``METRICS``.
+        version: Raised when the same answers would give other scores.
+        title: Heading of its column.
+        about: One line for lists.
+        better: Which values are better.
+        role: What it is to a report.
+        asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
     """
 
     name: ClassVar[str]
@@ -56,6 +78,8 @@ class Metric(Protocol):
     title: ClassVar[str]
     about: ClassVar[str]
     better: ClassVar[Literal["higher", "lower"]]
+    role: ClassVar[Role]
+    asks_for_texts: ClassVar[bool]
 
     def probes(self, case: Case) -> Sequence[Probe]:
         """What the model is asked for this case."""
@@ -70,10 +94,17 @@ class Metric(Protocol):
         ...
 
 
+def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
+    """The first of the metrics with a role, or None."""
+    return next((m for m in metrics if m.role == role), None)
+
+
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts."""
 
     name: ClassVar[str]
+    role: ClassVar[Role] = "other"
+    asks_for_texts: ClassVar[bool] = False
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, 1.96·sd/√cases, and the counts."""

@@ -59,13 +59,18 @@ def ask(case: Case, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
 def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
     """Metrics by name; those that ask for texts are told how to have them written."""
     kinds = [METRICS.get(name) for name in names]
-    return tuple(kind(generation) if getattr(kind, "asks_for_texts", False) else kind() for kind in kinds)
+    return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
 
 
 def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
     told = GenerationChoice.model_validate(about.get("config", {}).get("generation", {}))
     return load_metrics(about["metrics"], Generation(told, about["split_digest"]))
+
+
+def plain_params(editor: EditorLike) -> dict[str, Any]:
+    """An editor's options as JSON values, by name."""
+    return editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
 
 
 def make_manifest(
@@ -83,9 +88,9 @@ def make_manifest(
     ``support`` is the digest of the run's support; it counts only for methods that depend on it. ``variant`` is the
     validity variant of the row.
     """
-    params = editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
-    own = {str(k): str(v) for k, v in getattr(editor, "components", {}).items()}
-    if support and getattr(editor, "wants_support", lambda options: False)(params):
+    params = plain_params(editor)
+    own = {str(k): str(v) for k, v in editor.components.items()}
+    if support and editor.wants_support(params):
         own["support"] = support
     if variant is not None:
         own[COMPONENT] = f"{variant.name}@{variant.version}"

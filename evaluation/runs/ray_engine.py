@@ -19,6 +19,7 @@ from evaluation.engines.base import Done, Job
 from evaluation.engines.fast import GROUP, FastEngine
 from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import plain_params
 from evaluation.runs.support import Support
 from schemas.answers import Answer
 from schemas.cases import Case
@@ -170,7 +171,7 @@ class RayEngine:
         """See ``Engine``; results come in the order in which workers finish."""
         import ray
 
-        params = editor.params.model_dump(mode="json") if hasattr(editor.params, "model_dump") else dict(editor.params)
+        params = plain_params(editor)
         method = str(editor.name)
         known = {job.key: job for job in jobs}
         found = self._from_shards(method, params, known)

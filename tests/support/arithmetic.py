@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.splits.split_file import Split, make_split
+from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
 from evaluation.runs.runner import Runner
@@ -140,10 +141,11 @@ class Strength(Options):
     fail: tuple[str, ...] = ()
 
 
-class ArithmeticEditor:
+class ArithmeticEditor(EditorLike):
     """Raises the new object by ``strength``, lowers Rome; fails on the subjects in ``fail``."""
 
     version = 1
+    components: dict[str, str] = {}  # noqa: RUF012 - a test sets another
 
     def __init__(self, name: str, params: dict[str, Any]) -> None:
         self.name, self.params = name, Strength.model_validate(params)

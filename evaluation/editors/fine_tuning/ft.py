@@ -84,14 +84,14 @@ class FineTuning(Editor):
     def _budget(self) -> Budget:
         """How many edits train side by side."""
         lm = self.lm
-        size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.layers)  # change, slope and Adam's two averages
+        size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.edited_layers)  # change, slope, two averages
         room = CPU_BYTES
         if lm.device.type == "cuda":
             room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
         return Budget(max(1, room // size), unit="edits")
 
     @property
-    def layers(self) -> tuple[int, ...]:
+    def edited_layers(self) -> tuple[int, ...]:
         """Trained layers in order."""
         layer = self.params.layer
         return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
@@ -99,8 +99,8 @@ class FineTuning(Editor):
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
         p, bound = self.params, self.bound()
-        batch = _Batch.read(self.lm, groups, self.layers, shifted=self.shifted)
-        training = _Training(self.lm, batch, self.layers, lr=p.lr)
+        batch = _Batch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
+        training = _Training(self.lm, batch, self.edited_layers, lr=p.lr)
         edits: dict[int, Edit] = {}
         for step in range(p.steps + 1):
             losses = training.evaluate() if step < p.steps else training.losses
@@ -115,8 +115,8 @@ class FineTuning(Editor):
 
     def _made(self, values: list[Tensor], *, loss: float, steps: int) -> WeightEdit:
         lm = self.lm
-        changes = [DenseDelta(lm.layout.weight(n), v) for n, v in zip(self.layers, values, strict=True)]
-        sizes = [float(lm.projection(n).weight.float().norm()) for n in self.layers]  # type: ignore[operator]
+        changes = [DenseDelta(lm.layout.weight(n), v) for n, v in zip(self.edited_layers, values, strict=True)]
+        sizes = [float(lm.projection(n).weight.float().norm()) for n in self.edited_layers]  # type: ignore[operator]
         ratio = max(change.norm() / size for change, size in zip(changes, sizes, strict=True))
         notes: dict[str, Any] = {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
         return WeightEdit(tuple(changes), notes)
@@ -207,7 +207,7 @@ class _Training:
     """Changes in training, [groups, out, in] a layer, with Adam's averages."""
 
     def __init__(self, lm: LM, batch: _Batch, layers: tuple[int, ...], *, lr: float) -> None:
-        self.lm, self.batch, self.layers, self.lr = lm, batch, layers, lr
+        self.lm, self.batch, self.edited_layers, self.lr = lm, batch, layers, lr
         count = len(batch.ids) // batch.size
         self.groups = list(range(count))
         self.losses: list[float] = []
@@ -229,7 +229,7 @@ class _Training:
                 hooks.enter_context(starting_at(lm, batch.midway, hidden))
             else:
                 hooks.enter_context(starting_at(lm, batch.midway))
-                for layer, delta in zip(self.layers, self.deltas, strict=True):
+                for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
                     hooks.enter_context(changing(lm.projection(layer), self._adding(delta)))
             each = batch.logprobs(lm) * batch.real
             losses = -(each.sum(1) / batch.real.sum(1)).reshape(-1, batch.size).mean(1)

@@ -68,6 +68,11 @@ class Lora(Editor):
 
     params: Params
 
+    @property
+    def edited_layers(self) -> tuple[int, ...]:
+        """The layers of its options."""
+        return self.params.layers or ()
+
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""
         lm, p = self.lm, self.params

@@ -43,6 +43,7 @@ class Mend(Editor):
     name: ClassVar[str] = "mend"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
+    trainable: ClassVar[bool] = True
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train mend), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
 
@@ -100,6 +101,11 @@ class Mend(Editor):
         """What the named checkpoint was trained on."""
         named = options.get("checkpoint")
         return None if named is None else _training_data(_path(str(named)))
+
+    @property
+    def edited_layers(self) -> tuple[int, ...]:
+        """The layers of its options."""
+        return self.params.layers or ()
 
     @property
     def components(self) -> Mapping[str, str]:

@@ -49,10 +49,11 @@ class AlphaEdit(ResidualEditor):
             return self
 
     params: Params
+    _spaces: dict[int, NullSpace] | None = None
 
     def _null_space(self, moments: Moments, device: torch.device) -> NullSpace:
-        if not hasattr(self, "_spaces"):
-            self._spaces: dict[int, NullSpace] = {}
+        if self._spaces is None:
+            self._spaces = {}
         found = self._spaces.get(id(moments))
         if found is None:
             p = self.params

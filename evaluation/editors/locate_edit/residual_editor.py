@@ -121,6 +121,11 @@ class ResidualEditor(Editor):
         """M k of every key, float64 [..., inner]."""
 
     @property
+    def edited_layers(self) -> tuple[int, ...]:
+        """The layers of its options."""
+        return self.params.layers
+
+    @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
         found = {} if self.params.templates is not None else {"templates": f"sampled@{templates.VERSION}"}

@@ -81,6 +81,11 @@ class Rome(Editor):
     _ready: tuple[tuple[str, ...], Moments | None] | None = None
 
     @property
+    def edited_layers(self) -> tuple[int, ...]:
+        """The layers of its options."""
+        return (self.params.layer,)
+
+    @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
         p = self.params

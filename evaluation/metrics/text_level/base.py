@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evaluation.metrics.base import Answers, CaseMean, Normalisation, unscored
+from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role, unscored
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import scripts_for
 from schemas.answers import Answer, CaseScores, ItemScore, Written
@@ -20,6 +20,7 @@ class WrittenMetric(CaseMean):
         how: How texts are written; decides the probes.
     """
 
+    role: ClassVar[Role] = "text"
     asks_for_texts: ClassVar[bool] = True
 
     def __init__(self, how: Generation = Generation()) -> None:  # noqa: B008 - a value

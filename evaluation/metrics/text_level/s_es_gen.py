@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from evaluation.metrics.base import Role
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
@@ -27,6 +28,7 @@ class SESGen(WrittenMetric):
         "Script-based Efficacy, written: continued from the script prompt, the cut step names the new object first"
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "text_efficacy"
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
         """The rest of every cut step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, Role
 from evaluation.metrics.token_level.probes import plain
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -18,6 +18,7 @@ class ES(Preference):
     title: ClassVar[str] = "ES"
     about: ClassVar[str] = "Efficacy Success: after the fact prompt, P(new object) > P(old object) (Eq. 1)"
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "efficacy"
     wanted: ClassVar[Literal["new", "old"]] = "new"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, Role
 from evaluation.metrics.token_level.probes import plain
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -20,6 +20,7 @@ class NS(Preference):
         "Neighbourhood Success: other subjects that have the old object, P(old object) > P(new object)"
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "locality"
     wanted: ClassVar[Literal["new", "old"]] = "old"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

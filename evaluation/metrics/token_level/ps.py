@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, Role
 from evaluation.metrics.token_level.probes import plain
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -18,6 +18,7 @@ class PS(Preference):
     title: ClassVar[str] = "PS"
     about: ClassVar[str] = "Paraphrase Success: after paraphrases of the fact prompt, P(new object) > P(old object)"
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "generalisation"
     wanted: ClassVar[Literal["new", "old"]] = "new"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values, unscored
+from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, Role, target_values, unscored
 from evaluation.metrics.token_level.probes import own_object
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import Case
@@ -27,6 +27,7 @@ class SBO(CaseMean):
         "max(P before - P after, 0) (Eq. 4)"
     )
     better: ClassVar[Literal["higher", "lower"]] = "lower"
+    role: ClassVar[Role] = "bleed_over"
 
     def probes(self, case: Case) -> list[ScoreProbe]:
         """Every script prompt of every near subject, with that subject's own object."""

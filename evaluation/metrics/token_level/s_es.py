@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, Role
 from evaluation.metrics.token_level.probes import script
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -21,6 +21,7 @@ class SES(Preference):
         "P(new object) > P(old object) (Eq. 2)"
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "script_efficacy"
     wanted: ClassVar[Literal["new", "old"]] = "new"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, Role
 from schemas.cases import Case, CaseNeighbour
 from schemas.probes import ScoreProbe
 
@@ -20,6 +20,7 @@ class SNS(Preference):
         "P(old object) > P(new object) (Eq. 3)"
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    role: ClassVar[Role] = "script_locality"
     wanted: ClassVar[Literal["new", "old"]] = "old"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -14,6 +14,7 @@ from curation.splits.split_file import Split, make_split
 from evaluation.edits.edit import NoEdit, PromptEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
+from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer, answer, given, write
 from evaluation.inference.generation import writing_budget
@@ -56,7 +57,7 @@ class _Lonely:
         self._edit, self.notes, self.rewrite, self.on = edit, edit.notes, edit.rewrite, edit.on
 
 
-class Mixed:
+class Mixed(EditorLike):
     """Low-rank, dense, in the prompt, not sharing, or failing: what it does depends on the subject."""
 
     version, components = 1, {}
