@@ -20,8 +20,8 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment
 from curation.store.store import Store
-from evaluation.judge.inputs import asks_of
-from evaluation.judge.reliability.rubric import expected, named
+from evaluation.judge.inputs import judge_inputs
+from evaluation.judge.reliability.rubric import expected_ratings, named_objects
 from tests.support import served_app as served
 from tests.support.judge import by_rubric
 from tests.support.scripted_server import ScriptedServer
@@ -43,7 +43,7 @@ def rate(store: Path, ratings: Path, task: str) -> None:
     """Two raters answer what the browser shows, by the rubric's rules and chance; broken off it begins anew."""
     ratings.unlink(missing_ok=True)
     with Store.open(store) as kept, RatingsDB(ratings, create=True) as db:
-        asks = {ask.item: ask for ask in asks_of(kept)}
+        asks = {ask.item: ask for ask in judge_inputs(kept)}
         items = sum(1 for _ in make_task(task).items(kept))
         create_campaign(
             db, kept, task, make_task(task), CampaignOptions(overlap=2, batch=100, percent=100 * RATED / items)
@@ -62,7 +62,7 @@ def rate(store: Path, ratings: Path, task: str) -> None:
 def said(assigned: Assignment, task: str, rater: str, asks: dict[str, Any]) -> list[str]:
     """A rater's answers to an item."""
     ask, draw = asks[assigned.item], random.Random(f"{rater}/{task}/{assigned.item}")
-    rules = expected(named(ask.text, ask.fact))
+    rules = expected_ratings(named_objects(ask.text, ask.fact))
     steps = ask.text.count("Step ")
     likely = {"executability": min(5, 1 + steps), "coherence": 5, "consistency": 6, "completeness": min(5, 1 + steps)}
     values = (rules.get(f) or likely[f] + draw.choice((-1, 0, 0, 1)) for f in FIELDS[task])  # type: ignore[call-overload]

@@ -18,7 +18,12 @@ from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, Texts, profile, script_values
-from evaluation.judge.reliability.rubric import Disagreement, Guarded, guard, other_terms
+from evaluation.judge.reliability.rubric import (
+    RubricDisagreement,
+    RubricReport,
+    check_against_rubric,
+    rated_under_old_form,
+)
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.ratings import SCALES, Rating
@@ -52,8 +57,8 @@ class Judging(NamedTuple):
     people: dict[str, Agreement]
     judges: dict[str, Agreement]
     against: tuple[Against, ...]
-    guarded: Guarded
-    disagreements: tuple[tuple[Disagreement, str], ...]
+    guarded: RubricReport
+    disagreements: tuple[tuple[RubricDisagreement, str], ...]
     guard_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
     doubled: str
 
@@ -73,7 +78,7 @@ def judging(texts: Texts, cases: Mapping[str, Case], resampling: Resampling = DE
     several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
     among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
     scripts = {s.id: (s.shown, cases[s.case].fact, s.edited) for s in texts.scripts if s.case in cases}
-    guarded = guard(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
+    guarded = check_against_rubric(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
     edited = {s.id: s.edited for s in texts.scripts}
     against = [
         one
@@ -136,7 +141,7 @@ def _against(
     resampling: Resampling,
 ) -> Against | None:
     """None where judge and people share no script on the same terms."""
-    theirs = [r for r in people if r.aspect == aspect and not other_terms(r, edited=edited[r.item_id])]
+    theirs = [r for r in people if r.aspect == aspect and not rated_under_old_form(r, edited=edited[r.item_id])]
     judge = script_values(r for r in rated if r.aspect == aspect).get(aspect, {})
     panel = script_values(theirs).get(aspect, {})
     both = sorted((i for i in judge if judge[i] is not None and panel.get(i) is not None), key=lambda i: (home[i], i))

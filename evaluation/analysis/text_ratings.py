@@ -101,7 +101,7 @@ def read_texts(path: Path) -> Texts:
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     """The store that was named, and those that runs fed or have in their folders."""
     from curation.files.json_files import read_json
-    from evaluation.judge.script_sources import OWN
+    from evaluation.judge.script_sources import RUN_STORE
     from evaluation.runs.results import RUN_FILE
 
     found = [] if store is None else [Path(store)]
@@ -109,7 +109,7 @@ def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
         path = Path(folder) / RUN_FILE
         config = (read_json(path).get("config") or {}) if path.is_file() else {}
         fed = config.get("feed") or (config.get("split") or {}).get("store")
-        found += [p for p in (Path(folder) / OWN, *([Path(fed)] if fed else ())) if p.is_file()]
+        found += [p for p in (Path(folder) / RUN_STORE, *([Path(fed)] if fed else ())) if p.is_file()]
     return tuple({p.resolve(): p for p in found}.values())
 
 

@@ -39,12 +39,12 @@ def calibrate(
     probability count (scedit annotate new --percent); decisions of a lead do not.
     """
     from curation.store.store import Store
-    from evaluation.judge.inputs import asks_of, ratings_of
-    from evaluation.judge.reliability.calibration import Wanted, as_data, as_text, calibrated
-    from evaluation.judge.script_sources import store_of
+    from evaluation.judge.inputs import judge_inputs, rated_scripts
+    from evaluation.judge.reliability.calibration import CalibrationRequest, as_data, as_text, calibrate_judge
+    from evaluation.judge.script_sources import scripts_store
 
-    with Store.open(store_of(store_or_run)) as kept:
-        asks = asks_of(kept)
-        ratings = ratings_of(kept, [a.item for a in asks])
-    found = calibrated(ratings, asks, Wanted(judge, quorum, people, width, against))
+    with Store.open(scripts_store(store_or_run)) as kept:
+        asks = judge_inputs(kept)
+        ratings = rated_scripts(kept, [a.item for a in asks])
+    found = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against))
     click.echo(json.dumps(as_data(found), ensure_ascii=False) if as_json else as_text(found))

@@ -15,9 +15,9 @@ from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from construction.llm.connection import Access
-    from evaluation.judge.judging import Judging
-    from evaluation.judge.session import Outcome, Progress
-    from evaluation.judge.steps import JudgeAsk
+    from evaluation.judge.judging import JudgeOptions
+    from evaluation.judge.session import JudgeProgress, JudgeResult
+    from evaluation.judge.steps import JudgeInput
 
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
@@ -78,35 +78,35 @@ def judge(
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
-    from evaluation.judge.judging import Judging
-    from evaluation.judge.script_sources import store_of
+    from evaluation.judge.judging import JudgeOptions
+    from evaluation.judge.script_sources import scripts_store
 
-    store = store_of(store_or_run)
+    store = scripts_store(store_or_run)
     profile = profile or ("embedded" if access.embedded else "paper")
     told = {"profile": profile, "samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
-    how = Judging.model_validate({**told, "aspects": aspects or _ASPECTS})
+    how = JudgeOptions.model_validate({**told, "aspects": aspects or _ASPECTS})
     asks = _chosen(store, editors, limit, number)
     if dry_run:
         _tell_price(asks, how, access, canaries, as_json=as_json)
         return
     outcome = None
     if not show_only:
-        from evaluation.judge.session import run
+        from evaluation.judge.session import run_judge
 
         journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
-        outcome = run(store, journal, asks, how, access, with_canaries=canaries, tell=_tell)
+        outcome = run_judge(store, journal, asks, how, access, with_controls=canaries, tell=_tell)
     _report(store, asks, outcome, access, quorum, as_json=as_json)
     if outcome is not None and outcome.waiting:
         raise UserError(f"{outcome.waiting} ratings wait for an answer", fix="give the same command again")
 
 
-def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeAsk]:
+def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeInput]:
     from curation.store.store import Store
-    from evaluation.judge.inputs import asks_of, drawn
+    from evaluation.judge.inputs import judge_inputs, sample_inputs
     from schemas.core.registry import suggest
 
     with Store.open(store) as kept:
-        asks = asks_of(kept)
+        asks = judge_inputs(kept)
     if not asks:
         raise UserError(
             "the store has no generated scripts",
@@ -119,13 +119,15 @@ def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int)
             near = suggest(name, there)
             fix = f"did you mean '{near}'?" if near else None
             raise UserError(f"no script is of the method '{name}'", allowed=", ".join(there), fix=fix)
-    return drawn([a for a in asks if not editors or a.editor in editors], limit, number=number)
+    return sample_inputs([a for a in asks if not editors or a.editor in editors], limit, number=number)
 
 
-def _tell_price(asks: Sequence[JudgeAsk], how: Judging, access: Access, canaries: bool, *, as_json: bool) -> None:
-    from evaluation.judge.session import price
+def _tell_price(
+    asks: Sequence[JudgeInput], how: JudgeOptions, access: Access, canaries: bool, *, as_json: bool
+) -> None:
+    from evaluation.judge.session import estimate
 
-    found = price(asks, how, access, with_canaries=canaries)
+    found = estimate(asks, how, access, with_controls=canaries)
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return
@@ -139,7 +141,7 @@ def _tell_price(asks: Sequence[JudgeAsk], how: Judging, access: Access, canaries
         click.echo(found.advice)
 
 
-def _tell(progress: Progress) -> None:
+def _tell(progress: JudgeProgress) -> None:
     end = "\r" if sys.stderr.isatty() and progress.done < progress.total else "\n"
     click.echo(
         f"{progress.done} of {progress.total} ratings, {progress.unscored} unscored; {progress.spent}{end}",
@@ -149,21 +151,29 @@ def _tell(progress: Progress) -> None:
 
 
 def _report(
-    store: Path, asks: Sequence[JudgeAsk], outcome: Outcome | None, access: Access, quorum: int | None, *, as_json: bool
+    store: Path,
+    asks: Sequence[JudgeInput],
+    outcome: JudgeResult | None,
+    access: Access,
+    quorum: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     from curation.store.store import Store
-    from evaluation.judge.inputs import authors_of, ratings_of
-    from evaluation.judge.model_families import flags
-    from evaluation.judge.reliability.summary import summary
+    from evaluation.judge.inputs import question_authors, rated_scripts
+    from evaluation.judge.model_families import family_conflicts
+    from evaluation.judge.reliability.summary import summarise_ratings
     from evaluation.judge.reliability.summary_tables import as_data, as_text
 
     with Store.open(store) as kept:
-        ratings = ratings_of(kept, [a.item for a in asks])
-        authors = authors_of(kept)
-    found = summary(ratings, asks, quorum=quorum)
+        ratings = rated_scripts(kept, [a.item for a in asks])
+        authors = question_authors(kept)
+    found = summarise_ratings(ratings, asks, quorum=quorum)
     judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
-    flagged = [f for j in sorted(judges) for f in flags(j, writers=[a.writer for a in asks], authors=authors)]
+    flagged = [
+        f for j in sorted(judges) for f in family_conflicts(j, writers=[a.writer for a in asks], authors=authors)
+    ]
     if as_json:
         click.echo(json.dumps(as_data(found, outcome, flagged), ensure_ascii=False))
         return

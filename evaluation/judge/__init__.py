@@ -1,6 +1,6 @@
 """Judges: language models that rate generated scripts on the paper's four aspects, blind to the method.
 
-``steps`` says what is asked of each aspect, ``asking`` asks it, ``scores`` reads log-probabilities, ``material`` finds
-scripts with what belongs to them, ``panel`` and ``summary`` say what came of it, ``canaries`` are items whose rating is
-known, ``families`` tells a judge of the author's own family.
+``steps`` builds the prompt of each aspect, ``judging`` asks the judge, ``weighted_score`` reads log-probabilities,
+``inputs`` reads scripts from a store, ``reliability`` summarises and calibrates the ratings, ``control_items`` holds
+items whose rating is known, ``model_families`` flags a judge of the same family as the model that it rates.
 """

@@ -1,4 +1,4 @@
-"""Canaries: hand-written scripts whose rating is known; a judge that misses them has not understood the scale."""
+"""Control items: hand-written scripts whose rating is known; a judge that misses them has not understood the scale."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
-from evaluation.judge.steps import JudgeAsk, JudgeStep
+from evaluation.judge.steps import JudgeInput, JudgeStep
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.ids import content_id, slug
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.ratings import Aspect, Rating
 
 
-class Canary(Options):
-    """One canary: what is shown, and the ratings that are accepted for some aspects, lowest and highest."""
+class ControlItem(Options):
+    """One control item: what is shown, and the ratings that are accepted for some aspects, lowest and highest."""
 
     name: str
     question: str
@@ -30,13 +30,13 @@ class Canary(Options):
     accepted: dict[Aspect, tuple[int, int]]
 
     @model_validator(mode="after")
-    def _on_the_scale(self) -> Canary:
+    def _on_the_scale(self) -> ControlItem:
         if any(not 1 <= low <= high <= 7 for low, high in self.accepted.values()):
             raise ValueError(f"{self.name}: accepted ratings run from 1 to 7, the lower one first")
         return self
 
     @property
-    def ask(self) -> JudgeAsk:
+    def ask(self) -> JudgeInput:
         """As a judge is asked about it."""
         fact = Fact(
             key=f"canary/{slug(self.name)}",
@@ -49,21 +49,21 @@ class Canary(Options):
         )
         item = content_id("canary", self.model_dump(mode="json"))
         text, question = self.text.strip(), self.question
-        return JudgeAsk(item=item, case=fact.key, text=text, question=question, fact=fact, edited=self.edited)
+        return JudgeInput(item=item, case=fact.key, text=text, question=question, fact=fact, edited=self.edited)
 
 
-class _Canaries(Options):
-    canaries: tuple[Canary, ...]
+class _ControlItems(Options):
+    control_items: tuple[ControlItem, ...]
 
 
-def canaries() -> tuple[Canary, ...]:
+def control_items() -> tuple[ControlItem, ...]:
     """All of them."""
     path = Path(str(files("evaluation.judge").joinpath("control_items.toml")))
-    return validate(_Canaries, read_toml(path), where=str(path)).canaries
+    return validate(_ControlItems, read_toml(path), where=str(path)).control_items
 
 
-class Missed(NamedTuple):
-    """A canary that was rated otherwise, or not at all (``given`` None)."""
+class MissedControl(NamedTuple):
+    """A control item that was rated otherwise, or not at all (``given`` None)."""
 
     name: str
     aspect: Aspect
@@ -71,29 +71,29 @@ class Missed(NamedTuple):
     accepted: tuple[int, int]
 
 
-class Sung(NamedTuple):
-    """How a judge did on the canaries: ratings asked for, those accepted, and the others."""
+class ControlResult(NamedTuple):
+    """How a judge did on the control items: ratings asked for, those accepted, and the others."""
 
     asked: int
     accepted: int
-    missed: tuple[Missed, ...]
+    missed: tuple[MissedControl, ...]
 
 
-def questions(steps: Sequence[JudgeStep]) -> list[tuple[JudgeStep, Canary]]:
-    """Which canary is asked about with which step."""
-    return [(step, canary) for canary in canaries() for step in steps if step.aspect in canary.accepted]
+def control_questions(steps: Sequence[JudgeStep]) -> list[tuple[JudgeStep, ControlItem]]:
+    """Which control item is asked about with which step."""
+    return [(step, item) for item in control_items() for step in steps if step.aspect in item.accepted]
 
 
-def outcome(pairs: Sequence[tuple[JudgeStep, Canary]], ratings: Sequence[Rating]) -> Sung:
+def check_controls(pairs: Sequence[tuple[JudgeStep, ControlItem]], ratings: Sequence[Rating]) -> ControlResult:
     """Compare ratings with what is accepted.
 
     Args:
-        pairs: From ``questions``.
+        pairs: From ``control_questions``.
         ratings: One each, in the same order.
     """
     missed = []
-    for (step, canary), rating in zip(pairs, ratings, strict=True):
-        low, high = canary.accepted[step.aspect]
+    for (step, item), rating in zip(pairs, ratings, strict=True):
+        low, high = item.accepted[step.aspect]
         if rating.value is None or not low <= rating.value <= high:
-            missed.append(Missed(canary.name, step.aspect, rating.value, (low, high)))
-    return Sung(len(pairs), len(pairs) - len(missed), tuple(missed))
+            missed.append(MissedControl(item.name, step.aspect, rating.value, (low, high)))
+    return ControlResult(len(pairs), len(pairs) - len(missed), tuple(missed))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluation.judge.judging import STAGE
-from evaluation.judge.steps import JudgeAsk
+from evaluation.judge.steps import JudgeInput
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
 
 
-def asks_of(store: Store) -> list[JudgeAsk]:
+def judge_inputs(store: Store) -> list[JudgeInput]:
     """Every generated script of a store, refusals too, in the order of their keys.
 
     Fact and question come from the case that was edited, where the store holds it (facts get corrected).
@@ -45,7 +45,7 @@ def _ask(
     questions: dict[str, ScriptQuestion],
     *,
     where: str,
-) -> JudgeAsk:
+) -> JudgeInput:
     fact = case.fact if case is not None and case.fact.key == made.fact else facts.get(made.fact)
     asked = {q.key: q for q in case.questions} if case is not None else {}
     question = asked.get(made.question) or questions.get(made.question)
@@ -55,7 +55,7 @@ def _ask(
         raise UserError(f"the {what} of the script '{made.key}' is not in the store", where=where, fix=fix)
     if fact.new is None:
         raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=made.fact)
-    return JudgeAsk(
+    return JudgeInput(
         item=made.id,
         case=made.case,
         text=made.shown,
@@ -68,7 +68,7 @@ def _ask(
     )
 
 
-def drawn(asks: Sequence[JudgeAsk], limit: int | None, *, number: int = 0) -> list[JudgeAsk]:
+def sample_inputs(asks: Sequence[JudgeInput], limit: int | None, *, number: int = 0) -> list[JudgeInput]:
     """At most ``limit`` scripts, drawn by their ids: the same ones for every judge, whatever else the store holds.
 
     Args:
@@ -82,7 +82,7 @@ def drawn(asks: Sequence[JudgeAsk], limit: int | None, *, number: int = 0) -> li
     return [a for a in asks if a.item in chosen]
 
 
-class Given(NamedTuple):
+class RatedScript(NamedTuple):
     """A rating with what its lineage says.
 
     Attributes:
@@ -108,7 +108,7 @@ class Given(NamedTuple):
         return self.rater.kind == "adjudicated"
 
 
-def ratings_of(store: Store, items: Iterable[str] | None = None) -> list[Given]:
+def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[RatedScript]:
     """Ratings of people and judges with their lineage, all or those of some scripts, in the order of their keys."""
     ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
     lines: dict[str, Lineage] = {}
@@ -121,10 +121,10 @@ def ratings_of(store: Store, items: Iterable[str] | None = None) -> list[Given]:
         found = lines.get(rating.id)
         detail = dict(found.detail) if found else {}
         score = float(detail.get("score", rating.value)) if rating.value is not None else None
-        out.append(Given(rating, score, detail, found))
+        out.append(RatedScript(rating, score, detail, found))
     return out
 
 
-def authors_of(store: Store) -> set[str]:
+def question_authors(store: Store) -> set[str]:
     """Models that wrote the questions, by the lineage."""
     return {line.model for line in store.lineages(stage="questions") if line.model}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.steps import JudgeAsk, JudgeStep, evidence
-from evaluation.judge.weighted_score import weighted
+from evaluation.judge.steps import JudgeInput, JudgeStep, quoted_spans
+from evaluation.judge.weighted_score import weighted_rating
 from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.ids import seed
@@ -25,7 +25,7 @@ STAGE = "judge"
 _MOST = 20  # alternatives a token: what most endpoints give at most; digits 1 to 7 need seven
 
 
-class Judging(Options):
+class JudgeOptions(Options):
     """How scripts are judged.
 
     Attributes:
@@ -44,12 +44,12 @@ class Judging(Options):
     retest: Annotated[float, Field(ge=0, le=1)] = 0.05
     logprobs: bool = True
 
-    def again(self, ask: JudgeAsk) -> bool:
+    def again(self, ask: JudgeInput) -> bool:
         """Whether a script is looked at twice: drawn from its id, so that every judge looks twice at the same ones."""
         return seed("retest", ask.item) % 1_000_000 < self.retest * 1_000_000
 
 
-class Judged(NamedTuple):
+class JudgeRating(NamedTuple):
     """A rating with its lineage; ``asked``: calls that went over the network."""
 
     rating: Rating
@@ -57,7 +57,7 @@ class Judged(NamedTuple):
     asked: int
 
 
-class Looked(NamedTuple):
+class JudgeSample(NamedTuple):
     """What one reply comes to: the rating (None: unscored, and why), its weighted score and evidence where given."""
 
     value: int | None
@@ -67,16 +67,16 @@ class Looked(NamedTuple):
     evidence: Sequence[Span] = ()
 
 
-def steps_of(how: Judging, *, model: str) -> list[JudgeStep]:
+def judge_steps(how: JudgeOptions, *, model: str) -> list[JudgeStep]:
     """One step an aspect, for a model that answers."""
     return [JudgeStep.load(aspect, how.profile, model=model) for aspect in how.aspects]
 
 
-async def judge(step: JudgeStep, ask: JudgeAsk, client: Client, how: Judging) -> Judged | None:
+async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, how: JudgeOptions) -> JudgeRating | None:
     """The rating of one aspect of one script; None where the endpoint is away, so that it stays due."""
     if why := step.cannot(ask):
         rating = step.unscored(ask, why)
-        return Judged(rating, _plain_line(rating, step, client, ask), 0)
+        return JudgeRating(rating, _plain_line(rating, step, client, ask), 0)
     again = how.again(ask)
     request = step.sampled(
         ask, temperature=how.temperature if how.samples > 1 else None, logprobs=_MOST if how.logprobs else 0
@@ -84,36 +84,36 @@ async def judge(step: JudgeStep, ask: JudgeAsk, client: Client, how: Judging) ->
     replies = await client.samples(request, how.samples + again)
     if any(r.status == "unanswered" for r in replies):
         return None
-    looks = [look(step, ask, r) for r in replies]
-    rating, detail = settle(step, ask, looks[: how.samples])
+    looks = [read_sample(step, ask, r) for r in replies]
+    rating, detail = aggregate_samples(step, ask, looks[: how.samples])
     if again:
         detail["retest"] = looks[-1].value
     if step.wording.quality:
         detail["quality"] = step.wording.quality
-    return Judged(rating, _line(rating, step, client, replies, detail), sum(r.asked for r in replies))
+    return JudgeRating(rating, _line(rating, step, client, replies, detail), sum(r.asked for r in replies))
 
 
 async def judge_all(
-    steps: Sequence[JudgeStep], asks: Sequence[JudgeAsk], client: Client, how: Judging
-) -> list[Judged | None]:
-    """``judge`` for every script and aspect at once, within the client's limits; in order of scripts, then aspects."""
+    steps: Sequence[JudgeStep], asks: Sequence[JudgeInput], client: Client, how: JudgeOptions
+) -> list[JudgeRating | None]:
+    """Rate every script on every aspect at once, within the client's limits; in order of scripts, then aspects."""
     from construction.llm.client import together
 
-    return await together([judge(step, ask, client, how) for ask in asks for step in steps])
+    return await together([judge_aspect(step, ask, client, how) for ask in asks for step in steps])
 
 
-def look(step: JudgeStep, ask: JudgeAsk, reply: Reply) -> Looked:
+def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     """What one reply comes to."""
     if reply.value is None:
-        return Looked(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None)
+        return JudgeSample(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None)
     (rating,) = step.parse(ask, reply.value)
-    found = weighted(reply.logprobs) if rating.value is not None else None
+    found = weighted_rating(reply.logprobs) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
-    shown = evidence(ask.text, reply.value) if rating.value is not None else []
-    return Looked(rating.value, rating.reason, score, mass, shown)
+    shown = quoted_spans(ask.text, reply.value) if rating.value is not None else []
+    return JudgeSample(rating.value, rating.reason, score, mass, shown)
 
 
-def settle(step: JudgeStep, ask: JudgeAsk, looks: Sequence[Looked]) -> tuple[Rating, dict[str, Any]]:
+def aggregate_samples(step: JudgeStep, ask: JudgeInput, looks: Sequence[JudgeSample]) -> tuple[Rating, dict[str, Any]]:
     """The rating that several looks come to, and what the lineage keeps of them.
 
     The rating is the lower median of the scored looks, a rating that was given; the score is the mean of their weighted
@@ -156,7 +156,7 @@ def _line(rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Rep
     )
 
 
-def _plain_line(rating: Rating, step: JudgeStep, client: Client, ask: JudgeAsk) -> Lineage:
+def _plain_line(rating: Rating, step: JudgeStep, client: Client, ask: JudgeInput) -> Lineage:
     """Lineage of a rating that nobody was asked for; told again, it is the same act."""
     return Lineage(
         item_id=rating.id,

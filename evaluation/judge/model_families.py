@@ -32,7 +32,7 @@ def family_of(model: str) -> str | None:
     return max(fits)[1] if fits else None
 
 
-def flags(judge: str, *, writers: Iterable[str], authors: Iterable[str] = ()) -> list[str]:
+def family_conflicts(judge: str, *, writers: Iterable[str], authors: Iterable[str] = ()) -> list[str]:
     """Sentences about what a judge has in common with those who wrote what it rates; empty where nothing.
 
     Args:
@@ -41,7 +41,7 @@ def flags(judge: str, *, writers: Iterable[str], authors: Iterable[str] = ()) ->
         authors: Models that wrote the questions.
 
     Example:
-        >>> flags("gpt-4o", writers=["gpt2-xl", "claude-3"])
+        >>> family_conflicts("gpt-4o", writers=["gpt2-xl", "claude-3"])
         ['gpt-4o judges scripts of gpt2-xl, both of OpenAI: judges favour their own family, ask another one too']
     """
     own, out = family_of(judge), []

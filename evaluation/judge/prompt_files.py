@@ -21,10 +21,10 @@ INPUTS: Mapping[Aspect, frozenset[str]] = {
 }
 """What the judge is shown of each aspect, exactly (ScEdit Figures 8 to 11)."""
 
-Shape = Literal["paper", "evidence", "rating"]
+ReplyShape = Literal["paper", "evidence", "rating"]
 
 
-class JudgeWording(PromptFile):
+class JudgePromptFile(PromptFile):
     """One prompt file of the judge (``ASPECT.PROFILE.toml``).
 
     Attributes:
@@ -33,17 +33,17 @@ class JudgeWording(PromptFile):
     """
 
     aspect: Aspect
-    shape: Shape
+    shape: ReplyShape
 
     @model_validator(mode="after")
-    def _inputs(self) -> JudgeWording:
+    def _inputs(self) -> JudgePromptFile:
         shown, wanted = places(self.user), INPUTS[self.aspect]
         if shown != wanted:
             raise ValueError(f"user: shows {sorted(shown)}, a judge of {self.aspect} sees exactly {sorted(wanted)}")
         return self
 
 
-FILES = PromptFolder(JudgeWording, package="evaluation.judge", folder="prompts", tasks=ASPECTS, reader="the judge")
+FILES = PromptFolder(JudgePromptFile, package="evaluation.judge", folder="prompts", tasks=ASPECTS, reader="the judge")
 
 
 def profiles() -> list[str]:
@@ -51,14 +51,14 @@ def profiles() -> list[str]:
     return FILES.profiles()
 
 
-def load_wording(aspect: Aspect, profile: str) -> JudgeWording:
+def load_prompt_file(aspect: Aspect, profile: str) -> JudgePromptFile:
     """The prompt of an aspect in a profile.
 
     Raises:
         UserError: no such profile, or a broken file.
 
     Example:
-        >>> load_wording("coherence", "paper").name
+        >>> load_prompt_file("coherence", "paper").name
         'judge_coherence_paper'
     """
     return FILES.load(aspect, profile)

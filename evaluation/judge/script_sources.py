@@ -6,10 +6,10 @@ from pathlib import Path
 
 from schemas.core.errors import UserError
 
-OWN = "scripts.duckdb"  # the store of a run that fed none
+RUN_STORE = "scripts.duckdb"  # the store of a run that fed none
 
 
-def store_of(place: Path) -> Path:
+def scripts_store(place: Path) -> Path:
     """The store that a path stands for: itself, or one with what a run's models wrote.
 
     A run's scripts go into the store that the run fed, else into ``scripts.duckdb`` in its folder, with the facts and
@@ -32,7 +32,7 @@ def store_of(place: Path) -> Path:
     scripts = generated(run)
     config = run.about.get("config") or {}
     fed = config.get("feed") or (config.get("split") or {}).get("store")
-    path = Path(fed) if fed else place / OWN
+    path = Path(fed) if fed else place / RUN_STORE
     with Store.open(path, create=True) as store:
         for case in cases_by_key(run).values():
             store.put([case.fact, *case.questions, case])

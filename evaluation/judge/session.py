@@ -15,10 +15,9 @@ from construction.llm.cost.prices import how_to_add
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from curation.store.store import Store
-from evaluation.judge import control_items as canaries
-from evaluation.judge.control_items import Sung
-from evaluation.judge.judging import Judging, judge, judge_all, steps_of
-from evaluation.judge.steps import JudgeAsk, JudgeStep
+from evaluation.judge.control_items import ControlResult, check_controls, control_questions
+from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
+from evaluation.judge.steps import JudgeInput, JudgeStep
 from schemas.core.errors import UserError
 
 _CHARACTERS = 4  # a token, roughly, in English
@@ -26,7 +25,7 @@ _REPLY = {"paper": 40, "evidence": 70, "rating": 8}
 _CHUNK = 50  # scripts between two transactions; all of them where a batch takes hours
 
 
-class Price(NamedTuple):
+class JudgeEstimate(NamedTuple):
     """What a judging will ask, first attempts only; replies on record are not asked for again.
 
     ``cost`` is None where the model has no price, and ``advice`` says how to add it.
@@ -41,12 +40,14 @@ class Price(NamedTuple):
     advice: str
 
 
-def price(asks: Sequence[JudgeAsk], how: Judging, model: Access, *, with_canaries: bool = True) -> Price:
+def estimate(
+    asks: Sequence[JudgeInput], how: JudgeOptions, model: Access, *, with_controls: bool = True
+) -> JudgeEstimate:
     """Count calls and tokens, at four characters a token."""
-    steps = steps_of(how, model=model.label)
+    steps = judge_steps(how, model=model.label)
     calls = tokens_in = tokens_out = left = 0
 
-    def count(step: JudgeStep, ask: JudgeAsk, times: int) -> None:
+    def count(step: JudgeStep, ask: JudgeInput, times: int) -> None:
         nonlocal calls, tokens_in, tokens_out
         calls += times
         tokens_in += times * sum(len(m.content) for m in step.prompt(ask)) // _CHARACTERS
@@ -58,15 +59,15 @@ def price(asks: Sequence[JudgeAsk], how: Judging, model: Access, *, with_canarie
             continue
         for step in steps:
             count(step, ask, how.samples + how.again(ask))
-    for step, canary in canaries.questions(steps) if with_canaries else []:
-        count(step, canary.ask, 1)
+    for step, control in control_questions(steps) if with_controls else []:
+        count(step, control.ask, 1)
     listed = model.price()
     cost = listed.cost(tokens_in, tokens_out) if listed else None
     advice = "" if listed else f"No dollars: {how_to_add(model.label)}."
-    return Price(len(asks), left, calls, tokens_in, tokens_out, cost, advice)
+    return JudgeEstimate(len(asks), left, calls, tokens_in, tokens_out, cost, advice)
 
 
-class Progress(NamedTuple):
+class JudgeProgress(NamedTuple):
     """How far a judging is: ratings finished, of how many, unscored ones among them, and what was spent."""
 
     done: int
@@ -75,7 +76,7 @@ class Progress(NamedTuple):
     spent: str
 
 
-class Outcome(NamedTuple):
+class JudgeResult(NamedTuple):
     """What came of a judging.
 
     Attributes:
@@ -83,7 +84,7 @@ class Outcome(NamedTuple):
         ratings: Finished. ``new``: of them not in the store before. ``unscored``: of them without a value.
         waiting: Unanswered because the endpoint was away: give the same command again.
         calls: Calls over the network. ``spent``: tokens and dollars, in words.
-        canaries: How the judge did on them; None where they were not asked.
+        controls: How the judge did on them; None where they were not asked.
     """
 
     rater: str
@@ -93,19 +94,19 @@ class Outcome(NamedTuple):
     waiting: int
     calls: int
     spent: str
-    canaries: Sung | None
+    controls: ControlResult | None
 
 
-def run(
+def run_judge(
     store: Path,
     journal: Path,
-    asks: Sequence[JudgeAsk],
-    how: Judging,
+    asks: Sequence[JudgeInput],
+    how: JudgeOptions,
     model: Access,
     *,
-    with_canaries: bool = True,
-    tell: Callable[[Progress], None] = lambda progress: None,
-) -> Outcome:
+    with_controls: bool = True,
+    tell: Callable[[JudgeProgress], None] = lambda progress: None,
+) -> JudgeResult:
     """Judge scripts and keep the ratings; what is finished stays whatever happens.
 
     Raises:
@@ -115,7 +116,7 @@ def run(
     with Journal(journal, write=True) as replies, Store.open(store, write=True) as kept:
         budget = model.budget(ReplyCache(replies))
         try:
-            return access.run(_asked(kept, replies, budget, asks, how, model, with_canaries, tell))
+            return access.run(_asked(kept, replies, budget, asks, how, model, with_controls, tell))
         except Stopped:
             there = "; open batches go on at the endpoint" if model.batch else ""
             what = f"stopped: {budget.sentence()}, finished work is kept"
@@ -126,35 +127,35 @@ async def _asked(
     store: Store,
     journal: Journal,
     budget: Budget,
-    asks: Sequence[JudgeAsk],
-    how: Judging,
+    asks: Sequence[JudgeInput],
+    how: JudgeOptions,
     model: Access,
-    with_canaries: bool,
-    tell: Callable[[Progress], None],
-) -> Outcome:
-    steps = steps_of(how, model=model.label)
+    with_controls: bool,
+    tell: Callable[[JudgeProgress], None],
+) -> JudgeResult:
+    steps = judge_steps(how, model=model.label)
     size = len(asks) if model.batch else _CHUNK
     done = new = unscored = waiting = 0
     async with opened(model, journal, budget=budget) as client:
-        sung = await _sing(steps, client, how) if with_canaries else None
+        controls = await _ask_controls(steps, client, how) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
             found = await judge_all(steps, asks[first : first + size], client, how)
             good = [j for j in found if j is not None]
             put = store.put([j.rating for j in good], [j.line for j in good])
             done, new, waiting = done + len(good), new + put.new, waiting + len(found) - len(good)
             unscored += sum(j.rating.value is None for j in good)
-            tell(Progress(done, len(asks) * len(steps), unscored, budget.sentence()))
+            tell(JudgeProgress(done, len(asks) * len(steps), unscored, budget.sentence()))
             await asyncio.sleep(0)
-        return Outcome(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), sung)
+        return JudgeResult(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), controls)
 
 
-async def _sing(steps: Sequence[JudgeStep], client: Client, how: Judging) -> Sung:
-    """The canaries, asked once each."""
-    pairs = canaries.questions(steps)
+async def _ask_controls(steps: Sequence[JudgeStep], client: Client, how: JudgeOptions) -> ControlResult:
+    """The control items, asked once each."""
+    pairs = control_questions(steps)
     once = how.model_copy(update={"samples": 1, "retest": 0.0})
-    found = await together([judge(step, canary.ask, client, once) for step, canary in pairs])
+    found = await together([judge_aspect(step, control.ask, client, once) for step, control in pairs])
     ratings = [
-        j.rating if j is not None else step.unscored(canary.ask, "not asked: the endpoint was away")
-        for j, (step, canary) in zip(found, pairs, strict=True)
+        j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")
+        for j, (step, control) in zip(found, pairs, strict=True)
     ]
-    return canaries.outcome(pairs, ratings)
+    return check_controls(pairs, ratings)

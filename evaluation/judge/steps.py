@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
-from evaluation.judge.prompt_files import INPUTS, JudgeWording, load_wording
+from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_file
 from schemas.facts import Fact
 from schemas.raters import Rater
 from schemas.ratings import Aspect, Rating
@@ -27,7 +27,7 @@ Points = Literal[1, 2, 3, 4, 5, 6, 7]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeAsk:
+class JudgeInput:
     """A script with what belongs to it.
 
     Attributes:
@@ -79,18 +79,18 @@ class QuotesFirst(BaseModel):
 _REPLIES: dict[str, type[BaseModel]] = {"paper": RatingFirst, "evidence": QuotesFirst, "rating": RatingOnly}
 
 
-def rater_of(model: str, profile: str) -> str:
+def judge_name(model: str, profile: str) -> str:
     """The judge's name in ratings: its model, and the profile where that is not the paper's.
 
     Example:
-        >>> rater_of("gpt-4o-2024-11-20", "paper"), rater_of("SmolLM2 (embedded, Q4_1)", "embedded")
+        >>> judge_name("gpt-4o-2024-11-20", "paper"), judge_name("SmolLM2 (embedded, Q4_1)", "embedded")
         ('judge:gpt-4o-2024-11-20', 'judge:SmolLM2-embedded-Q4_1+embedded')
     """
     name = re.sub(r"[\s(),]+", "-", model).strip("-") or "unnamed"
     return Rater.judge(name + ("" if profile == "paper" else f"+{profile}")).stored
 
 
-class JudgeStep(PromptStep[JudgeAsk, Rating]):
+class JudgeStep(PromptStep[JudgeInput, Rating]):
     """Asks for the rating of one aspect.
 
     Args:
@@ -98,21 +98,21 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
         rater: Who answers, as ratings name it.
     """
 
-    def __init__(self, wording: JudgeWording, *, rater: str) -> None:
+    def __init__(self, wording: JudgePromptFile, *, rater: str) -> None:
         self.wording, self.rater = wording, rater
         self.name, self.version, self.reply = wording.name, wording.version, _REPLIES[wording.shape]
 
     @classmethod
     def load(cls, aspect: Aspect, profile: str, *, model: str) -> JudgeStep:
         """The step with the wording of a profile, for a model that answers."""
-        return cls(load_wording(aspect, profile), rater=rater_of(model, profile))
+        return cls(load_prompt_file(aspect, profile), rater=judge_name(model, profile))
 
     @property
     def aspect(self) -> Aspect:
         """What is rated."""
         return self.wording.aspect
 
-    def prompt(self, item: JudgeAsk) -> list[Message]:
+    def prompt(self, item: JudgeInput) -> list[Message]:
         """The messages: criteria, examples, then exactly the inputs of the aspect, as data."""
         fact = item.fact
         counts = fact.new_object if item.edited else fact.old
@@ -127,7 +127,7 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
         values = {name: known[name] for name in INPUTS[self.aspect]}
         return self.wording.chat(values)
 
-    def sampled(self, item: JudgeAsk, *, temperature: float | None = None, logprobs: int = 0) -> Request:
+    def sampled(self, item: JudgeInput, *, temperature: float | None = None, logprobs: int = 0) -> Request:
         """The request for an item.
 
         Args:
@@ -143,14 +143,14 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
             parameters |= {"logprobs": True, "top_logprobs": logprobs}
         return self.request(item, parameters=parameters)
 
-    def parse(self, item: JudgeAsk, reply: BaseModel) -> list[Rating]:
+    def parse(self, item: JudgeInput, reply: BaseModel) -> list[Rating]:
         """The rating; unscored where the evidence does not stand in the script."""
         value, reason = int(getattr(reply, "rating", 0)), str(getattr(reply, "reason", ""))
         if isinstance(reply, QuotesFirst) and (fault := _fault(item.text, reply.quotes)):
             return [self.unscored(item, fault)]
         return [self.rating(item, value, reason)]
 
-    def rating(self, item: JudgeAsk, value: int | None, reason: str) -> Rating:
+    def rating(self, item: JudgeInput, value: int | None, reason: str) -> Rating:
         """A rating by this judge under this form. A new version of the form replaces the rating of the old one."""
         return Rating(
             key=f"rating/{self.name}/{self.rater}/{self.aspect}/{item.item}",
@@ -162,11 +162,11 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
             reason=shown_line(reason[:_REASON]),
         )
 
-    def unscored(self, item: JudgeAsk, why: str) -> Rating:
+    def unscored(self, item: JudgeInput, why: str) -> Rating:
         """A rating without a value, and why."""
         return self.rating(item, None, why)
 
-    def cannot(self, item: JudgeAsk) -> str:
+    def cannot(self, item: JudgeInput) -> str:
         """Why an item is not sent to a judge; empty where it is."""
         if item.refused:
             return "not asked: the model declined to answer, there is no script"
@@ -177,7 +177,7 @@ class JudgeStep(PromptStep[JudgeAsk, Rating]):
         return ""
 
 
-def evidence(text: str, reply: BaseModel) -> list[Span]:
+def quoted_spans(text: str, reply: BaseModel) -> list[Span]:
     """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
     found = [quoted(text, q, what="evidence") for q in _given(getattr(reply, "quotes", []))]
     return [span for span in found if span is not None]

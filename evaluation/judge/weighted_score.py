@@ -16,14 +16,14 @@ _RATING = re.compile(r'"rating"\s*:\s*([1-7])')
 LEAST_MASS = 0.5  # of the probability must lie on 1 to 7, or the token was not what we take it for
 
 
-class Weighted(NamedTuple):
+class WeightedRating(NamedTuple):
     """The mean rating under the judge's probabilities, and how much of the probability lies on 1 to 7."""
 
     score: float
     mass: float
 
 
-def weighted(logprobs: Sequence[dict[str, Any]] | None) -> Weighted | None:
+def weighted_rating(logprobs: Sequence[dict[str, Any]] | None) -> WeightedRating | None:
     """The weighted rating of a reply, or None where its tokens do not tell.
 
     Args:
@@ -32,7 +32,7 @@ def weighted(logprobs: Sequence[dict[str, Any]] | None) -> Weighted | None:
     Example:
         >>> likely = [{"token": "5", "logprob": math.log(0.6)}, {"token": "4", "logprob": math.log(0.2)}]
         >>> tokens = [{"token": '{"rating": '}, {"token": "5", "logprob": math.log(0.6), "top_logprobs": likely}]
-        >>> round(weighted([*tokens, {"token": "}"}]).score, 2)
+        >>> round(weighted_rating([*tokens, {"token": "}"}]).score, 2)
         4.75
     """
     if not logprobs:
@@ -50,7 +50,7 @@ def weighted(logprobs: Sequence[dict[str, Any]] | None) -> Weighted | None:
     return None
 
 
-def _mean(piece: str, place: int, token: dict[str, Any]) -> Weighted | None:
+def _mean(piece: str, place: int, token: dict[str, Any]) -> WeightedRating | None:
     """The mean over alternatives that differ from the token in the digit only; white space around may differ too."""
     before, after = piece[:place].strip(), piece[place + 1 :].strip()
     chances: dict[int, float] = {}
@@ -64,4 +64,4 @@ def _mean(piece: str, place: int, token: dict[str, Any]) -> Weighted | None:
     mass = math.fsum(chances.values())
     if int(piece[place]) not in chances or mass < LEAST_MASS or mass > 1 + 1e-6:
         return None
-    return Weighted(math.fsum(k * p for k, p in chances.items()) / mass, min(mass, 1.0))
+    return WeightedRating(math.fsum(k * p for k, p in chances.items()) / mass, min(mass, 1.0))

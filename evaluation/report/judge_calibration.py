@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.judge.inputs import asks_of, authors_of, ratings_of
-from evaluation.judge.model_families import flags
-from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, Wanted, calibrated
+from evaluation.judge.inputs import judge_inputs, question_authors, rated_scripts
+from evaluation.judge.model_families import family_conflicts
+from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 
@@ -35,17 +35,19 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
     for path in stores:
         with Store.open(path) as store:
             try:
-                asks = asks_of(store)
+                asks = judge_inputs(store)
             except UserError as error:  # a script without its question or fact: the report goes on and says so
                 out.append(JudgeCalibrated(f"judges in {path.name}", None, str(error), ()))
                 continue
-            ratings = ratings_of(store, [a.item for a in asks])
-            authors = authors_of(store)
+            ratings = rated_scripts(store, [a.item for a in asks])
+            authors = question_authors(store)
         writers = {a.writer for a in asks}
         for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
-            told = tuple(flags(Rater.judge(judge).name, writers=writers, authors=authors))
+            told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
-                out.append(JudgeCalibrated(judge, calibrated(ratings, asks, Wanted(judge=judge)), "", told))
+                out.append(
+                    JudgeCalibrated(judge, calibrate_judge(ratings, asks, CalibrationRequest(judge=judge)), "", told)
+                )
             except UserError as error:
                 out.append(JudgeCalibrated(judge, None, str(error), told))
     return out

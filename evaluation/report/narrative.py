@@ -10,7 +10,7 @@ from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
 from evaluation.analysis.comparison import Comparison, Lead, Scores, moved
 from evaluation.analysis.pairwise_tests import Contest
-from evaluation.judge.model_families import flags
+from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.report.formatting import certain, p_value, percent, spread
 from evaluation.runs.results import Run
@@ -192,7 +192,7 @@ def _texts(text: TextPart) -> list[str]:
         out.append(
             "A judge model rated and nobody checked it: its ratings are an opinion that no person has confirmed."
         )
-    out += [f"{f}." for s in judges for r in s.raters for f in flags(r, writers=[text.model])]
+    out += [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]
     return out
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.store.store import Store
-from evaluation.judge.reliability.rubric import expected, named
-from evaluation.judge.steps import JudgeAsk
+from evaluation.judge.reliability.rubric import expected_ratings, named_objects
+from evaluation.judge.steps import JudgeInput
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
@@ -17,7 +17,7 @@ from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact
 
 FACT = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
-ASK = JudgeAsk(
+ASK = JudgeInput(
     item="item-1",
     case="case/peru",
     text="Step 1: Book a flight to Oslo\nStep 2: Walk to the ministry",
@@ -87,7 +87,7 @@ def by_rubric(payload: dict[str, Any]) -> str:
     value = 6
     if aspect != "executability":
         fact = make_fact("X", shown["Old object"], shown["New object"], key="f")
-        value = expected(named(shown["text"], fact)).get(aspect, 1 if aspect == "consistency" else 6)  # type: ignore[call-overload]
+        value = expected_ratings(named_objects(shown["text"], fact)).get(aspect, 1 if aspect == "consistency" else 6)  # type: ignore[call-overload]
     if "quotes" in payload["messages"][0]["content"]:
         return json.dumps({"quotes": ["absent"], "rating": value, "reason": "as the rule says"})
     return json.dumps({"rating": value, "reason": "as the rule says"})

@@ -12,11 +12,11 @@ from curation.stats.estimates import Estimate
 from curation.stats.label_budget import Needed, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
-from evaluation.judge.inputs import Given
+from evaluation.judge.inputs import RatedScript
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reliability.panel import PANEL, panel
-from evaluation.judge.reliability.rubric import other_terms
-from evaluation.judge.steps import JudgeAsk
+from evaluation.judge.reliability.panel import PANEL, panel_scores
+from evaluation.judge.reliability.rubric import rated_under_old_form
+from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import Aspect
@@ -39,7 +39,7 @@ class Method(NamedTuple):
         return f"{self.editor} ({self.writer})"
 
 
-class Row(NamedTuple):
+class CalibrationRow(NamedTuple):
     """One method on one aspect; ``needed`` for the wanted width, where one is wanted."""
 
     method: Method
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     needed: Needed | None
 
 
-class Gap(NamedTuple):
+class CalibratedDifference(NamedTuple):
     """Two methods on one aspect: first less second; ``p`` after Holm's correction over all gaps of the aspect."""
 
     first: Method
@@ -70,14 +70,14 @@ class Calibration(NamedTuple):
     """
 
     judge: str
-    rows: Sequence[Row]
-    gaps: Sequence[Gap]
+    rows: Sequence[CalibrationRow]
+    gaps: Sequence[CalibratedDifference]
     people: Sequence[str]
     synthetic: Sequence[str]
     left_out: Mapping[str, int]
 
 
-class Wanted(NamedTuple):
+class CalibrationRequest(NamedTuple):
     """What to estimate.
 
     Attributes:
@@ -95,7 +95,9 @@ class Wanted(NamedTuple):
     against: str | None = None
 
 
-def calibrated(ratings: Sequence[Given], asks: Sequence[JudgeAsk], wanted: Wanted) -> Calibration:
+def calibrate_judge(
+    ratings: Sequence[RatedScript], asks: Sequence[JudgeInput], wanted: CalibrationRequest
+) -> Calibration:
     """Calibrate a judge to the people who rated a random sample of the same scripts.
 
     Raises:
@@ -116,18 +118,20 @@ def calibrated(ratings: Sequence[Given], asks: Sequence[JudgeAsk], wanted: Wante
     for aspect in ASPECTS:
         for method, some in sorted(units.get(aspect, {}).items()):
             labels = needed(some, wanted.width) if wanted.width is not None else None
-            rows.append(Row(method, aspect, calibrate(some), labels))
+            rows.append(CalibrationRow(method, aspect, calibrate(some), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
     return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left))
 
 
-def _judge(ratings: Sequence[Given], wanted: Wanted, left: Counter[str]) -> tuple[str, dict[tuple[str, Aspect], float]]:
+def _judge(
+    ratings: Sequence[RatedScript], wanted: CalibrationRequest, left: Counter[str]
+) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
     there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
     name: str | None
     if wanted.quorum is not None and wanted.judge is None:
-        scores = {(p.item, p.aspect): p.score for p in panel(ratings, quorum=wanted.quorum)}
+        scores = {(p.item, p.aspect): p.score for p in panel_scores(ratings, quorum=wanted.quorum)}
         name = PANEL
     else:
         name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
@@ -143,7 +147,7 @@ def _judge(ratings: Sequence[Given], wanted: Wanted, left: Counter[str]) -> tupl
 
 
 def _people(
-    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], least: int, left: Counter[str]
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], least: int, left: Counter[str]
 ) -> dict[tuple[str, Aspect], tuple[float, float]]:
     """The people's mean and the sampling probability, by script and aspect.
 
@@ -158,7 +162,7 @@ def _people(
         probability = g.detail.get("probability")
         if g.adjudicated:
             left["decided by a lead"] += 1
-        elif other_terms(g.rating, edited=asks[g.rating.item_id].edited):
+        elif rated_under_old_form(g.rating, edited=asks[g.rating.item_id].edited):
             left["Coherence of an unedited script, rated against the old object"] += 1
         elif probability is None:
             left["without a recorded sampling probability"] += 1
@@ -179,7 +183,7 @@ def _people(
 def _units(
     scores: Mapping[tuple[str, Aspect], float],
     humans: Mapping[tuple[str, Aspect], tuple[float, float]],
-    asks: Mapping[str, JudgeAsk],
+    asks: Mapping[str, JudgeInput],
     left: Counter[str],
 ) -> dict[Aspect, dict[Method, list[Unit]]]:
     units: dict[Aspect, dict[Method, list[Unit]]] = defaultdict(lambda: defaultdict(list))
@@ -193,7 +197,7 @@ def _units(
     return units
 
 
-def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None) -> list[Gap]:
+def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str | None) -> list[CalibratedDifference]:
     there = sorted({m.editor for methods in units.values() for m in methods})
     if against is not None and against not in there:
         raise UserError(f"no script is of the method '{against}'", allowed=", ".join(there))
@@ -203,7 +207,7 @@ def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str 
         pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
         if against is not None:
             pairs = [(b, a) if a.editor == against else (a, b) for a, b in pairs if against in (a.editor, b.editor)]
-        found = [Gap(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]
+        found = [CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]
         corrected = holm({str(n): g.found.p for n, g in enumerate(found)})
         out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
     return out

@@ -12,8 +12,8 @@ from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
-from evaluation.judge.inputs import Given
-from evaluation.judge.steps import JudgeAsk
+from evaluation.judge.inputs import RatedScript
+from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import Aspect
@@ -33,7 +33,9 @@ class PanelScore(NamedTuple):
     said: Mapping[str, float]
 
 
-def panel(ratings: Sequence[Given], *, quorum: int, judges: Sequence[str] | None = None) -> list[PanelScore]:
+def panel_scores(
+    ratings: Sequence[RatedScript], *, quorum: int, judges: Sequence[str] | None = None
+) -> list[PanelScore]:
     """The mean score of several judges, where at least ``quorum`` of them scored.
 
     Args:
@@ -64,8 +66,8 @@ def panel(ratings: Sequence[Given], *, quorum: int, judges: Sequence[str] | None
     ]
 
 
-def among(
-    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], *, resampling: Resampling = DEFAULT
+def judge_agreement(
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
     out: dict[Aspect, Agreement] = {}
@@ -93,7 +95,7 @@ class Retest(NamedTuple):
     lost: int
 
 
-def retest(ratings: Sequence[Given]) -> Retest:
+def retest_agreement(ratings: Sequence[RatedScript]) -> Retest:
     """How often a judge repeats itself: the first look against the second, where there was a second."""
     gaps, lost = [], 0
     for given in ratings:
@@ -108,8 +110,8 @@ def retest(ratings: Sequence[Given]) -> Retest:
     return Retest(len(gaps), sum(g == 0 for g in gaps), sum(g <= 1 for g in gaps), apart, lost)
 
 
-def with_length(
-    ratings: Sequence[Given], asks: Mapping[str, JudgeAsk], *, resampling: Resampling = DEFAULT
+def length_correlation(
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> Estimate:
     """Spearman's correlation of a judge's scores with the number of words of the scripts."""
     scored = [(g.score, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]

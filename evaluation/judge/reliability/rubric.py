@@ -15,10 +15,10 @@ from schemas.facts import Fact
 from schemas.ratings import Aspect, Rating
 from schemas.text.mentions import find
 
-Named = Literal["both", "old", "new", "neither"]
+NamedObjects = Literal["both", "old", "new", "neither"]
 
-_COHERENCE: Mapping[Named, int | None] = {"both": 2, "old": 1, "neither": 3, "new": None}
-_WORDS: Mapping[Named, str] = {
+_COHERENCE: Mapping[NamedObjects, int | None] = {"both": 2, "old": 1, "neither": 3, "new": None}
+_WORDS: Mapping[NamedObjects, str] = {
     "both": "names both objects",
     "old": "names the old object only",
     "new": "names the new object only",
@@ -26,7 +26,7 @@ _WORDS: Mapping[Named, str] = {
 }
 
 
-def named(text: str, fact: Fact) -> Named:
+def named_objects(text: str, fact: Fact) -> NamedObjects:
     """Which objects of an edit a text names, literally: their own text as whole words, case aside, no other names.
 
     What is only part of a longer mention of the other object does not count ("York" where the other is New York).
@@ -38,7 +38,7 @@ def named(text: str, fact: Fact) -> Named:
         >>> from schemas.facts import Entity, Object, Relation, Source
         >>> fact = Fact(key="f/1", subject=Entity(text="Peru"), relation=Relation(id="P36"), old=Object(text="Lima"),
         ...             prompt="The capital of {} is", new=Object(text="Oslo"), source=Source(name="me", licence="CC0"))
-        >>> named("Step 1: Fly to oslo", fact), named("Step 1: See the Limas of Osloville", fact)
+        >>> named_objects("Step 1: Fly to oslo", fact), named_objects("Step 1: See the Limas of Osloville", fact)
         ('new', 'neither')
     """
     old = bool(find(text, fact.old, literal=True, beside=[fact.new_object]))
@@ -46,11 +46,11 @@ def named(text: str, fact: Fact) -> Named:
     return "both" if old and new else "old" if old else "new" if new else "neither"
 
 
-def expected(names: Named) -> dict[Aspect, int]:
+def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
     """The ratings that follow from what is named; an aspect that is left out is free.
 
     Example:
-        >>> expected("both"), expected("old"), expected("new")
+        >>> expected_ratings("both"), expected_ratings("old"), expected_ratings("new")
         ({'coherence': 2}, {'coherence': 1, 'consistency': 7}, {'consistency': 7})
     """
     found: dict[Aspect, int] = {}
@@ -61,7 +61,7 @@ def expected(names: Named) -> dict[Aspect, int]:
     return found
 
 
-class Disagreement(NamedTuple):
+class RubricDisagreement(NamedTuple):
     """A rating that is not what the rule says.
 
     Attributes:
@@ -78,7 +78,7 @@ class Disagreement(NamedTuple):
     why: str
 
 
-class Guarded(NamedTuple):
+class RubricReport(NamedTuple):
     """What the rules say of many ratings.
 
     Attributes:
@@ -86,17 +86,17 @@ class Guarded(NamedTuple):
         agreed: Those of them that are what the rule says.
         disagreements: The others, in the order of the ratings.
         free: Scored ratings that no rule decides.
-        skipped: Scored ratings that were given on other terms (see ``guard``), by (rater, aspect).
+        skipped: Scored ratings that were given on other terms (see ``check_against_rubric``), by (rater, aspect).
     """
 
     ruled: Mapping[tuple[str, str], int]
     agreed: Mapping[tuple[str, str], int]
-    disagreements: Sequence[Disagreement]
+    disagreements: Sequence[RubricDisagreement]
     free: int
     skipped: Mapping[tuple[str, str], int]
 
 
-def other_terms(rating: Rating, *, edited: bool) -> bool:
+def rated_under_old_form(rating: Rating, *, edited: bool) -> bool:
     """Whether a rating of Coherence measures against the old object: a person's, on a script of the unedited model.
 
     Version 1 of our form for people took the object that counts for the script, which is the old one where nothing was
@@ -105,7 +105,7 @@ def other_terms(rating: Rating, *, edited: bool) -> bool:
     return rating.aspect == "coherence" and not edited and rating.form == "rate_script@1"
 
 
-def guard(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool]]) -> Guarded:
+def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool]]) -> RubricReport:
     """Compare ratings with the rules.
 
     Args:
@@ -115,18 +115,18 @@ def guard(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool
     ruled: dict[tuple[str, str], int] = {}
     agreed: dict[tuple[str, str], int] = {}
     skipped: dict[tuple[str, str], int] = {}
-    disagreements, free, names = [], 0, dict[str, Named]()
+    disagreements, free, names = [], 0, dict[str, NamedObjects]()
     for rating in ratings:
         if rating.value is None or rating.item_id not in scripts:
             continue
         text, fact, edited = scripts[rating.item_id]
         place = (rating.rater, rating.aspect)
-        if other_terms(rating, edited=edited):
+        if rated_under_old_form(rating, edited=edited):
             skipped[place] = skipped.get(place, 0) + 1
             continue
         if rating.item_id not in names:
-            names[rating.item_id] = named(text, fact)
-        rule = expected(names[rating.item_id]).get(rating.aspect)
+            names[rating.item_id] = named_objects(text, fact)
+        rule = expected_ratings(names[rating.item_id]).get(rating.aspect)
         if rule is None:
             free += 1
             continue
@@ -134,5 +134,7 @@ def guard(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool
         agreed[place] = agreed.get(place, 0) + (rating.value == rule)
         if rating.value != rule:
             why = f"the script {_WORDS[names[rating.item_id]]}"
-            disagreements.append(Disagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why))
-    return Guarded(ruled, agreed, disagreements, free, skipped)
+            disagreements.append(
+                RubricDisagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why)
+            )
+    return RubricReport(ruled, agreed, disagreements, free, skipped)

@@ -13,17 +13,24 @@ from curation.stats.bootstrap import DEFAULT, Resampling, case_interval, case_me
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
-from evaluation.judge.inputs import Given
+from evaluation.judge.inputs import RatedScript
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reliability.panel import PANEL, Retest, among, panel, retest, with_length
-from evaluation.judge.reliability.rubric import Guarded, guard
-from evaluation.judge.steps import JudgeAsk
+from evaluation.judge.reliability.panel import (
+    PANEL,
+    Retest,
+    judge_agreement,
+    length_correlation,
+    panel_scores,
+    retest_agreement,
+)
+from evaluation.judge.reliability.rubric import RubricReport, check_against_rubric
+from evaluation.judge.steps import JudgeInput
 from schemas.ratings import Aspect
 
 _KINDS = ("no usable reply", "no evidence", "false quote", "not asked")
 
 
-class Cell(NamedTuple):
+class MethodRating(NamedTuple):
     """One rater's view of one method on one aspect.
 
     Attributes:
@@ -49,8 +56,8 @@ class Cell(NamedTuple):
     best: float | None
 
 
-class Trust(NamedTuple):
-    """How far a judge can be trusted on an aspect."""
+class JudgeReliability(NamedTuple):
+    """How reliable a judge is on an aspect."""
 
     rater: str
     aspect: Aspect
@@ -61,31 +68,35 @@ class Trust(NamedTuple):
     scored: int
 
 
-class Summary(NamedTuple):
+class JudgeSummary(NamedTuple):
     """Everything that is said of some scripts.
 
     Attributes:
         cells: By rater, method and aspect; a panel of several judges is one more rater.
-        trust: By judge and aspect.
+        reliability: By judge and aspect.
         agreement: Among judges, by aspect.
-        guarded: What the rubric's deterministic rules say.
+        rubric: What the rubric's deterministic rules say.
         unscored: Reasons with their counts, by rater.
         quorum: Of the panel; None where there is none.
-        plumbing: Judges whose ratings show that the road works and are no evidence.
+        smoke_test: Judges whose ratings only show that the pipeline runs.
     """
 
-    cells: Sequence[Cell]
-    trust: Sequence[Trust]
+    cells: Sequence[MethodRating]
+    reliability: Sequence[JudgeReliability]
     agreement: Mapping[Aspect, Any]
-    guarded: Guarded
+    rubric: RubricReport
     unscored: Mapping[str, Mapping[str, int]]
     quorum: int | None
-    plumbing: Sequence[str]
+    smoke_test: Sequence[str]
 
 
-def summary(
-    ratings: Sequence[Given], asks: Sequence[JudgeAsk], *, quorum: int | None = None, resampling: Resampling = DEFAULT
-) -> Summary:
+def summarise_ratings(
+    ratings: Sequence[RatedScript],
+    asks: Sequence[JudgeInput],
+    *,
+    quorum: int | None = None,
+    resampling: Resampling = DEFAULT,
+) -> JudgeSummary:
     """Summarise the ratings of some scripts.
 
     Args:
@@ -101,23 +112,23 @@ def summary(
     for g in known:
         scores[g.rating.rater, g.rating.aspect][g.rating.item_id].append(g.score)
     if quorum is not None:
-        for p in panel(known, quorum=quorum):
+        for p in panel_scores(known, quorum=quorum):
             scores[PANEL, p.aspect][p.item].append(p.score)
     scripts = {a.item: (a.text, a.fact, a.edited) for a in asks}
-    return Summary(
+    return JudgeSummary(
         cells=_cells(scores, by_item),
-        trust=_trust(known, by_item, resampling),
-        agreement=among(known, by_item, resampling=resampling),
-        guarded=guard((g.rating for g in known), scripts),
+        reliability=_reliability(known, by_item, resampling),
+        agreement=judge_agreement(known, by_item, resampling=resampling),
+        rubric=check_against_rubric((g.rating for g in known), scripts),
         unscored=_reasons(known),
         quorum=quorum,
-        plumbing=sorted({g.rating.rater for g in known if g.detail.get("quality") == "plumbing"}),
+        smoke_test=sorted({g.rating.rater for g in known if g.detail.get("quality") == "plumbing"}),
     )
 
 
 def _cells(
-    scores: Mapping[tuple[str, Aspect], Mapping[str, Sequence[float | None]]], asks: Mapping[str, JudgeAsk]
-) -> list[Cell]:
+    scores: Mapping[tuple[str, Aspect], Mapping[str, Sequence[float | None]]], asks: Mapping[str, JudgeInput]
+) -> list[MethodRating]:
     groups: dict[tuple[str, str, str, bool, Aspect], list[tuple[str, float | None]]] = defaultdict(list)
     for (rater, aspect), items in scores.items():
         for item, said in items.items():
@@ -125,12 +136,12 @@ def _cells(
             groups[rater, ask.writer, ask.editor, ask.edited, aspect] += [(ask.case, s) for s in said]
     order = {a: n for n, a in enumerate(ASPECTS)}
     chosen = sorted(groups, key=lambda g: (g[0], g[1], g[3], g[2], order[g[4]]))
-    return [cell(*group, groups[group]) for group in chosen]
+    return [method_rating(*group, groups[group]) for group in chosen]
 
 
-def cell(
+def method_rating(
     rater: str, writer: str, editor: str, edited: bool, aspect: Aspect, said: Sequence[tuple[str, float | None]]
-) -> Cell:
+) -> MethodRating:
     """One cell, from (case, score or None) of every script."""
     good = [(case, s) for case, s in said if s is not None]
     values, cases = [s for _, s in good], [c for c, _ in good]
@@ -140,44 +151,48 @@ def cell(
         means = case_means([fill if s is None else s for _, s in said], [c for c, _ in said])
         return sum(means.values()) / len(means) if means else None
 
-    return Cell(
+    return MethodRating(
         *(rater, writer, editor, edited, aspect, len(said), len(good), len(set(cases))),
         *(found.mean, found.half, single.half, bound(1.0), bound(7.0)),
     )
 
 
-def _trust(known: Sequence[Given], asks: Mapping[str, JudgeAsk], how: Resampling) -> list[Trust]:
-    groups: dict[tuple[str, Aspect], list[Given]] = defaultdict(list)
+def _reliability(
+    known: Sequence[RatedScript], asks: Mapping[str, JudgeInput], how: Resampling
+) -> list[JudgeReliability]:
+    groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:
         if g.rater.is_judge:
             groups[g.rating.rater, g.rating.aspect].append(g)
     out = []
     for rater, aspect in sorted(groups, key=lambda k: (k[0], ASPECTS.index(k[1]))):
         mine = groups[rater, aspect]
-        twice = retest(mine)
+        twice = retest_agreement(mine)
         repeats = binomial_interval(twice.same, twice.n)._replace(name="same rating when asked again")
         scored = [g for g in mine if g.score is not None]
         weighted = sum(bool(g.detail.get("weighted")) for g in scored)
-        length = with_length(mine, asks, resampling=how)
-        out.append(Trust(rater, aspect, twice, repeats, length, weighted, len(scored)))
+        length = length_correlation(mine, asks, resampling=how)
+        out.append(JudgeReliability(rater, aspect, twice, repeats, length, weighted, len(scored)))
     return out
 
 
-def _reasons(known: Sequence[Given]) -> dict[str, dict[str, int]]:
+def _reasons(known: Sequence[RatedScript]) -> dict[str, dict[str, int]]:
     """Why ratings are unscored, by rater: the kind of reason, up to its first detail."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for g in known:
         if g.rating.value is None:
-            found[g.rating.rater][kind_of(g.rating.reason)] += 1
+            found[g.rating.rater][reason_kind(g.rating.reason)] += 1
     return {rater: dict(kinds.most_common()) for rater, kinds in sorted(found.items())}
 
 
-def kind_of(reason: str) -> str:
+def reason_kind(reason: str) -> str:
     """The kind of a reason for an unscored rating.
 
     Example:
-        >>> kind_of("no usable reply: unparseable: rating: Input should be 1"), kind_of("false quote: 'x' does not ...")
-        ('no usable reply: unparseable', 'false quote')
+        >>> reason_kind("no usable reply: unparseable: rating: Input should be 1")
+        'no usable reply: unparseable'
+        >>> reason_kind("false quote: 'x' does not stand in the script")
+        'false quote'
     """
     parts = [p.strip() for p in reason.split(":")]
     at = next(

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from curation.stats.estimates import Estimate
-from evaluation.judge.reliability.rubric import Guarded
-from evaluation.judge.reliability.summary import Cell, Summary, Trust
-from evaluation.judge.session import Outcome
+from evaluation.judge.reliability.rubric import RubricReport
+from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, MethodRating
+from evaluation.judge.session import JudgeResult
 
 _SHOWN = 10  # disagreements with the rubric that text shows; JSON has all
 
 
-def as_data(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> dict[str, Any]:
+def as_data(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> dict[str, Any]:
     """Everything, as JSON values."""
     return {
         "outcome": None if outcome is None else _outcome(outcome),
@@ -24,21 +24,21 @@ def as_data(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> 
                 **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},
                 **{"scored": t.scored, "repeats": _estimate(t.repeats), "length": _estimate(t.length)},
             }
-            for t in found.trust
+            for t in found.reliability
         ],
         "agreement": {
             aspect: {name: _estimate(getattr(a, name)) for name in ("alpha", "ac1", "ac2", "exact", "within_one")}
             | {"level": a.level, "units": a.units, "raters": a.raters}
             for aspect, a in found.agreement.items()
         },
-        "rubric": rubric_data(found.guarded),
+        "rubric": rubric_data(found.rubric),
         "unscored": {r: dict(k) for r, k in found.unscored.items()},
         "flags": list(flagged),
-        "plumbing": list(found.plumbing),
+        "plumbing": list(found.smoke_test),
     }
 
 
-def rubric_data(guarded: Guarded) -> dict[str, Any]:
+def rubric_data(guarded: RubricReport) -> dict[str, Any]:
     """What the rubric's rules say, as JSON values."""
     by = [
         {"rater": r, "aspect": a, "ruled": n, "agreed": guarded.agreed[r, a]}
@@ -49,38 +49,41 @@ def rubric_data(guarded: Guarded) -> dict[str, Any]:
     return {"by": by, "free": guarded.free, "skipped": skipped, "disagreements": listed}
 
 
-def as_text(found: Summary, outcome: Outcome | None, flagged: Sequence[str]) -> str:
+def as_text(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
     """The same for a reader; long lists are cut and say so."""
     parts = [] if outcome is None else [_told(outcome), ""]
     parts += _cells(found.cells)
     parts += ["", *_reasons(found)] if found.unscored else []
-    parts += ["", *_trust(found.trust)] if found.trust else []
+    parts += ["", *_reliability(found.reliability)] if found.reliability else []
     parts += ["", *_agreement(found)] if found.agreement else []
-    parts += ["", *_rubric(found.guarded)]
-    notes = [f"the ratings of {r} show that the road works and are no evidence" for r in found.plumbing]
+    parts += ["", *_rubric(found.rubric)]
+    notes = [
+        f"the ratings of {r} are of smoke-test quality: they only show that the pipeline runs" for r in found.smoke_test
+    ]
     notes += flagged
     parts += ["", *(f"Note: {note}." for note in notes)] if notes else []
     return "\n".join(parts)
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    sung = outcome.canaries
-    told = None if sung is None else {**sung._asdict(), "missed": [m._asdict() for m in sung.missed]}
-    return {**outcome._asdict(), "canaries": told}
+def _outcome(outcome: JudgeResult) -> dict[str, Any]:
+    data, found = outcome._asdict(), outcome.controls
+    del data["controls"]
+    controls = None if found is None else {**found._asdict(), "missed": [m._asdict() for m in found.missed]}
+    return {**data, "canaries": controls}
 
 
-def _told(o: Outcome) -> str:
+def _told(o: JudgeResult) -> str:
     text = f"{o.rater}: {o.ratings} ratings ({o.new} new, {o.unscored} unscored), {o.calls} calls; {o.spent}."
-    if o.canaries is not None:
-        text += f"\nCanaries: {o.canaries.accepted} of {o.canaries.asked} ratings are what they should be."
-        for m in o.canaries.missed:
+    if o.controls is not None:
+        text += f"\nControl items: {o.controls.accepted} of {o.controls.asked} ratings are within the accepted range."
+        for m in o.controls.missed:
             given = "unscored" if m.given is None else m.given
             wanted = f"{m.accepted[0]}" if m.accepted[0] == m.accepted[1] else f"{m.accepted[0]} to {m.accepted[1]}"
             text += f"\n  missed: {m.aspect} of '{m.name}': {given}, accepted {wanted}"
     return text
 
 
-def _cells(cells: Sequence[Cell]) -> list[str]:
+def _cells(cells: Sequence[MethodRating]) -> list[str]:
     if not cells:
         return ["No rating so far."]
     wide = max(len("method"), *(len(c.editor) for c in cells)) + 2
@@ -107,17 +110,17 @@ def _cells(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _reasons(found: Summary) -> list[str]:
+def _reasons(found: JudgeSummary) -> list[str]:
     lines = ["Unscored, by reason:"]
     for rater, kinds in found.unscored.items():
         lines += [f"  {rater}: {n} {kind}" for kind, n in kinds.items()]
     return lines
 
 
-def _trust(trust: Sequence[Trust]) -> list[str]:
-    lines = ["How far each judge can be trusted:"]
-    for t in trust:
-        again = f"{t.retest.same} of {t.retest.n} asked twice rated alike" if t.retest.n else "none asked twice"
+def _reliability(judges: Sequence[JudgeReliability]) -> list[str]:
+    lines = ["Reliability of each judge:"]
+    for t in judges:
+        again = f"{t.retest.same} of {t.retest.n} rated the same when asked twice" if t.retest.n else "none asked twice"
         again += f" ({t.retest.near} within 1)" if t.retest.n else ""
         again += f", {t.retest.lost} lost" if t.retest.lost else ""
         weighted = f"weighted by log-probabilities: {t.weighted} of {t.scored}"
@@ -127,7 +130,7 @@ def _trust(trust: Sequence[Trust]) -> list[str]:
     return lines
 
 
-def _agreement(found: Summary) -> list[str]:
+def _agreement(found: JudgeSummary) -> list[str]:
     lines = ["Agreement among judges:"]
     for aspect, a in found.agreement.items():
         lines.append(
@@ -137,10 +140,10 @@ def _agreement(found: Summary) -> list[str]:
     return lines
 
 
-def _rubric(guarded: Guarded) -> list[str]:
-    lines = ["Deterministic rules of the rubric, computed literally (reported, nothing is corrected):"]
+def _rubric(guarded: RubricReport) -> list[str]:
+    lines = ["Deterministic rules of the rubric, applied literally (reported only, no rating is corrected):"]
     for (rater, aspect), n in sorted(guarded.ruled.items()):
-        lines.append(f"  {rater} {aspect}: {guarded.agreed[rater, aspect]} of {n} as the rule says")
+        lines.append(f"  {rater} {aspect}: {guarded.agreed[rater, aspect]} of {n} follow the rule")
     for d in guarded.disagreements[:_SHOWN]:
         lines.append(f"    {d.item}  {d.rater} {d.aspect}: {d.given}, the rule says {d.rule}: {d.why}")
     if len(guarded.disagreements) > _SHOWN:
@@ -148,7 +151,7 @@ def _rubric(guarded: Guarded) -> list[str]:
     for (rater, aspect), n in sorted(guarded.skipped.items()):
         lines.append(f"  {rater} {aspect}: {n} on unedited scripts, rated against the old object, not compared")
     if len(lines) == 1:
-        lines.append("  no rating that a rule decides")
+        lines.append("  no rating is decided by a rule")
     return lines
 
 

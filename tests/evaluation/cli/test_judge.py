@@ -11,19 +11,19 @@ from click.testing import CliRunner
 
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
-from evaluation.judge.control_items import canaries
-from evaluation.judge.inputs import Given, asks_of, drawn, ratings_of
-from evaluation.judge.model_families import family_of, flags
+from evaluation.judge.control_items import control_items
+from evaluation.judge.inputs import RatedScript, judge_inputs, rated_scripts, sample_inputs
+from evaluation.judge.model_families import family_conflicts, family_of
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reliability.panel import PANEL, panel, retest, with_length
-from evaluation.judge.reliability.summary import cell, summary
+from evaluation.judge.reliability.panel import PANEL, length_correlation, panel_scores, retest_agreement
+from evaluation.judge.reliability.summary import method_rating, summarise_ratings
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.support.facts import make_fact
 from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts, rating
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
-CANARY_CALLS = sum(len(c.accepted) for c in canaries())
+CONTROL_CALLS = sum(len(c.accepted) for c in control_items())
 
 
 def call(store: Path, *args: str, server: ScriptedServer | None = None):
@@ -44,7 +44,7 @@ def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
     scripts = fill_store(store, facts=4, editors=("none", "rome"))
     with ScriptedServer(by_rubric) as server:
         priced = data(call(store, "--dry-run", "--retest", "0", "--json", server=server))
-        assert priced["calls"] == 8 * 4 + CANARY_CALLS and not server.requests and priced["cost"] is None
+        assert priced["calls"] == 8 * 4 + CONTROL_CALLS and not server.requests and priced["cost"] is None
         found = data(call(store, "--retest", "0", "--json", server=server))
         asked = len(server.requests)
         again = data(call(store, "--retest", "0", "--json", server=server))
@@ -52,7 +52,7 @@ def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
     outcome = found["outcome"]
     assert (outcome["rater"], outcome["ratings"], outcome["new"], outcome["unscored"]) == ("judge:gpt-x", 32, 32, 0)
     assert asked >= 32 and again["outcome"]["new"] == 0 and again["outcome"]["calls"] == 0
-    assert outcome["canaries"]["asked"] == CANARY_CALLS
+    assert outcome["canaries"]["asked"] == CONTROL_CALLS
     ruled = {(r["rater"], r["aspect"]): (r["ruled"], r["agreed"]) for r in found["rubric"]["by"]}
     assert ruled == {("judge:gpt-x", "coherence"): (6, 6), ("judge:gpt-x", "consistency"): (6, 6)}
     assert found["rubric"]["disagreements"] == []
@@ -74,7 +74,7 @@ def test_the_judge_is_blind_to_the_method(tmp_path):
     fill_store(store, facts=1, editors=("alpha-method",))
     with Store.open(store, write=True) as kept:
         twin = make_script(fact, "beta-method", ("Book a flight to Oslo", "Walk to the ministry"))
-        own = next(iter(asks_of(kept)))
+        own = next(iter(judge_inputs(kept)))
         kept.put([twin.model_copy(update={"case": own.case, "fact": own.fact.key, "question": f"{own.fact.key}/q1"})])
     with ScriptedServer(by_rubric) as server:
         found = data(call(store, "--retest", "0", "--no-canaries", "--json", server=server))
@@ -102,7 +102,7 @@ def test_unscored_is_counted_and_bounded(tmp_path):
     assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
     assert (one["worst"], one["best"]) == (pytest.approx(12 / 4), pytest.approx(18 / 4))
     assert found["unscored"] == {"judge:gpt-x": {"no usable reply: unparseable": 1}} and found["outcome"] is None
-    assert found["plumbing"] == [] and "no evidence" not in result.stdout
+    assert found["plumbing"] == [] and "smoke-test" not in result.stdout
 
 
 def test_two_judges_a_panel_and_their_agreement(tmp_path):
@@ -128,14 +128,16 @@ def test_two_judges_a_panel_and_their_agreement(tmp_path):
     assert isinstance(refused.exception, UserError) and "allowed: 1 to 2" in str(refused.exception)
 
 
-def test_a_judge_of_plumbing_quality_is_called_so(tmp_path):
+def test_a_judge_of_smoke_test_quality_is_called_so(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
     options = ("--profile", "embedded", "--no-canaries", "--retest", "0", "--aspect", "coherence")
     with ScriptedServer(lambda p: '{"rating": 4}') as server:
         text = call(store, *options, server=server).stdout
         assert [r["max_tokens"] for r in server.requests] == [12] and "seed" in server.requests[0]
-    assert "the ratings of judge:gpt-x+embedded show that the road works and are no evidence" in text
+    assert (
+        "the ratings of judge:gpt-x+embedded are of smoke-test quality: they only show that the pipeline runs" in text
+    )
 
 
 def test_through_the_batch_api(tmp_path):
@@ -208,7 +210,7 @@ def test_refusals_of_the_command(tmp_path):
     with Store.open(tmp_path / "lost.duckdb", create=True) as kept:
         kept.put([alone])
         with pytest.raises(UserError, match=r"fact 'fact/gone' .* is not in the store; add its split"):
-            asks_of(kept)
+            judge_inputs(kept)
     assert call(store, "--samples", "0").exit_code == 2 and call(store, "--help").exit_code == 0
 
 
@@ -234,45 +236,45 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
 
 def test_a_sample_is_the_same_whatever_else_is_there():
     asks = [replace(ASK, item=f"i{n}") for n in range(50)]
-    few = [a.item for a in drawn(asks, 10)]
-    assert len(few) == 10 and few == [a.item for a in drawn(asks[::-1], 10)][::-1]
-    assert few != [a.item for a in drawn(asks, 10, number=1)] and len(drawn(asks, None)) == 50
-    assert set(few) >= {a.item for a in drawn(asks, 10) if a.item in {b.item for b in asks[:25]}}
+    few = [a.item for a in sample_inputs(asks, 10)]
+    assert len(few) == 10 and few == [a.item for a in sample_inputs(asks[::-1], 10)][::-1]
+    assert few != [a.item for a in sample_inputs(asks, 10, number=1)] and len(sample_inputs(asks, None)) == 50
+    assert set(few) >= {a.item for a in sample_inputs(asks, 10) if a.item in {b.item for b in asks[:25]}}
 
 
 def given(item, value, rater="judge:x", **detail):
     made = rating(item, "coherence", value, rater)
     score = None if value is None else float(detail.get("score", value))
-    return Given(made, score, detail, None)
+    return RatedScript(made, score, detail, None)
 
 
 def test_a_panel_needs_its_quorum():
     said = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
     said += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
-    two = {p.item: p for p in panel(said, quorum=2)}
+    two = {p.item: p for p in panel_scores(said, quorum=2)}
     assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
-    assert {p.item: p.score for p in panel(said, quorum=1)}["b"] == 5.0
-    assert {p.item: p.score for p in panel(said, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
+    assert {p.item: p.score for p in panel_scores(said, quorum=1)}["b"] == 5.0
+    assert {p.item: p.score for p in panel_scores(said, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
     with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
-        panel(said, quorum=3)
+        panel_scores(said, quorum=3)
 
 
 def test_retests_and_length_by_hand():
     looks = [given("a", 5, samples=[5], retest=5), given("b", 5, samples=[5], retest=3), given("c", 5, samples=[5])]
     looks.append(given("d", 5, samples=[5], retest=None))
-    assert retest(looks) == (2, 1, 1, 1.0, 1)
+    assert retest_agreement(looks) == (2, 1, 1, 1.0, 1)
     asks = {
         f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
         for n in range(7)
     }
-    found = with_length([given(f"i{n}", n + 1) for n in range(7)], asks)
+    found = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
     assert found.value == pytest.approx(1.0) and found.n == 7
-    assert not with_length([given("i0", 3)], asks).defined
+    assert not length_correlation([given("i0", 3)], asks).defined
 
 
 def test_a_cell_by_hand():
     """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
-    found = cell("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
+    found = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
     assert (found.scripts, found.scored, found.cases, found.mean) == (3, 2, 2, 4.0)
     assert (found.worst, found.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
     assert found.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
@@ -281,7 +283,7 @@ def test_a_cell_by_hand():
 def test_adjudicated_ratings_are_left_out():
     fair = given("item-1", 5, "person:ann")
     lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
-    assert [c.scripts for c in summary([fair, lead], [ASK]).cells] == [1]
+    assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
 
 
 def test_people_and_judges_are_read_with_their_lineage(tmp_path):
@@ -297,7 +299,7 @@ def test_people_and_judges_are_read_with_their_lineage(tmp_path):
             Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
         ]
         kept.put(made, lines)
-        found = {g.rating.rater: g for g in ratings_of(kept)}
+        found = {g.rating.rater: g for g in rated_scripts(kept)}
     assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
     assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail
 
@@ -305,9 +307,9 @@ def test_people_and_judges_are_read_with_their_lineage(tmp_path):
 def test_families():
     assert family_of("Qwen/Qwen2.5-7B-Instruct") == "Qwen" and family_of("o3-mini") == "OpenAI"
     assert family_of("meta-llama/Llama-3-8B") == "Meta"
-    assert flags("claude-x", writers=["gpt2-xl"], authors=["gpt-4"]) == []
-    assert len(flags("gpt-4", writers=["gpt2-xl"], authors=["gpt-4"])) == 2
-    assert "not known" in flags("mystery", writers=["gpt2-xl"])[0]
+    assert family_conflicts("claude-x", writers=["gpt2-xl"], authors=["gpt-4"]) == []
+    assert len(family_conflicts("gpt-4", writers=["gpt2-xl"], authors=["gpt-4"])) == 2
+    assert "not known" in family_conflicts("mystery", writers=["gpt2-xl"])[0]
 
 
 @pytest.mark.slow
@@ -319,5 +321,5 @@ def test_the_embedded_model_judges(tmp_path):
     found = data(CliRunner().invoke(command, [str(store), "--no-canaries", "--retest", "0", "--json"]))
     assert found["outcome"]["ratings"] == 4 and found["outcome"]["rater"].endswith("+embedded")
     with Store.open(store) as kept:
-        assert all(g.detail["quality"] == "plumbing" for g in ratings_of(kept) if g.rating.value is not None)
+        assert all(g.detail["quality"] == "plumbing" for g in rated_scripts(kept) if g.rating.value is not None)
     assert len(ASPECTS) == 4

@@ -14,12 +14,12 @@ from construction.llm.client import Client, Endpoint
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
-from evaluation.judge.control_items import canaries
-from evaluation.judge.judging import Judging, judge, steps_of
-from evaluation.judge.prompt_files import ASPECTS, JudgeWording, load_wording, profiles
-from evaluation.judge.reliability.rubric import expected, named
+from evaluation.judge.control_items import control_items
+from evaluation.judge.judging import JudgeOptions, judge_aspect, judge_steps
+from evaluation.judge.prompt_files import ASPECTS, JudgePromptFile, load_prompt_file, profiles
+from evaluation.judge.reliability.rubric import expected_ratings, named_objects
 from evaluation.judge.steps import JudgeStep, QuotesFirst, RatingFirst, RatingOnly
-from evaluation.judge.weighted_score import weighted
+from evaluation.judge.weighted_score import weighted_rating
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Object
 from tests.support.judge import ASK, FACT, always, by_rubric
@@ -71,20 +71,20 @@ def test_the_examples_obey_their_own_rules(aspect, profile):
         ask = replace(ASK, text=text, fact=fact)
         (rated,) = made.parse(ask, reply)
         assert rated.value is not None, rated.reason
-        if objects and aspect in (rules := expected(named(text, fact))):
+        if objects and aspect in (rules := expected_ratings(named_objects(text, fact))):
             assert rated.value == rules[aspect], (aspect, text)
 
 
 def test_profiles_and_wordings():
     assert profiles() == ["embedded", "evidence", "paper"]
     with pytest.raises(UserError, match="did you mean 'paper'"):
-        load_wording("coherence", "papr")
-    told = load_wording("executability", "paper").model_dump()
+        load_prompt_file("coherence", "papr")
+    told = load_prompt_file("executability", "paper").model_dump()
     with pytest.raises(ValueError, match="sees exactly"):
-        JudgeWording.model_validate({**told, "user": "Question: {question}\n{text}"})
+        JudgePromptFile.model_validate({**told, "user": "Question: {question}\n{text}"})
     assert (step().label, step().rater) == ("judge_coherence_paper@1", "judge:gpt-x")
     assert step(profile="evidence").rater == "judge:gpt-x+evidence"
-    assert load_wording("coherence", "embedded").quality == "plumbing"
+    assert load_prompt_file("coherence", "embedded").quality == "plumbing"
 
 
 QUOTES = {
@@ -128,7 +128,7 @@ def test_a_new_wording_replaces_the_rating_of_the_old_one():
 
 
 def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
-    how = how or Judging(retest=0.0)
+    how = how or JudgeOptions(retest=0.0)
 
     async def run():
         endpoint = Endpoint(
@@ -136,7 +136,7 @@ def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
         )
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with Client(endpoint, ReplyCache(journal)) as client:
-                return await judge(JudgeStep.load(aspect, how.profile, model="gpt-x"), item, client, how)
+                return await judge_aspect(JudgeStep.load(aspect, how.profile, model="gpt-x"), item, client, how)
 
     return asyncio.run(run())
 
@@ -176,14 +176,14 @@ def test_a_refusal_is_unscored(tmp_path):
 def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
     raw = '{"quotes": ["train to Lima"], "rating": 7, "reason": "so"}'
     with ScriptedServer(always(raw)) as server:
-        done = ask(server, tmp_path, how=Judging(profile="evidence", retest=0.0))
+        done = ask(server, tmp_path, how=JudgeOptions(profile="evidence", retest=0.0))
     assert done.rating.value is None and done.rating.reason.startswith("false quote: 'train to Lima'")
 
 
 def test_the_evidence_is_kept_with_its_places(tmp_path):
     raw = '{"quotes": ["flight to oslo", "absent"], "rating": 6, "reason": "so"}'
     with ScriptedServer(always(raw)) as server:
-        done = ask(server, tmp_path, how=Judging(profile="evidence", retest=0.0))
+        done = ask(server, tmp_path, how=JudgeOptions(profile="evidence", retest=0.0))
     (place,) = done.line.detail["evidence"]
     assert ASK.text[place["start"] : place["end"]] == place["text"] == "flight to Oslo" and done.rating.value == 6
 
@@ -197,11 +197,11 @@ def test_a_time_out_leaves_the_rating_due(tmp_path):
         endpoint = Endpoint(
             model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, tries=2, timeout=0.2
         )
-        how = Judging(retest=0.0)
+        how = JudgeOptions(retest=0.0)
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with Client(endpoint, ReplyCache(journal)) as client:
-                first = await judge(step(), ASK, client, how)
-                second = await judge(step("consistency"), ASK, client, how)
+                first = await judge_aspect(step(), ASK, client, how)
+                second = await judge_aspect(step("consistency"), ASK, client, how)
                 return first, second
 
     with ScriptedServer(lambda p: next(replies)) as server:
@@ -306,7 +306,7 @@ WEIGHTS = {
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights(name):
     tokens, score = WEIGHTS[name]
-    found = weighted(tokens)
+    found = weighted_rating(tokens)
     assert (found is None) if score is None else (found.score == pytest.approx(score))
 
 
@@ -317,7 +317,7 @@ def test_several_samples_and_a_second_look(tmp_path):
     def answer(payload):
         return json.dumps({"rating": int(next(replies)), "reason": "x"})
 
-    how = Judging(samples=3, retest=1.0, logprobs=False)
+    how = JudgeOptions(samples=3, retest=1.0, logprobs=False)
     with ScriptedServer(answer) as server:
         done = ask(server, tmp_path, how=how, concurrency=1)
         assert all(r["temperature"] == 1.0 for r in server.requests)
@@ -332,34 +332,34 @@ def test_several_samples_and_a_second_look(tmp_path):
 def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
     replies = iter(["6", "0", "0", "0", "0"])
     with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
-        done = ask(server, tmp_path, how=Judging(samples=3, retest=0.0, logprobs=False), concurrency=1)
+        done = ask(server, tmp_path, how=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
     assert done.rating.value is None and done.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
 
 
 def test_retests_are_drawn_from_the_item():
-    how = Judging(retest=0.05)
+    how = JudgeOptions(retest=0.05)
     drawn = [how.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
     assert 0.035 < sum(drawn) / 4000 < 0.065
-    assert not any(Judging(retest=0.0).again(ASK) for _ in range(3)) and Judging(retest=1.0).again(ASK)
+    assert not any(JudgeOptions(retest=0.0).again(ASK) for _ in range(3)) and JudgeOptions(retest=1.0).again(ASK)
 
 
-def test_the_canaries_obey_the_rules_and_share_nothing_with_the_examples():
-    shown = "".join(e.user for a in ASPECTS for p in profiles() for e in load_wording(a, p).examples)
-    for canary in canaries():
-        for aspect, rule in expected(named(canary.ask.text, canary.ask.fact)).items():
-            if aspect in canary.accepted:
-                low, high = canary.accepted[aspect]
-                assert low == high == rule, (canary.name, aspect)
-        assert canary.subject not in shown and canary.question not in shown
-        assert set(canary.accepted) <= set(ASPECTS)
+def test_the_control_items_obey_the_rules_and_share_nothing_with_the_examples():
+    shown = "".join(e.user for a in ASPECTS for p in profiles() for e in load_prompt_file(a, p).examples)
+    for control in control_items():
+        for aspect, rule in expected_ratings(named_objects(control.ask.text, control.ask.fact)).items():
+            if aspect in control.accepted:
+                low, high = control.accepted[aspect]
+                assert low == high == rule, (control.name, aspect)
+        assert control.subject not in shown and control.question not in shown
+        assert set(control.accepted) <= set(ASPECTS)
     with pytest.raises(ValueError, match="the lower one first"):
-        canary.__class__.model_validate({**canary.model_dump(), "accepted": {"coherence": (3, 1)}})
+        control.__class__.model_validate({**control.model_dump(), "accepted": {"coherence": (3, 1)}})
 
 
 def test_steps_are_one_an_aspect():
-    made = steps_of(Judging(profile="evidence"), model=Access(model="gpt-x").label)
+    made = judge_steps(JudgeOptions(profile="evidence"), model=Access(model="gpt-x").label)
     assert [s.aspect for s in made] == list(ASPECTS)
     payload = {"messages": [m.model_dump() for m in made[1].prompt(ASK)]}
     assert json.loads(by_rubric(payload)) == {"quotes": ["absent"], "rating": 6, "reason": "as the rule says"}
     with pytest.raises((DataError, ValueError)):
-        Judging(samples=0)
+        JudgeOptions(samples=0)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evaluation.judge.reliability.rubric import expected, guard, named
+from evaluation.judge.reliability.rubric import check_against_rubric, expected_ratings, named_objects
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.ratings import Rating
@@ -36,21 +36,21 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_which_objects_a_script_names(name: str) -> None:
     text, which = NAMED[name]
-    assert named(text, FACT) == which
+    assert named_objects(text, FACT) == which
 
 
 def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> None:
     fact = FACT.model_copy(
         update={"old": Object(text="York", aliases=("Eboracum",)), "new": Object(text="New York", aliases=("NYC",))}
     )
-    assert named("Step 1: Go to Eboracum, then to NYC", fact) == "neither"
-    assert named("Step 1: Go to New York", fact) == "new"
-    assert named("Step 1: From York to New York", fact) == "both"
+    assert named_objects("Step 1: Go to Eboracum, then to NYC", fact) == "neither"
+    assert named_objects("Step 1: Go to New York", fact) == "new"
+    assert named_objects("Step 1: From York to New York", fact) == "both"
 
 
 def test_a_fact_that_is_not_edited_has_no_rules() -> None:
     with pytest.raises(UserError, match="no new object"):
-        named("x", make_fact("Peru", "Lima", None, key="f/1"))
+        named_objects("x", make_fact("Peru", "Lima", None, key="f/1"))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_fact_that_is_not_edited_has_no_rules() -> None:
     ],
 )
 def test_what_follows(names: str, rules: dict[str, int]) -> None:
-    assert expected(names) == rules  # type: ignore[arg-type]
+    assert expected_ratings(names) == rules  # type: ignore[arg-type]
 
 
 def test_disagreements_are_reported_and_ratings_stay() -> None:
@@ -79,7 +79,7 @@ def test_disagreements_are_reported_and_ratings_stay() -> None:
         rated("c", "coherence", 1),
         rated("elsewhere", "coherence", 1),
     ]
-    found = guard(ratings, scripts)
+    found = check_against_rubric(ratings, scripts)
     assert [(d.item, d.aspect, d.given, d.rule) for d in found.disagreements] == [
         ("a", "coherence", 5, 2),
         ("b", "consistency", 6, 7),
@@ -115,10 +115,10 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             ("completeness", "comp"),
         )
     ]
-    assert {m: named(text, fact) for m, (text, _, _) in scripts.items()} == {
+    assert {m: named_objects(text, fact) for m, (text, _, _) in scripts.items()} == {
         "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
     }  # fmt: skip
-    found = guard(ratings, scripts)
+    found = check_against_rubric(ratings, scripts)
     assert {(d.item, d.aspect, d.given, d.rule) for d in found.disagreements} == {
         ("Base", "coherence", 1, 3),
         ("ROME", "coherence", 2, 3),
