@@ -161,13 +161,13 @@ def cli(verbose: int) -> None:
 
 
 def main() -> None:
-    """Run the command line; a user's error becomes one sentence and exit status 1."""
+    """Run the command line; a user's error becomes one sentence and its exit status (1, or that of the signal)."""
     sys.stdout, sys.stderr = ShownStream(sys.stdout), ShownStream(sys.stderr)
     try:
         cli(standalone_mode=False)
     except UserError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(error.exit_status)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

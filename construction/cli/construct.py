@@ -90,11 +90,12 @@ def construct(
       scedit construct facts.csv --store my.duckdb --model gpt-4o --candidates 8 --questions 4
       scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
+    from construction.llm.session import StoppedEarly
     from construction.pipeline.author_models import script_authors, verifier
     from construction.pipeline.cost_estimate import estimate, expected_calls, on_record
     from construction.pipeline.pipeline import Plan, lay_out
     from construction.pipeline.progress import Live
-    from construction.pipeline.session import Session, StoppedEarly, run
+    from construction.pipeline.session import Session, run
     from curation.loaders import load
 
     access.check()
@@ -154,7 +155,7 @@ def construct(
         result = run(session, work, plan, origin=facts, live=live)
     except StoppedEarly as stopped:
         click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
-        raise SystemExit(128 + stopped.number) from None
+        raise SystemExit(stopped.exit_status) from None
     click.echo(result.model_dump_json() if as_json else _table(result, store_path))
     if result.unfinished:
         click.echo(f"{result.unfinished} facts wait for an answer: give the same command again.", err=True)

@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from construction.llm.connection import Access, opened
+from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
-from construction.pipeline.pipeline import Hired
+from construction.pipeline.pipeline import AuthorClient
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from construction.llm.client import Client
-    from construction.llm.cost.budget import Budget
-    from curation.files.journal import Journal
+    from construction.llm.session import ModelSession
 
 _FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
 _NO_KEY = "SCEDIT_NO_KEY"
@@ -81,22 +80,20 @@ def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
 
 
 @asynccontextmanager
-async def hired(
-    authors: Sequence[ScriptAuthor], journal: Journal, first: Client, base: Access, *, budget: Budget
-) -> AsyncIterator[list[Hired]]:
+async def open_authors(
+    authors: Sequence[ScriptAuthor], session: ModelSession, first: Client
+) -> AsyncIterator[list[AuthorClient]]:
     """Clients of the authors; the one that writes the questions is taken again where it is an author, too.
 
     Args:
-        authors: Who.
-        journal: Of all replies.
-        first: The client that writes the questions.
-        base: How that one is asked.
-        budget: Shared by all.
+        authors: The author models.
+        session: With journal and budget, shared by all.
+        first: The client of the session's own model, which writes the questions.
     """
     async with AsyncExitStack() as stack:
         clients = []
         for author in authors:
-            same = author.access == base
-            client = first if same else await stack.enter_async_context(opened(author.access, journal, budget=budget))
-            clients.append(Hired(client, author.profile))
+            same = author.access == session.access
+            client = first if same else await stack.enter_async_context(session.client(author.access))
+            clients.append(AuthorClient(client, author.profile))
         yield clients

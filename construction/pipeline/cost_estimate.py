@@ -8,7 +8,8 @@ from pathlib import Path
 
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Amount
-from construction.llm.cost.prices import Price, how_to_add
+from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import Plan, Work
@@ -19,9 +20,9 @@ from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
 from curation.files.journal import Journal
 from schemas.core.records import Frozen
+from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
-CHARACTERS = 4  # a token, roughly, in English
 SCRIPT_TOKENS = 90  # nine short steps as JSON
 QUESTION_TOKENS = 25
 VERDICT_TOKENS = 40
@@ -204,26 +205,23 @@ def _against(limits: Access, tokens: int, cost: float | None) -> str:
 
 
 def _questions(work: Work, plan: Plan, step: QuestionStep, price: Price | None) -> StageEstimate:
-    asked, wrote, read = 0, 0, 0
+    counter = CallCounter()
     for facts, edited in ((work.edits, True), (work.others, False)):
         count = plan.wanted(edited=edited).candidates
         for fact in facts:
-            calls = step.calls(fact, count=count, edited=edited)
-            asked, wrote = asked + len(calls), wrote + count
-            read += sum(len(m.content) for call in calls for m in step.prompt(call))
-    return _stage("questions", asked, read // CHARACTERS, wrote * QUESTION_TOKENS, price)
+            for call in step.calls(fact, count=count, edited=edited):
+                counter.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
+    return _stage("questions", counter, price)
 
 
 def _scripts(stage: str, work: Work, plan: Plan, step: ScriptStep, price: Price | None) -> StageEstimate:
-    wrote, read = 0, 0
+    counter = CallCounter()
     for facts, edited in ((work.edits, True), (work.others, False)):
         wanted = plan.wanted(edited=edited)
-        count = wanted.questions * wanted.scripts
         for fact in facts:
-            usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
-            wrote += count
-            read += count * sum(len(m.content) for m in step.prompt(ScriptAsk(question=usual, old=fact.old)))
-    return _stage(stage, wrote, read // CHARACTERS, wrote * SCRIPT_TOKENS, price)
+            messages = step.prompt(ScriptAsk(question=_usual_question(fact), old=fact.old))
+            counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=wanted.questions * wanted.scripts)
+    return _stage(stage, counter, price)
 
 
 def _readings(work: Work, plan: Plan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
@@ -231,27 +229,31 @@ def _readings(work: Work, plan: Plan, reader: ScriptAuthor, scripts: int) -> Sta
     wanted = [(len(work.edits), plan.wanted(edited=True)), (len(work.others), plan.wanted(edited=False))]
     questions = sum(facts * w.questions for facts, w in wanted)
     fact, model = work.edits[0], reader.access.label
-    usual = ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
+    usual = _usual_question(fact)
     text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
     cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-    read = 0
-    for step, count, ask in (
+    counter = CallCounter()
+    for step, times, ask in (
         (DependsStep, questions, VerifyAsk(fact=fact, question=usual)),
         (LeakStep, scripts, VerifyAsk(fact=fact, prompt=cut)),
     ):
-        read += count * sum(len(m.content) for m in step.load(reader.profile, model=model).prompt(ask))
-    calls = questions + scripts
-    return _stage(f"verify, {model}", calls, read // CHARACTERS, calls * VERDICT_TOKENS, reader.access.price())
+        messages = step.load(reader.profile, model=model).prompt(ask)
+        counter.add(messages, reply_tokens=VERDICT_TOKENS, times=times)
+    return _stage(f"verify, {model}", counter, reader.access.price())
 
 
-def _stage(stage: str, calls: int, tokens_in: int, tokens_out: int, price: Price | None) -> StageEstimate:
-    cost = price.cost(tokens_in, tokens_out) if price else None
-    return StageEstimate(stage=stage, calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+def _usual_question(fact: Fact) -> ScriptQuestion:
+    """A question as long as most."""
+    return ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
+
+
+def _stage(stage: str, counter: CallCounter, price: Price | None) -> StageEstimate:
+    return StageEstimate(stage=stage, **counter.estimate(price)._asdict())
 
 
 def _advice(price: Price | None, model: str | None) -> str:
     if price is None:
-        return f"No dollars: {how_to_add(model)}." if model else ""
+        return no_price_advice(model) if model else ""
     if not price.input and not price.output:
         return ""
     dollars = f"${price.input:g} in and ${price.output:g} out a million tokens, as of {price.checked}"

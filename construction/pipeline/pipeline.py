@@ -136,7 +136,7 @@ def lay_out(edits: Sequence[Fact], table: Sequence[Fact], plan: Plan, *, beside:
     return Work(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
 
 
-class Hired(NamedTuple):
+class AuthorClient(NamedTuple):
     """A model that writes scripts, and the profile of prompts it is asked with."""
 
     client: Client
@@ -163,22 +163,22 @@ class Run:
         plan: Plan,
         *,
         origin: str,
-        authors: Sequence[Hired] = (),
-        reader: Hired | None = None,
+        authors: Sequence[AuthorClient] = (),
+        reader: AuthorClient | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self._store, self._client, self._plan, self._origin = store, client, plan, origin
         self._progress = progress
         wording = plan.wording()
-        hired = [(a.client, load_wording(a.profile, plan.prompts).scripts) for a in authors]
-        written = hired or [(client, wording.scripts)]
+        own = [(a.client, load_wording(a.profile, plan.prompts).scripts) for a in authors]
+        written = own or [(client, wording.scripts)]
         self._author = Author(
             client,
             questions=QuestionStep(wording.questions),
             writers=[Writer(who, ScriptStep(prompt)) for who, prompt in written],
             reader=SecondReader(*reader) if reader else None,
         )
-        asked = [client, *(c for c, _ in hired), *([reader.client] if reader else [])]
+        asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in asked}.values())
         self._quality = wording.questions.quality or next((p.quality for _, p in written if p.quality), None)
         self._tally = Tally()

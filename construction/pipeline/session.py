@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 from construction.authoring.tally import Yield
-from construction.llm import connection as access
 from construction.llm.client import Client
-from construction.llm.connection import Access, Stopped, opened
-from construction.llm.cost.budget import Budget
-from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.author_models import ScriptAuthor, hired
+from construction.llm.connection import Access
+from construction.llm.session import ModelSession, model_session
+from construction.pipeline.author_models import ScriptAuthor, open_authors
 from construction.pipeline.pipeline import Plan, Progress, Run, Work
 from construction.pipeline.progress import Live
-from curation.files.journal import Journal
 from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
-from schemas.core.errors import UserError
 
 SNAPSHOT_SECONDS = 30.0
 TICK_SECONDS = 1.0
@@ -49,19 +44,6 @@ class Session(Options):
     snapshot: Path | None = None
 
 
-class StoppedEarly(UserError):
-    """A person or the system stopped a construction; it goes on with the same command.
-
-    Attributes:
-        number: The signal.
-    """
-
-    def __init__(self, number: int, spent: str, *, batch: bool) -> None:
-        self.number = number
-        there = "; open batches go on at the endpoint and are collected then" if batch else ""
-        super().__init__(f"stopped: {spent}, finished work is kept", fix=f"give the same command again to go on{there}")
-
-
 def run(session: Session, work: Work, plan: Plan, *, origin: str, live: Live) -> Yield:
     """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
@@ -70,42 +52,39 @@ def run(session: Session, work: Work, plan: Plan, *, origin: str, live: Live) ->
         BudgetReached: the next call does not fit the budget.
         StoppedEarly: Ctrl-C or SIGTERM.
     """
-    with ExitStack() as stack:
-        journal = stack.enter_context(Journal(session.journal, write=True, fsync=session.fsync))
-        store = stack.enter_context(Store.open(session.store, create=True))
-        budget = session.access.budget(ReplyCache(journal))
-        told = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
+    with (
+        model_session(session.journal, session.access, fsync=session.fsync) as models,
+        Store.open(session.store, create=True) as store,
+    ):
+        on_progress = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:
-            result = access.run(_asked(session, journal, budget, live, store, work, plan, origin, told))
-        except Stopped as stopped:
-            raise StoppedEarly(stopped.number, budget.sentence(), batch=session.access.batch) from None
+            result = models.run(_construct(session, models, live, store, work, plan, origin, on_progress))
         finally:
-            live.end(budget)
+            live.end(models.budget)
         if session.snapshot:
             snapshot(store, session.snapshot)
         return result
 
 
-async def _asked(
+async def _construct(
     session: Session,
-    journal: Journal,
-    budget: Budget,
+    models: ModelSession,
     live: Live,
     store: Store,
     work: Work,
     plan: Plan,
     origin: str,
-    told: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None],
 ) -> Yield:
     named = [*session.authors, *([session.reader] if session.reader else [])]
     async with (
-        opened(session.access, journal, budget=budget) as client,
-        hired(named, journal, client, session.access, budget=budget) as clients,
+        models.client() as client,
+        open_authors(named, models, client) as clients,
     ):
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
         ticking = asyncio.create_task(_tick(live, client))
         try:
-            run_ = Run(store, client, plan, origin=origin, authors=authors, reader=reader, progress=told)
+            run_ = Run(store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress)
             return await run_(work)
         finally:
             ticking.cancel()

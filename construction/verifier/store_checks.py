@@ -16,7 +16,6 @@ from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 _REPLY_TOKENS = {"list": 80, "one": 20}
-_CHARACTERS = 4  # a token, roughly, in English
 
 
 class VerifyParams(Options):
@@ -92,29 +91,29 @@ class VerifyCheck(StoreCheck):
 
     def judge(self, items: Sequence[Record], around: Surroundings) -> list[Verdict]:
         """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
-        from construction.llm.connection import opened, run
-        from curation.files.journal import Journal
+        from construction.llm.session import ModelSession, model_session
 
-        path = self.params.journal or Path(f"{around.store.path}.llm.jsonl")
-
-        async def work(journal: Journal) -> list[Verdict]:
-            async with opened(self.access, journal) as client:
+        async def work(session: ModelSession) -> list[Verdict]:
+            async with session.client() as client:
                 verdicts, lineage = await verify_all(self.step, self.asks(items, around), client)
                 around.store.put(verdicts, lineage)
                 return verdicts
 
-        with Journal(path, write=True) as journal:
-            return run(work(journal))
+        path = self.params.journal or Path(f"{around.store.path}.llm.jsonl")
+        with model_session(path, self.access) as session:
+            return session.run(work(session))
 
     def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
         """Calls, rough tokens, and US dollars where the model's price is known; replies on record cost nothing."""
-        asks = [ask for ask in self.asks(items, around) if not self.step.too_long(ask)]
-        tokens = sum(len(m.content) for ask in asks for m in self.step.prompt(ask)) // _CHARACTERS
-        out = len(asks) * _REPLY_TOKENS[self.step.wording.shape]
-        found: dict[str, Any] = {"calls": len(asks), "tokens_in": tokens, "tokens_out": out}
-        if price := self.access.price():
-            found["dollars"] = round(price.cost(tokens, out), 4)
-        return found
+        from construction.llm.cost.estimates import CallCounter
+
+        counter = CallCounter()
+        for ask in self.asks(items, around):
+            if not self.step.too_long(ask):
+                counter.add(self.step.prompt(ask), reply_tokens=_REPLY_TOKENS[self.step.wording.shape])
+        estimate = counter.estimate(self.access.price())
+        plain = {"calls": estimate.calls, "tokens_in": estimate.tokens_in, "tokens_out": estimate.tokens_out}
+        return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 
 
 class VerifyLeak(VerifyCheck):

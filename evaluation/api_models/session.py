@@ -6,38 +6,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from construction.llm import connection as access
 from construction.llm.client import together
-from construction.llm.connection import Access, Stopped, opened
-from construction.llm.cost.budget import Budget
-from construction.llm.reply_cache import ReplyCache
-from curation.files.journal import Journal
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.session import ModelSession, model_session
 from curation.stats.bootstrap import case_interval
 from curation.stats.intervals import Interval
 from curation.store.store import Store
 from evaluation.api_models.editing import SCRIPT_TOKENS, STEP_TOKENS, Answered, ClosedAsk, ClosedStep, write
 from schemas.cases import Case
-from schemas.core.errors import UserError
 
-_CHARACTERS = 4  # a token, roughly, in English
 _CHUNK = 100  # texts between two transactions; all of them where a batch takes hours
 
 
-class ClosedPrice(NamedTuple):
-    """What will be asked, first attempts only; ``cost`` is None where the model has no price."""
-
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-
-
-def price(asks: Sequence[ClosedAsk], step: ClosedStep, model: Access) -> ClosedPrice:
+def price(asks: Sequence[ClosedAsk], step: ClosedStep, model: Access) -> CallEstimate:
     """Count calls and tokens, at four characters a token and replies of full length."""
-    into = sum(len(m.content) for ask in asks for m in step.prompt(ask)) // _CHARACTERS
-    out = sum(STEP_TOKENS if ask.goes_on else SCRIPT_TOKENS for ask in asks)
-    listed = model.price()
-    return ClosedPrice(len(asks), into, out, listed.cost(into, out) if listed else None)
+    counter = CallCounter()
+    for ask in asks:
+        counter.add(step.prompt(ask), reply_tokens=STEP_TOKENS if ask.goes_on else SCRIPT_TOKENS)
+    return counter.estimate(model.price())
 
 
 def run(
@@ -53,38 +40,31 @@ def run(
     """Ask everything and keep the scripts, with their cases, facts and questions; what is finished stays.
 
     Raises:
-        UserError: store or journal in use, no key, endpoint away, Ctrl-C.
+        UserError: store or journal in use, no key, endpoint away.
+        StoppedEarly: Ctrl-C or SIGTERM.
         BudgetReached: the next call does not fit the budget.
     """
-    with Journal(journal, write=True) as replies, Store.open(store, create=True) as kept:
+    with model_session(journal, model) as session, Store.open(store, create=True) as kept:
         for case in cases:
             kept.put([case.fact, *case.questions, case])
-        budget = model.budget(ReplyCache(replies))
-        try:
-            return access.run(_asked(kept, replies, budget, asks, step, model, tell))
-        except Stopped:
-            there = "; open batches go on at the endpoint" if model.batch else ""
-            what = f"stopped: {budget.sentence()}, finished work is kept"
-            raise UserError(what, fix=f"give the same command again to go on{there}") from None
+        return session.run(_asked(kept, session, asks, step, tell))
 
 
 async def _asked(
     store: Store,
-    journal: Journal,
-    budget: Budget,
+    session: ModelSession,
     asks: Sequence[ClosedAsk],
     step: ClosedStep,
-    model: Access,
     tell: Callable[[int, int, str], None],
 ) -> list[Answered]:
-    size = max(1, len(asks) if model.batch else _CHUNK)
+    size = max(1, len(asks) if session.access.batch else _CHUNK)
     out: list[Answered] = []
-    async with opened(model, journal, budget=budget) as client:
+    async with session.client() as client:
         for first in range(0, len(asks), size):
             found = await together([write(step, ask, client) for ask in asks[first : first + size]])
             store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
             out += found
-            tell(len(out), len(asks), budget.sentence())
+            tell(len(out), len(asks), session.budget.sentence())
     return out
 
 

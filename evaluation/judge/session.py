@@ -7,20 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.llm import connection as access
 from construction.llm.client import Client, together
-from construction.llm.connection import Access, Stopped, opened
-from construction.llm.cost.budget import Budget
-from construction.llm.cost.prices import how_to_add
-from construction.llm.reply_cache import ReplyCache
-from curation.files.journal import Journal
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
 from evaluation.judge.control_items import ControlResult, check_controls, control_questions
 from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
 from evaluation.judge.steps import JudgeInput, JudgeStep
-from schemas.core.errors import UserError
 
-_CHARACTERS = 4  # a token, roughly, in English
 _REPLY = {"paper": 40, "evidence": 70, "rating": 8}
 _CHUNK = 50  # scripts between two transactions; all of them where a batch takes hours
 
@@ -45,13 +40,10 @@ def estimate(
 ) -> JudgeEstimate:
     """Count calls and tokens, at four characters a token."""
     steps = judge_steps(how, model=model.label)
-    calls = tokens_in = tokens_out = left = 0
+    counter, left = CallCounter(), 0
 
     def count(step: JudgeStep, ask: JudgeInput, times: int) -> None:
-        nonlocal calls, tokens_in, tokens_out
-        calls += times
-        tokens_in += times * sum(len(m.content) for m in step.prompt(ask)) // _CHARACTERS
-        tokens_out += times * _REPLY[step.wording.shape]
+        counter.add(step.prompt(ask), reply_tokens=_REPLY[step.wording.shape], times=times)
 
     for ask in asks:
         if any(step.cannot(ask) for step in steps):
@@ -61,10 +53,8 @@ def estimate(
             count(step, ask, how.samples + how.again(ask))
     for step, control in control_questions(steps) if with_controls else []:
         count(step, control.ask, 1)
-    listed = model.price()
-    cost = listed.cost(tokens_in, tokens_out) if listed else None
-    advice = "" if listed else f"No dollars: {how_to_add(model.label)}."
-    return JudgeEstimate(len(asks), left, calls, tokens_in, tokens_out, cost, advice)
+    advice = "" if model.price() else no_price_advice(model.label)
+    return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
 
 
 class JudgeProgress(NamedTuple):
@@ -110,33 +100,27 @@ def run_judge(
     """Judge scripts and keep the ratings; what is finished stays whatever happens.
 
     Raises:
-        UserError: store or journal in use, no key, endpoint away, embedded model not installed, Ctrl-C.
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        StoppedEarly: Ctrl-C or SIGTERM.
         BudgetReached: the next call does not fit the budget.
     """
-    with Journal(journal, write=True) as replies, Store.open(store, write=True) as kept:
-        budget = model.budget(ReplyCache(replies))
-        try:
-            return access.run(_asked(kept, replies, budget, asks, how, model, with_controls, tell))
-        except Stopped:
-            there = "; open batches go on at the endpoint" if model.batch else ""
-            what = f"stopped: {budget.sentence()}, finished work is kept"
-            raise UserError(what, fix=f"give the same command again to go on{there}") from None
+    with model_session(journal, model) as session, Store.open(store, write=True) as kept:
+        return session.run(_asked(kept, session, asks, how, with_controls, tell))
 
 
 async def _asked(
     store: Store,
-    journal: Journal,
-    budget: Budget,
+    session: ModelSession,
     asks: Sequence[JudgeInput],
     how: JudgeOptions,
-    model: Access,
     with_controls: bool,
     tell: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
+    model, budget = session.access, session.budget
     steps = judge_steps(how, model=model.label)
     size = len(asks) if model.batch else _CHUNK
     done = new = unscored = waiting = 0
-    async with opened(model, journal, budget=budget) as client:
+    async with session.client() as client:
         controls = await _ask_controls(steps, client, how) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
             found = await judge_all(steps, asks[first : first + size], client, how)

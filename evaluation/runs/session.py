@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from curation.splits.split_file import Split, load_split
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored, written
@@ -23,8 +24,6 @@ from schemas.core.errors import UserError
 if TYPE_CHECKING:
     from evaluation.engines.base import Engine
     from evaluation.models.language_model import LM
-
-CHARS_PER_TOKEN = 4.0  # of English text under common tokenizers; for the size of a dry run only
 
 
 def open_split(choice: SplitChoice) -> Split:
@@ -185,7 +184,7 @@ def size(config: RunConfig) -> Size:
         kinds=kinds,
         probes=len(probes),
         targets=sum(len(p.targets) for p in scored(probes)),
-        tokens=round(sum(len(p.prompt) for p in probes) / CHARS_PER_TOKEN),
+        tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
         finished=finished,
         seconds=seconds,

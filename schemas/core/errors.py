@@ -12,10 +12,15 @@ class UserError(Exception):
         allowed: What would have been accepted, or None.
         fix: The next step to take, or None.
 
+    Attributes:
+        exit_status: Exit status of a command that ends with this error.
+
     Example:
         >>> str(UserError("unknown editor 'rme'", where="run.toml", allowed="rome, ft", fix="did you mean 'rome'?"))
         "run.toml: unknown editor 'rme'; allowed: rome, ft; did you mean 'rome'?"
     """
+
+    exit_status: int = 1
 
     def __init__(
         self, what: str, *, where: str | None = None, allowed: str | None = None, fix: str | None = None

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import openai
 
 from construction.llm.call_errors import Fault, sort_fault
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import Stored
 from construction.llm.transport.rate_limits import Throttle
@@ -18,8 +19,7 @@ from construction.llm.transport.secrets import Mask
 
 logger = logging.getLogger(__name__)
 
-_CHARACTERS = 4  # a token, roughly, for the token bucket; corrected when the endpoint has counted
-_USUAL_REPLY = 200  # tokens expected of a reply without a limit, likewise
+_USUAL_REPLY = 200  # tokens expected of a reply without a limit; corrected when the endpoint has counted
 
 
 class Wire(Protocol):
@@ -121,5 +121,5 @@ def masked(outcome: Stored | Fault, mask: Mask) -> Stored | Fault:
 
 
 def _expected(body: dict[str, Any]) -> float:
-    asked = sum(len(m["content"]) for m in body["messages"]) / _CHARACTERS
+    asked = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
     return asked + min(body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY)
