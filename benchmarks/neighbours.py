@@ -21,8 +21,8 @@ K, SAMPLE = 10, 200
 def neighbours() -> dict[str, Any]:
     """Seconds for all edits; the naive twins are timed on some of them and multiplied."""
     from construction.neighbours.near_subjects import nearest, nearest_slowly
-    from construction.neighbours.same_object import draw, names, norm
-    from construction.neighbours.vectors import Tfidf
+    from construction.neighbours.same_object import draw_same_object, names, norm
+    from construction.neighbours.vectors import CharacterTfidf
     from curation.loaders import load
 
     folder = Path(os.environ.get("SCEDIT_SHARED", "../shared")) / "data/counterfact"
@@ -43,13 +43,13 @@ def neighbours() -> dict[str, Any]:
             names(fact.subject, fact.old)
 
     norm.cache_clear()
-    drawn, seconds = _timed(lambda: draw(facts, facts, k=K))
+    drawn, seconds = _timed(lambda: draw_same_object(facts, facts, k=K))
     warm()
     _, slow = _timed(scan)
-    near, seconds_near = _timed(lambda: nearest(facts, facts, k=K, space=Tfidf()))
+    near, seconds_near = _timed(lambda: nearest(facts, facts, k=K, space=CharacterTfidf()))
     few = some[:20]
-    _, fast_few = _timed(lambda: nearest(few, facts, k=K, space=Tfidf()))
-    _, slow_few = _timed(lambda: nearest_slowly(few, facts, k=K, space=Tfidf()))
+    _, fast_few = _timed(lambda: nearest(few, facts, k=K, space=CharacterTfidf()))
+    _, slow_few = _timed(lambda: nearest_slowly(few, facts, k=K, space=CharacterTfidf()))
     scale = len(facts) / len(some)
     return {
         "what": f"{len(facts):,} edits, {K} neighbours each, one process",

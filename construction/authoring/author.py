@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, ordered, surplus_verdict
-from construction.authoring.outcome import Made, QuestionMade, ScriptMade, Slot, Written
+from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.standing import standing
 from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
-from construction.llm.call_lineage import asked_line
-from construction.llm.client import Client, Reply, together
+from construction.llm.call_lineage import lineage_of_call
+from construction.llm.client import Client, Reply, gather_all
 from construction.prompts.prompt_file import shipped
-from construction.scripts.prompt_file_step import WordedStep
+from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
@@ -27,7 +27,7 @@ from schemas.verdicts import Verdict
 FAILED = "failed"  # stage of a call that brought nothing; it is on record for its tokens and for its reason
 
 
-class Writer(NamedTuple):
+class ScriptWriter(NamedTuple):
     """A model that writes scripts: who is asked, and how."""
 
     client: Client
@@ -39,7 +39,7 @@ class Writer(NamedTuple):
         return self.client.endpoint.model
 
 
-class Wanted(NamedTuple):
+class QuestionQuota(NamedTuple):
     """How much is asked for.
 
     Attributes:
@@ -68,39 +68,41 @@ class Author:
         client: Client,
         *,
         questions: QuestionStep,
-        writers: Sequence[Writer],
+        writers: Sequence[ScriptWriter],
         reader: SecondReader | None = None,
     ) -> None:
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
-        steps: list[WordedStep[Any, Any]] = [questions, *(w.step for w in writers)]
+        steps: list[PromptFileStep[Any, Any]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
 
-    async def make(self, fact: Fact, wanted: Wanted, *, edited: bool, facts: tuple[Fact, ...] = ()) -> Made:
+    async def make(
+        self, fact: Fact, quota: QuestionQuota, *, edited: bool, facts: tuple[Fact, ...] = ()
+    ) -> FactOutcome:
         """All of one fact.
 
         Args:
             fact: The fact.
-            wanted: How much to ask for.
+            quota: How much to ask for.
             edited: Whether the question writer sees the new object.
             facts: Other facts of its subject and relation.
         """
         trace: list[Lineage] = []
-        calls = self._questions.calls(fact, count=wanted.candidates, edited=edited)
+        calls = self._questions.calls(fact, count=quota.candidates, edited=edited)
         try:
-            parts = await together([self._slots(call, trace) for call in calls])
-            slots = _unique([slot for part in parts for slot in part], wanted.candidates)
-            slots = await self._filled(fact, slots, wanted, trace)
+            parts = await gather_all([self._slots(call, trace) for call in calls])
+            slots = _unique([slot for part in parts for slot in part], quota.candidates)
+            slots = await self._filled(fact, slots, quota, trace)
         except Unanswered as error:
-            return Made(fact, unfinished=str(error))
+            return FactOutcome(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
         none = not any(s.questions for s in slots)
         verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
         verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
-        return Made(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
+        return FactOutcome(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
-        made: list[QuestionMade] = []
+        made: list[QuestionOutcome] = []
         failure = "the reply holds fewer questions than asked for"
         step = self._questions
         for attempt in range(step.wording.attempts):
@@ -111,7 +113,7 @@ class Author:
                 continue
             for question in step.parse(call, reply.value):
                 verdicts = judge("question", CheckInputs(fact=call.fact, question=question))
-                made.append(QuestionMade(question, tuple(verdicts)))
+                made.append(QuestionOutcome(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
             if made and standing(made[-1].verdicts) == "keep":
                 break
@@ -119,21 +121,21 @@ class Author:
             return [Slot(tuple(made), "" if made else failure)]
         return [Slot((q,)) for q in made] + [Slot(failure=failure)] * (call.count - len(made))
 
-    async def _filled(self, fact: Fact, slots: list[Slot], wanted: Wanted, trace: list[Lineage]) -> list[Slot]:
+    async def _filled(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> list[Slot]:
         """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
         passing = [n for n, slot in enumerate(slots) if slot.passes]
         queue = passing
-        if wanted.candidates > wanted.questions:
+        if quota.candidates > quota.questions:
             queue = [passing[n] for n in ordered([slots[n].questions[-1] for n in passing])]
         standing_ = tried = 0
-        while tried < len(queue) and standing_ < wanted.questions:
-            turn = queue[tried : tried + wanted.questions - standing_]
+        while tried < len(queue) and standing_ < quota.questions:
+            turn = queue[tried : tried + quota.questions - standing_]
             tried += len(turn)
-            made = await together([self._scripted(fact, slots[n], wanted.scripts, trace) for n in turn])
+            made = await gather_all([self._scripted(fact, slots[n], quota.scripts, trace) for n in turn])
             for place, slot in zip(turn, made, strict=True):
                 slots[place] = slot
                 standing_ += slot.standing != "drop"
-        if wanted.candidates > wanted.questions:
+        if quota.candidates > quota.questions:
             _settle(slots, chosen=queue[:tried], surplus=queue[tried:])
         return slots
 
@@ -142,20 +144,20 @@ class Author:
         *earlier, last = slot.questions
         if self._reader is not None:
             said = await self._reader.question(fact, last.question, trace)
-            last = QuestionMade(last.question, (*last.verdicts, *said))
+            last = QuestionOutcome(last.question, (*last.verdicts, *said))
             if standing(said) == "drop":
                 return Slot((*earlier, last))
         tasks = [self._written(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
-        written = tuple(await together(tasks))
+        written = tuple(await gather_all(tasks))
         none = not any(w.scripts for w in written)
         trouble = next((w.trouble for w in written if w.trouble), ()) if none else ()
-        return Slot((*earlier, QuestionMade(last.question, (*last.verdicts, *trouble), written)))
+        return Slot((*earlier, QuestionOutcome(last.question, (*last.verdicts, *trouble), written)))
 
     async def _written(
-        self, fact: Fact, question: ScriptQuestion, writer: Writer, number: int, trace: list[Lineage]
-    ) -> Written:
+        self, fact: Fact, question: ScriptQuestion, writer: ScriptWriter, number: int, trace: list[Lineage]
+    ) -> AuthorAttempts:
         """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
-        step, scripts = writer.step, list[ScriptMade]()
+        step, scripts = writer.step, list[ScriptOutcome]()
         call = ScriptAsk(question=question, old=fact.old)
         trouble: list[Verdict] = []
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
@@ -177,21 +179,21 @@ class Author:
             if scripts[-1].standing == "keep":
                 break
         unique = {s.script.id: s for s in scripts}
-        return Written(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
+        return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 
-    async def _read(self, fact: Fact, made: ScriptMade, trace: list[Lineage]) -> ScriptMade:
+    async def _read(self, fact: Fact, made: ScriptOutcome, trace: list[Lineage]) -> ScriptOutcome:
         """The script with what the second reader says of its prompt."""
         if self._reader is None or made.prompt is None or made.standing == "drop":
             return made
         said = await self._reader.prompt(fact, made.prompt, trace)
-        return ScriptMade(made.script, made.prompt, (*made.verdicts, *said))
+        return ScriptOutcome(made.script, made.prompt, (*made.verdicts, *said))
 
     def _line(
         self,
         item: Record,
         stage: str,
         client: Client,
-        step: WordedStep[Any, Any],
+        step: PromptFileStep[Any, Any],
         reply: Reply,
         sample: int,
         *parents: str,
@@ -200,14 +202,14 @@ class Author:
         detail: dict[str, Any] = {"sample": sample}
         detail |= {"quality": quality} if quality else {}
         detail |= {"wording": foreign} if foreign else {}
-        return asked_line(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
+        return lineage_of_call(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
 
     def _failed(
         self,
         item: Record,
         of: str,
         client: Client,
-        step: WordedStep[Any, Any],
+        step: PromptFileStep[Any, Any],
         reply: Reply,
         sample: int,
         why: str,
@@ -217,7 +219,7 @@ class Author:
         return line.model_copy(update={"detail": {**line.detail, "of": of, "why": why[:300]}})
 
     def _script_lines(
-        self, made: ScriptMade, question: ScriptQuestion, writer: Writer, reply: Reply, sample: int
+        self, made: ScriptOutcome, question: ScriptQuestion, writer: ScriptWriter, reply: Reply, sample: int
     ) -> list[Lineage]:
         line = self._line(made.script, "scripts", writer.client, writer.step, reply, sample, question.id)
         if made.prompt is None:
@@ -228,14 +230,14 @@ class Author:
         return [line, cut]
 
 
-async def _ask(client: Client, step: WordedStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
+async def _ask(client: Client, step: PromptFileStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
     reply = await client.ask(step.sample(item, *names, attempt=sample))
     if reply.status == "unanswered":
         raise Unanswered(reply.message)
     return reply
 
 
-def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
+def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOutcome:
     """A draft in the format as a script, cut and checked."""
     script = script_of(question, draft)
     prompt = cut_script(fact, question, script)
@@ -243,7 +245,7 @@ def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptMade:
     verdicts = [*judge("draft", material), *judge("script", material)]
     if prompt is not None:
         verdicts += judge("prompt", material)
-    return ScriptMade(script, prompt, tuple(verdicts))
+    return ScriptOutcome(script, prompt, tuple(verdicts))
 
 
 def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int]) -> None:
@@ -253,7 +255,7 @@ def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int])
         *earlier, last = slots[n].questions
         left = n in surplus
         verdict = surplus_verdict(last.question, good) if left else chosen_verdict(last.question)
-        last = QuestionMade(last.question, (*last.verdicts, verdict), last.written)
+        last = QuestionOutcome(last.question, (*last.verdicts, verdict), last.written)
         slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
 
 
@@ -267,7 +269,7 @@ def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
             known = {v.key for v in q.verdicts}
             material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
             more = [v for v in judge("question", material) if v.key not in known]
-            made.append(QuestionMade(q.question, (*q.verdicts, *more), q.written))
+            made.append(QuestionOutcome(q.question, (*q.verdicts, *more), q.written))
         if slot.passes:
             earlier.append(slot.questions[-1].question)
         compared.append(Slot(tuple(made), slot.failure, slot.surplus))

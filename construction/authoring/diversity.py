@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from construction.authoring.outcome import QuestionMade
+from construction.authoring.outcome import QuestionOutcome
 from construction.authoring.standing import standing
 from curation.similarity.rouge import rouge1_f
 from schemas.scripts import ScriptQuestion
@@ -15,7 +15,7 @@ BY = f"{CHECK}@1"
 UNIT = "ROUGE-1 F"
 
 
-def ordered(questions: Sequence[QuestionMade]) -> list[int]:
+def ordered(questions: Sequence[QuestionOutcome]) -> list[int]:
     """Places of all questions in the order in which they are to be taken, the same in every process.
 
     Those that every check keeps come before those it is unsure of. The first is the model's own first; then always the

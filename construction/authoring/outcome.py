@@ -16,7 +16,7 @@ _ORDER: list[Standing] = ["drop", "unsure", "keep"]
 
 
 @dataclass(frozen=True)
-class ScriptMade:
+class ScriptOutcome:
     """A script, its prompt where it could be cut, and the verdicts on both."""
 
     script: Script
@@ -30,7 +30,7 @@ class ScriptMade:
 
 
 @dataclass(frozen=True)
-class Written:
+class AuthorAttempts:
     """What one author wrote when asked for one script.
 
     Attributes:
@@ -40,7 +40,7 @@ class Written:
     """
 
     author: str
-    scripts: tuple[ScriptMade, ...] = ()
+    scripts: tuple[ScriptOutcome, ...] = ()
     trouble: tuple[Verdict, ...] = ()
 
     @property
@@ -50,15 +50,15 @@ class Written:
 
 
 @dataclass(frozen=True)
-class QuestionMade:
+class QuestionOutcome:
     """A question, the verdicts on it, and what the authors wrote."""
 
     question: ScriptQuestion
     verdicts: tuple[Verdict, ...]
-    written: tuple[Written, ...] = ()
+    written: tuple[AuthorAttempts, ...] = ()
 
     @property
-    def scripts(self) -> tuple[ScriptMade, ...]:
+    def scripts(self) -> tuple[ScriptOutcome, ...]:
         """All scripts, each text once, whoever wrote it."""
         return tuple({s.script.id: s for w in self.written for s in w.scripts}.values())
 
@@ -82,7 +82,7 @@ class Slot:
         surplus: It would do, but as many as wanted were chosen without it.
     """
 
-    questions: tuple[QuestionMade, ...] = ()
+    questions: tuple[QuestionOutcome, ...] = ()
     failure: str = ""
     surplus: bool = False
 
@@ -98,7 +98,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Made:
+class FactOutcome:
     """All that came of one fact.
 
     Attributes:
@@ -113,7 +113,7 @@ class Made:
     lineage: tuple[Lineage, ...] = ()
     unfinished: str = ""
 
-    def questions(self) -> Iterator[QuestionMade]:
+    def questions(self) -> Iterator[QuestionOutcome]:
         """Every attempt of every slot."""
         for slot in self.slots:
             yield from slot.questions

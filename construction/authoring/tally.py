@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from construction.authoring.outcome import Made, QuestionMade, Slot
+from construction.authoring.outcome import FactOutcome, QuestionOutcome, Slot
 from construction.checks import CHECKS
 from schemas.core.records import Frozen
 from schemas.verdicts import Verdict
@@ -25,7 +25,7 @@ class Reason(Frozen):
     example: str
 
 
-class AuthorYield(Frozen):
+class AuthorCounts(Frozen):
     """What became of the scripts that one author was asked for: ``kept + unsure + rejected = asked``.
 
     Attributes:
@@ -41,7 +41,7 @@ class AuthorYield(Frozen):
     scripts: int
 
 
-class Yield(Frozen):
+class ConstructionCounts(Frozen):
     """Counts of one construction, edited facts and facts that only serve as neighbours together.
 
     Attributes:
@@ -78,7 +78,7 @@ class Yield(Frozen):
     quality: str | None
     reasons: tuple[Reason, ...]
     surplus: int = 0
-    authors: tuple[AuthorYield, ...] = ()
+    authors: tuple[AuthorCounts, ...] = ()
     held: tuple[Reason, ...] = ()
 
     @property
@@ -101,7 +101,7 @@ def _percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
-class Tally:
+class ConstructionTally:
     """Counts while facts are made."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Tally:
         self._authors: dict[str, Counter[str]] = {}
         self._held: dict[tuple[str, str], Reason] = {}
 
-    def add(self, made: Made, *, edited: bool) -> None:
+    def add(self, made: FactOutcome, *, edited: bool) -> None:
         """Count one fact."""
         self._n["facts"] += 1
         self._n["edits"] += edited
@@ -130,7 +130,7 @@ class Tally:
             self._n["prompts"] += len(prompts)
             self._n["early"] += sum(p.step == 1 for p in prompts)
 
-    def _hold(self, made: Made) -> None:
+    def _hold(self, made: FactOutcome) -> None:
         """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
         for v in made.verdicts:
             if v.label in ("drop", "unsure", "unscored") and CHECKS.get(v.check).on == "fact":
@@ -140,14 +140,14 @@ class Tally:
                 )
                 self._held[v.check, v.label] = first.model_copy(update={"count": first.count + 1})
 
-    def _by_author(self, made: QuestionMade) -> None:
+    def _by_author(self, made: QuestionOutcome) -> None:
         for written in made.written:
             counts = self._authors.setdefault(written.author, Counter())
             counts["asked"] += 1
             counts[_PLACES[written.standing]] += 1
             counts["scripts"] += len(written.scripts)
 
-    def _slot(self, made: Made, slot: Slot) -> str:
+    def _slot(self, made: FactOutcome, slot: Slot) -> str:
         """Count one question that was asked for; returns what became of it."""
         self._n["asked"] += 1
         if slot.surplus:
@@ -159,7 +159,7 @@ class Tally:
             self._note(made, slot, outcome)
         return outcome
 
-    def _note(self, made: Made, slot: Slot, outcome: str) -> None:
+    def _note(self, made: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
             name, _, reason = slot.failure.partition(": ")
             self._count("question", name, outcome, reason or name, made.fact.key)
@@ -178,7 +178,7 @@ class Tally:
         self._n["links"] += 1
         self._n["links_kept"] += kept
 
-    def result(self, *, calls: int, quality: str | None) -> Yield:
+    def result(self, *, calls: int, quality: str | None) -> ConstructionCounts:
         """The counts so far."""
         names = [
             "facts",
@@ -204,14 +204,14 @@ class Tally:
         )
         counts = {name: self._n[name] for name in [*names, "links_kept"]}
         authors = tuple(
-            AuthorYield(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
+            AuthorCounts(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
             for name, n in sorted(self._authors.items())
         )
         held = tuple(self._held[k] for k in sorted(self._held))
-        return Yield(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
+        return ConstructionCounts(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
 
 
-def _cause(made: QuestionMade, outcome: str) -> tuple[Verdict | None, str, str]:
+def _cause(made: QuestionOutcome, outcome: str) -> tuple[Verdict | None, str, str]:
     """The verdict that decided on a question, its stage, and the text it is about."""
     wanted = {"drop"} if outcome == "drop" else {"unsure", "unscored"}
     for verdict in made.verdicts:

@@ -15,7 +15,7 @@ CHECKS = Registry(
         "subject_in_question": "construction.checks.subject_in_question:SubjectInQuestion",
         "leak_in_question": "construction.checks.leak_in_question:LeakInQuestion",
         "similar_question": "construction.checks.similar_question:SimilarQuestion",
-        "script_format": "construction.checks.script_format:ScriptFormat",
+        "script_format": "construction.checks.script_format:ScriptFormatCheck",
         "no_mention": "construction.checks.no_mention:NoMention",
         "leak_in_prompt": "construction.checks.leak_in_prompt:LeakInPrompt",
         "early_cut": "construction.checks.early_cut:EarlyCut",

@@ -28,7 +28,7 @@ def complaint(steps: tuple[str, ...]) -> str | None:
     return None
 
 
-class ScriptFormat(RuleCheck):
+class ScriptFormatCheck(RuleCheck):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
     Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a

@@ -12,7 +12,7 @@ import click
 from construction.llm.cli_options import model_options
 
 if TYPE_CHECKING:
-    from construction.authoring.tally import Yield
+    from construction.authoring.tally import ConstructionCounts
     from construction.llm.connection import Access
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -92,9 +92,9 @@ def construct(
     """  # noqa: D301 - click needs the real backspace
     from construction.llm.session import StoppedEarly
     from construction.pipeline.author_models import script_authors, verifier
-    from construction.pipeline.cost_estimate import estimate, expected_calls, on_record
-    from construction.pipeline.pipeline import Plan, lay_out
-    from construction.pipeline.progress import Live
+    from construction.pipeline.cost_estimate import estimate, expected_calls, replies_on_record
+    from construction.pipeline.pipeline import ConstructionPlan, plan_work
+    from construction.pipeline.progress import ProgressLine
     from construction.pipeline.session import Session, run
     from curation.loaders import load
 
@@ -106,7 +106,7 @@ def construct(
     if candidates is not None and candidates < questions:
         raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
     embedded = access.embedded
-    plan = Plan(
+    plan = ConstructionPlan(
         profile=profile or ("embedded" if embedded else "paper"),
         prompts=prompts_path,
         questions=questions,
@@ -125,7 +125,7 @@ def construct(
     checked = verifier(reader, access, "paper") if reader else None
     more = [load(path) for path in table_paths]
     beside = [*loaded.records, *(r for m in more for r in (*m.require(skip_bad=skip_bad), *m.records))]
-    work = lay_out(edits, table, plan, beside=beside)
+    work = plan_work(edits, table, plan, beside=beside)
     journal = journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl")
     if dry_run:
         expected = estimate(
@@ -135,7 +135,7 @@ def construct(
             model=access.label,
             authors=authors,
             reader=checked,
-            record=on_record(journal),
+            record=replies_on_record(journal),
             limits=access,
         )
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
@@ -150,7 +150,7 @@ def construct(
         snapshot=snapshot,
     )
     calls = expected_calls(work, plan, authors=authors, reader=checked)
-    live = Live(_write, expected=calls, terminal=sys.stderr.isatty())
+    live = ProgressLine(_write, expected=calls, terminal=sys.stderr.isatty())
     try:
         result = run(session, work, plan, origin=facts, live=live)
     except StoppedEarly as stopped:
@@ -173,7 +173,7 @@ def _batch(access: Access) -> int:
     return 2 if access.embedded else max(20, access.concurrency or 8)
 
 
-def _table(y: Yield, store: Path) -> str:
+def _table(y: ConstructionCounts, store: Path) -> str:
     """The funnel as text: what was kept, and why the rest was not, with one example each."""
     from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
 

@@ -39,9 +39,9 @@ def prompts(
     from construction.pipeline.prompt_preview import listing, rendered
 
     if target is not None:
-        from construction.prompts.custom import write_own
+        from construction.prompts.custom import copy_prompts
 
-        for path in write_own(profile or "paper", target):
+        for path in copy_prompts(profile or "paper", target):
             click.echo(json.dumps({"path": str(path)}) if as_json else f"Wrote {path}")
         if not as_json:
             click.echo(f"Change the name and the words, then: scedit construct FACTS --store S --prompts {target}")

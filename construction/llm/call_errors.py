@@ -20,7 +20,7 @@ LONGEST_WAIT = 60.0  # seconds, where the endpoint names no time
 PATIENCE = 900.0  # seconds; an endpoint that asks for more (a day's quota is used up) stops the work
 
 
-class Fault(NamedTuple):
+class CallError(NamedTuple):
     """A failed call.
 
     Attributes:
@@ -40,20 +40,20 @@ class Fault(NamedTuple):
     lost: bool = False
 
 
-def sort_fault(error: openai.OpenAIError) -> Fault:
+def classify_error(error: openai.OpenAIError) -> CallError:
     """The kind of an error that the ``openai`` client raised."""
     if isinstance(error, openai.APITimeoutError):
-        return Fault("transient", "no reply within the time limit", lost=True)
+        return CallError("transient", "no reply within the time limit", lost=True)
     if isinstance(error, openai.APIConnectionError):
         never = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-        return Fault("transient", f"no connection ({_cause(error)})", lost=not never)
+        return CallError("transient", f"no connection ({_cause(error)})", lost=not never)
     if isinstance(error, openai.APIStatusError):
         wait = asked_wait(error.response.headers)
-        return by_status(error.status_code, error.body, wait=wait)
-    return Fault("permanent", _short(str(error)))
+        return error_of_status(error.status_code, error.body, wait=wait)
+    return CallError("permanent", _short(str(error)))
 
 
-def by_status(status: int, body: Any, *, wait: float | None = None) -> Fault:
+def error_of_status(status: int, body: Any, *, wait: float | None = None) -> CallError:
     """The kind of an error reply, live or a line of a batch.
 
     Args:
@@ -66,7 +66,7 @@ def by_status(status: int, body: Any, *, wait: float | None = None) -> Fault:
     code = inner.get("code") if isinstance(inner, dict) else None
     named = inner.get("param") if isinstance(inner, dict) else None
     text = f"HTTP {status}: {_short(message) if isinstance(message, str) else 'no reason given'}"
-    fault = Fault("permanent", text, status=status, named=named if isinstance(named, str) else None)
+    fault = CallError("permanent", text, status=status, named=named if isinstance(named, str) else None)
     if status in (401, 403, 404, 405) or code == "insufficient_quota":
         return fault._replace(kind="fatal")
     if status in (408, 409, 425, 429) or status >= 500:
@@ -145,7 +145,7 @@ def pause(attempt: int, *, asked: float | None, base: float, jitter: random.Rand
     return min(base * 2.0 ** min(attempt, 30), LONGEST_WAIT) * jitter.uniform(0.5, 1.0)
 
 
-def fatal_error(fault: Fault, *, endpoint: str, model: str, key_name: str) -> ModelError:
+def fatal_error(fault: CallError, *, endpoint: str, model: str, key_name: str) -> ModelError:
     """One sentence for a fault that stops all work."""
     if fault.status in (401, 403):
         return ModelError(
@@ -166,7 +166,7 @@ def fatal_error(fault: Fault, *, endpoint: str, model: str, key_name: str) -> Mo
     )
 
 
-def unreachable(fault: Fault, *, endpoint: str, tries: int) -> ModelError:
+def unreachable(fault: CallError, *, endpoint: str, tries: int) -> ModelError:
     """One sentence for an endpoint that stayed away after every retry."""
     return ModelError(
         f"the endpoint gave no usable answer in {tries} tries: {fault.message}",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
 
 
-def asked_line(
+def lineage_of_call(
     item_id: str,
     stage: str,
     reply: Reply,

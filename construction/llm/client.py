@@ -16,24 +16,24 @@ from typing import Any, Literal, NamedTuple
 import openai
 from pydantic import BaseModel
 
-from construction.llm.call_errors import Fault, fatal_error, pause, unreachable
-from construction.llm.concurrency import together
+from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
+from construction.llm.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Endpoint, bare_address, key_of
 from construction.llm.replies import read, repair
 from construction.llm.reply_cache import ReplyCache, Stored, request_key
-from construction.llm.request_formats import Form, Forms, body_of, weaker
+from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
 from construction.llm.step import Request
-from construction.llm.transport.batch import BatchWire
+from construction.llm.transport.batch import BatchTransport
 from construction.llm.transport.batch_api import BatchApi
-from construction.llm.transport.live import LiveWire, Wire
+from construction.llm.transport.live import LiveTransport, Transport
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
 from schemas.core.errors import ModelError
 
-__all__ = ["Client", "Endpoint", "Reply", "together"]
+__all__ = ["Client", "Endpoint", "Reply", "gather_all"]
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +94,9 @@ class Client:
             api_key=key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout
         )
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
-        self._forms = Forms(cache, address=self.address, model=endpoint.model)
+        self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
         self._longest = endpoint.reply_tokens or (REPLY_TOKENS if self.budget.limited else None)
-        self._wire: Wire = self._batches() if endpoint.batch else self._live()
+        self._wire: Transport = self._batches() if endpoint.batch else self._live()
         self._busy: dict[str, asyncio.Lock] = {}
         self._jitter = random.Random()
         self._silent = 0
@@ -104,12 +104,12 @@ class Client:
         self._unsure: dict[str, Stored] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
-    def _live(self) -> LiveWire:
+    def _live(self) -> LiveTransport:
         e = self.endpoint
         throttle = Throttle(e.concurrency, rpm=e.rpm, tpm=e.tpm)
-        return LiveWire(self._openai, throttle=throttle, mask=self._mask, timeout=e.timeout)
+        return LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=e.timeout)
 
-    def _batches(self) -> BatchWire:
+    def _batches(self) -> BatchTransport:
         e = self.endpoint
         api = BatchApi(
             self._openai,
@@ -120,7 +120,7 @@ class Client:
             tries=e.tries,
             backoff=e.backoff,
         )
-        return BatchWire(self._cache, api, place=(self.address, e.model), price=self._price, poll=e.poll)
+        return BatchTransport(self._cache, api, place=(self.address, e.model), price=self._price, poll=e.poll)
 
     @property
     def calls(self) -> int:
@@ -130,7 +130,7 @@ class Client:
     @property
     def status(self) -> str:
         """What the batches do, for the progress line; empty for live calls."""
-        return self._wire.status if isinstance(self._wire, BatchWire) else ""
+        return self._wire.status if isinstance(self._wire, BatchTransport) else ""
 
     @property
     def address(self) -> str:
@@ -175,7 +175,7 @@ class Client:
             key = request_key(self.endpoint.model, request)
             outcome, fresh = await self._recorded(key, request)
             asked += fresh
-            if isinstance(outcome, Fault):
+            if isinstance(outcome, CallError):
                 return Reply("unanswered", None, "", outcome.message, key, None, None, "", asked)
             rounds.append(outcome)
             status, value, message = read(outcome, request.reply)
@@ -189,9 +189,9 @@ class Client:
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
         """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""
-        return await together([self.ask(request._replace(sample=request.sample + i)) for i in range(n)])
+        return await gather_all([self.ask(request._replace(sample=request.sample + i)) for i in range(n)])
 
-    async def _recorded(self, key: str, request: Request) -> tuple[Stored | Fault, int]:
+    async def _recorded(self, key: str, request: Request) -> tuple[Stored | CallError, int]:
         """What is on record for a call, asking when nothing is; two equal calls at once become one."""
         with self._alone(key) as lock:
             async with lock:
@@ -208,7 +208,7 @@ class Client:
         if not lock.locked():
             self._busy.pop(key, None)
 
-    async def _call(self, key: str, request: Request) -> Stored | Fault:
+    async def _call(self, key: str, request: Request) -> Stored | CallError:
         """Ask, and ask again after transient faults."""
         failed = limited = 0
         while True:
@@ -236,14 +236,14 @@ class Client:
     def _names(self, request: Request) -> set[str]:
         return {*request.parameters, *(("max_tokens",) if self._longest is not None else ())}
 
-    def _learn(self, request: Request, form: Form, outcome: Stored) -> None:
+    def _learn(self, request: Request, form: RequestFormat, outcome: Stored) -> None:
         """Note the form that worked, and say what it leaves out."""
         if outcome.kind == "reply" and self._forms.of(request) != form:
             logger.info("the endpoint takes replies as %s, without %s", form.reply, ", ".join(form.without) or "change")
         if outcome.kind == "reply":
             self._forms.works(request, form)
 
-    async def _attempt(self, key: str, request: Request) -> Stored | Fault:
+    async def _attempt(self, key: str, request: Request) -> Stored | CallError:
         """One try, in the form that is known to work or can be found; an outcome is on record when this returns.
 
         The place among the calls in flight is kept while forms are tried, so that what waits for one learns from it.
@@ -255,12 +255,12 @@ class Client:
                 if isinstance(outcome, Stored):
                     self._learn(request, form, outcome)
                     return outcome
-                other = weaker(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
+                other = fallback(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
                 if other is None:
                     return outcome if outcome.kind == "transient" else first or outcome
                 form, first = other, first or outcome
 
-    async def _send(self, key: str, request: Request, form: Form) -> Stored | Fault:
+    async def _send(self, key: str, request: Request, form: RequestFormat) -> Stored | CallError:
         """Send a call once, within the budget."""
         if self.budget.limited and "max_tokens" in form.without:
             raise ModelError(
@@ -272,7 +272,7 @@ class Client:
         most = upper_bound(body, self._price) if self.budget.limited else Amount()
         await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
-        if isinstance(outcome, Fault):
+        if isinstance(outcome, CallError):
             self.budget.settle(key, Amount(), lost=outcome.lost)
             return outcome
         if outcome.cost is None:
@@ -282,7 +282,7 @@ class Client:
         self.budget.settle(key, used_by(outcome, most))
         return outcome
 
-    def _final(self, key: str, request: Request, fault: Fault) -> Stored:
+    def _final(self, key: str, request: Request, fault: CallError) -> Stored:
         """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._fatal(fault)
@@ -305,14 +305,14 @@ class Client:
             if self._cache.get(key) is None:
                 self._cache.put(key, outcome)
 
-    def _unanswered(self, fault: Fault, tries: int) -> Fault:
+    def _unanswered(self, fault: CallError, tries: int) -> CallError:
         """A call that is left for another run; the work stops where several in a row stay so."""
         self._silent += 1
         if not self._answered or self._silent >= _GIVE_UP:
             raise unreachable(fault, endpoint=self.address, tries=tries)
         return fault
 
-    def _fatal(self, fault: Fault) -> ModelError:
+    def _fatal(self, fault: CallError) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Results of coroutines in their order; when one fails the others are stopped and waited for."""
     tasks = [asyncio.ensure_future(w) for w in work]
     try:
@@ -20,7 +20,7 @@ async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def in_order(work: Iterable[Callable[[], Coroutine[Any, Any, T]]], *, ahead: int) -> AsyncGenerator[T, None]:
+async def ordered_map(work: Iterable[Callable[[], Coroutine[Any, Any, T]]], *, ahead: int) -> AsyncGenerator[T, None]:
     """Results one after the other, while up to ``ahead`` later ones are in the making already.
 
     So nobody waits for the slowest call of a batch: the next batch's calls fill the free places. When one fails or the

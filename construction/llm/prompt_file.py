@@ -25,7 +25,7 @@ from schemas.core.ids import content_id, seed
 from schemas.core.registry import suggest
 
 
-class Example(Options):
+class FewShotExample(Options):
     """A few-shot example: what we ask, what a good reply is."""
 
     user: str
@@ -53,7 +53,7 @@ class PromptFile(Options):
     parameters: dict[str, Any] = Field(default_factory=dict)
     system: str
     user: str
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FewShotExample, ...] = ()
 
     @property
     def label(self) -> str:

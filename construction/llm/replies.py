@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from construction.llm.call_errors import Fault
+from construction.llm.call_errors import CallError
 from construction.llm.reply_cache import Stored
 from construction.llm.step import Message, PlainText, Request
 from schemas.core.clock import now
@@ -20,23 +20,23 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _NO_CHAT = "the reply is not a chat completion"
 
 
-def outcome_of(body: str) -> Stored | Fault:
+def outcome_of(body: str) -> Stored | CallError:
     """An HTTP reply as an outcome; anything but a chat completion counts as a passing fault of something in between."""
     try:
         data = json.loads(body)
         return outcome_of_data(_whole(data) if r"\ud" in body.lower() else data)
     except (ValueError, RecursionError):
-        return Fault("transient", _NO_CHAT, lost=True)
+        return CallError("transient", _NO_CHAT, lost=True)
 
 
-def outcome_of_data(data: Any) -> Stored | Fault:
+def outcome_of_data(data: Any) -> Stored | CallError:
     """A decoded HTTP reply as an outcome."""
     try:
         choice = data["choices"][0]
         message = choice["message"]
         text, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
-        return Fault("transient", _NO_CHAT, lost=True)
+        return CallError("transient", _NO_CHAT, lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import openai
 from pydantic import BaseModel
 
-from construction.llm.call_errors import Fault
+from construction.llm.call_errors import CallError
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import PlainText, Request
 from schemas.core.config import validate
@@ -29,7 +29,7 @@ _LENGTH_WORDS = re.compile(r"context|too large|too long|too many tokens", re.I)
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 
 
-class Form(Frozen):
+class RequestFormat(Frozen):
     """How requests of one kind are put.
 
     Attributes:
@@ -43,7 +43,7 @@ class Form(Frozen):
     without: tuple[str, ...] = ()
 
 
-class Forms:
+class KnownFormats:
     """The forms that are known to work, by kind of request.
 
     Args:
@@ -54,16 +54,16 @@ class Forms:
 
     def __init__(self, cache: ReplyCache, *, address: str, model: str) -> None:
         self._cache, self._where = cache, (address, model)
-        self._known: dict[str, Form] = {}
+        self._known: dict[str, RequestFormat] = {}
 
-    def of(self, request: Request) -> Form:
+    def of(self, request: Request) -> RequestFormat:
         """The form to begin with: what worked before, else the strictest."""
         kind = self._kind(request)
         if kind not in self._known:
             noted = self._cache.noted(f"form/{kind}")
             if noted is None:
-                return Form()
-            self._known[kind] = validate(Form, noted, where=f"journal, key form/{kind}")
+                return RequestFormat()
+            self._known[kind] = validate(RequestFormat, noted, where=f"journal, key form/{kind}")
         return self._known[kind]
 
     def proven(self, request: Request) -> bool:
@@ -71,7 +71,7 @@ class Forms:
         self.of(request)
         return self._kind(request) in self._known
 
-    def works(self, request: Request, form: Form) -> None:
+    def works(self, request: Request, form: RequestFormat) -> None:
         """Note that a request was answered in this form."""
         kind = self._kind(request)
         if self._known.get(kind) != form:
@@ -87,7 +87,7 @@ def _kind(address: str, model: str, reply: type[BaseModel], names: tuple[str, ..
     return content_id("form", [address, model, schema_of(reply), names])
 
 
-def weaker(form: Form, fault: Fault, names: frozenset[str], *, proven: bool) -> Form | None:
+def fallback(form: RequestFormat, fault: CallError, names: frozenset[str], *, proven: bool) -> RequestFormat | None:
     """The form to try after an error, or None where the error is about something else.
 
     Args:
@@ -116,7 +116,7 @@ def weaker(form: Form, fault: Fault, names: frozenset[str], *, proven: bool) -> 
     return None
 
 
-def body_of(model: str, request: Request, form: Form, *, longest: int | None = None) -> dict[str, Any]:
+def body_of(model: str, request: Request, form: RequestFormat, *, longest: int | None = None) -> dict[str, Any]:
     """The body of a chat completion.
 
     Args:

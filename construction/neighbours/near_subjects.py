@@ -11,17 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from construction.neighbours.same_object import Drawn, names, norm
+from construction.neighbours.same_object import NeighbourCandidate, names, norm
 from schemas.facts import Fact
 
 if TYPE_CHECKING:
-    from construction.neighbours.vectors import Space
+    from construction.neighbours.vectors import VectorSpace
 
 DIGITS = 6  # of a distance; closer than that is a tie, which the keys decide
 BLOCK = 2_000_000  # similarities held at once: 16 MB
 
 
-class _Row(NamedTuple):
+class _SubjectRow(NamedTuple):
     """A subject of a relation: the fact that stands for it, its names, all objects that the table says it has."""
 
     fact: Fact
@@ -30,8 +30,8 @@ class _Row(NamedTuple):
 
 
 def nearest(
-    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: Space, block: int = BLOCK
-) -> dict[str, list[Drawn]]:
+    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: VectorSpace, block: int = BLOCK
+) -> dict[str, list[NeighbourCandidate]]:
     """Up to ``k`` neighbour facts for each edit, the nearest first; equally near ones in order of their keys.
 
     Args:
@@ -46,7 +46,7 @@ def nearest(
     """
     import numpy as np
 
-    drawn: dict[str, list[Drawn]] = {edit.key: [] for edit in edits}
+    drawn: dict[str, list[NeighbourCandidate]] = {edit.key: [] for edit in edits}
     groups, asked = _rows(table), _by_relation(edits)
     texts = subject_texts([*table, *edits])
     rows = [row for relation in asked for row in groups.get(relation, ())]
@@ -59,7 +59,7 @@ def nearest(
         group = groups.get(relation, [])
         if not group:
             continue
-        index, here = _Index(group), vectors[first : first + len(group)]
+        index, here = _SubjectIndex(group), vectors[first : first + len(group)]
         step = max(1, block // len(group))
         for begin in range(0, len(asked[relation]), step):
             part = asked[relation][begin : begin + step]
@@ -71,11 +71,13 @@ def nearest(
     return drawn
 
 
-def nearest_slowly(edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: Space) -> dict[str, list[Drawn]]:
+def nearest_slowly(
+    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: VectorSpace
+) -> dict[str, list[NeighbourCandidate]]:
     """The slow twin of ``nearest``: every edit against every subject, one pair at a time."""
     groups, texts = _rows(table), subject_texts([*table, *edits])
     rows = [row for relation in sorted(groups) for row in groups[relation]]
-    drawn: dict[str, list[Drawn]] = {}
+    drawn: dict[str, list[NeighbourCandidate]] = {}
     same = {e.relation.id for e in edits}
     rows = [row for row in rows if row.fact.relation.id in same]
     vectors, wanted = space.vectors([texts[_name(r.fact)] for r in rows], [texts[_name(e)] for e in edits])
@@ -88,7 +90,7 @@ def nearest_slowly(edits: Sequence[Fact], table: Sequence[Fact], *, k: int, spac
             cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
             found.append((_distance(cosine), row.fact.key, row.fact))
         found.sort(key=lambda f: f[:2])
-        drawn[edit.key] = [Drawn(f, "near_subject", d, space.measure) for d, _, f in found[:k]]
+        drawn[edit.key] = [NeighbourCandidate(f, "near_subject", d, space.measure) for d, _, f in found[:k]]
     return drawn
 
 
@@ -119,10 +121,10 @@ def subject_texts(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
     return texts
 
 
-class _Index:
+class _SubjectIndex:
     """Rows of a group by names of their subjects and by their objects: what an edit must not take."""
 
-    def __init__(self, group: Sequence[_Row]) -> None:
+    def __init__(self, group: Sequence[_SubjectRow]) -> None:
         self._named: dict[str, list[int]] = defaultdict(list)
         self._having: dict[str, list[int]] = defaultdict(list)
         self._keys = {row.fact.key: place for place, row in enumerate(group)}
@@ -142,11 +144,11 @@ def _name(fact: Fact) -> tuple[str, str]:
     return fact.relation.id, norm(fact.subject.text)
 
 
-def _rows(table: Iterable[Fact]) -> dict[str, list[_Row]]:
+def _rows(table: Iterable[Fact]) -> dict[str, list[_SubjectRow]]:
     """The subjects of each relation, in order of the keys of the facts that stand for them."""
-    groups: dict[str, dict[str, _Row]] = defaultdict(dict)
+    groups: dict[str, dict[str, _SubjectRow]] = defaultdict(dict)
     for fact in sorted(table, key=lambda f: f.key):
-        row = groups[fact.relation.id].setdefault(norm(fact.subject.text), _Row(fact, set(), set()))
+        row = groups[fact.relation.id].setdefault(norm(fact.subject.text), _SubjectRow(fact, set(), set()))
         row.subject.update(names(fact.subject))
         row.objects.update(names(fact.old, fact.new if fact.change == "temporal" else None))
     return {relation: list(group.values()) for relation, group in groups.items()}
@@ -163,9 +165,9 @@ def _distance(cosine: float) -> float:
     return round(max(0.0, 1.0 - cosine), DIGITS)
 
 
-def _chosen(row: Any, group: Sequence[_Row], *, k: int, measure: str) -> list[Drawn]:
+def _chosen(row: Any, group: Sequence[_SubjectRow], *, k: int, measure: str) -> list[NeighbourCandidate]:
     """The k rows of the highest cosine, ties by key: rows stand in order of their keys."""
-    return [Drawn(group[p].fact, "near_subject", d, measure) for d, p in sorted(_candidates(row, k))[:k]]
+    return [NeighbourCandidate(group[p].fact, "near_subject", d, measure) for d, p in sorted(_candidates(row, k))[:k]]
 
 
 def _candidates(row: Any, k: int) -> Iterator[tuple[float, int]]:

@@ -18,7 +18,7 @@ from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 
 
-class Drawn(NamedTuple):
+class NeighbourCandidate(NamedTuple):
     """A neighbour fact, and how it was found; ``distance`` and ``measure`` as in ``Neighbour``."""
 
     fact: Fact
@@ -102,7 +102,7 @@ class _Member(NamedTuple):
         return self.fact.key != edit and own.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
 
 
-def draw(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:
+def draw_same_object(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:
     """Up to ``k`` neighbour facts with the same old object for each edit, drawn from a table of facts.
 
     Args:
@@ -117,7 +117,9 @@ def draw(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, l
     return {edit.key: indexed.draw(edit, k) for edit in edits}
 
 
-def given(edits: Iterable[Fact], records: Iterable[Record], *, k: int) -> dict[str, list[Drawn]]:
+def source_neighbours(
+    edits: Iterable[Fact], records: Iterable[Record], *, k: int
+) -> dict[str, list[NeighbourCandidate]]:
     """The neighbours that the facts' source names itself, the nearest first (WikiFactDiff and ScEdit-T bring them).
 
     Args:
@@ -135,14 +137,14 @@ def given(edits: Iterable[Fact], records: Iterable[Record], *, k: int) -> dict[s
     return {edit.key: _nearest(links.get(edit.key, ()), facts)[:k] for edit in edits}
 
 
-def _nearest(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[Drawn]:
+def _nearest(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[NeighbourCandidate]:
     ordered = sorted(links, key=lambda x: (x.distance is None, x.distance or 0.0, x.key))
-    return [Drawn(facts[x.fact], x.how, x.distance, x.measure) for x in ordered if x.fact in facts]
+    return [NeighbourCandidate(facts[x.fact], x.how, x.distance, x.measure) for x in ordered if x.fact in facts]
 
 
-def link(edit: Fact, neighbour: Fact | Drawn) -> Neighbour:
+def link(edit: Fact, neighbour: Fact | NeighbourCandidate) -> Neighbour:
     """The record that says: editing ``edit`` must not move ``neighbour``."""
-    drawn = neighbour if isinstance(neighbour, Drawn) else Drawn(neighbour)
+    drawn = neighbour if isinstance(neighbour, NeighbourCandidate) else NeighbourCandidate(neighbour)
     return Neighbour(
         key=f"{edit.key}~{drawn.fact.key}",
         edit=edit.key,

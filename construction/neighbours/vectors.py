@@ -11,7 +11,7 @@ from schemas.core.errors import UserError
 TFIDF, EMBEDDINGS, SOURCE = "tfidf", "embeddings", "source"
 
 
-class Space(Protocol):
+class VectorSpace(Protocol):
     """Makes unit vectors of texts, and compares them."""
 
     measure: str
@@ -25,7 +25,7 @@ class Space(Protocol):
         ...
 
 
-class Tfidf:
+class CharacterTfidf:
     """TF-IDF over runs of 2 to 4 characters within words: "Lake Garda" is near "Lago di Garda". Needs no model."""
 
     measure = "cosine distance, TF-IDF of 2-4 characters"
@@ -82,14 +82,14 @@ class Embeddings:
         return queries.astype("float64") @ table.astype("float64").T
 
 
-def space_of(name: str) -> Space:
+def space_of(name: str) -> VectorSpace:
     """The space that ``--neighbours-by`` names.
 
     Raises:
         UserError: there is no such model.
     """
     if name == TFIDF:
-        return Tfidf()
+        return CharacterTfidf()
     return Embeddings(None if name == EMBEDDINGS else name)
 
 

@@ -12,9 +12,9 @@ from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
-from construction.pipeline.pipeline import Plan, Work
-from construction.prompts.custom import load_wording
-from construction.prompts.prompt_file import Wording
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
+from construction.prompts.custom import load_prompts
+from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
@@ -53,7 +53,7 @@ class OnRecord(Frozen):
         return f"{self.replies:,} replies ({self.tokens:,} tokens{cost}) are on record already and not asked for again."
 
 
-class Estimate(Frozen):
+class ConstructionEstimate(Frozen):
     """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again.
 
     Attributes:
@@ -102,7 +102,7 @@ class Estimate(Frozen):
         return "\n".join([*lines, *(text for text in (self.budget, self.advice) if text)])
 
 
-def on_record(journal: Path) -> OnRecord:
+def replies_on_record(journal: Path) -> OnRecord:
     """What a journal holds; nothing where there is none yet."""
     if not journal.exists():
         return OnRecord()
@@ -115,10 +115,10 @@ def on_record(journal: Path) -> OnRecord:
 
 
 def expected_calls(
-    work: Work,
-    plan: Plan,
+    work: ConstructionWork,
+    plan: ConstructionPlan,
     *,
-    wording: Wording | None = None,
+    wording: WriterPrompts | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
 ) -> int:
@@ -127,25 +127,25 @@ def expected_calls(
     total = 0
     for facts, edited in ((work.edits, True), (work.others, False)):
         if facts:
-            wanted = plan.wanted(edited=edited)
-            calls = questions.calls(facts[0], count=wanted.candidates, edited=edited)
-            scripts = wanted.questions * wanted.scripts * max(1, len(authors))
-            total += len(facts) * (len(calls) + scripts + (wanted.questions + scripts if reader else 0))
+            quota = plan.quota(edited=edited)
+            calls = questions.calls(facts[0], count=quota.candidates, edited=edited)
+            scripts = quota.questions * quota.scripts * max(1, len(authors))
+            total += len(facts) * (len(calls) + scripts + (quota.questions + scripts if reader else 0))
     return total
 
 
 def estimate(
-    work: Work,
-    plan: Plan,
+    work: ConstructionWork,
+    plan: ConstructionPlan,
     *,
-    wording: Wording | None = None,
+    wording: WriterPrompts | None = None,
     price: Price | None = None,
     model: str | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
     record: OnRecord | None = None,
     limits: Access | None = None,
-) -> Estimate:
+) -> ConstructionEstimate:
     """Count the calls of a plan and estimate their tokens at four characters a token.
 
     Args:
@@ -163,7 +163,7 @@ def estimate(
     stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
     if authors:
         for who in authors:
-            step = ScriptStep(load_wording(who.profile, plan.prompts).scripts)
+            step = ScriptStep(load_prompts(who.profile, plan.prompts).scripts)
             stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
     else:
         stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
@@ -175,7 +175,7 @@ def estimate(
     known = price is not None and unpriced is None
     cost = sum(s.cost or 0.0 for s in stages) if known else None
     tokens = sum(s.tokens_in + s.tokens_out for s in stages)
-    return Estimate(
+    return ConstructionEstimate(
         facts=len(work.edits),
         neighbour_facts=len(work.others),
         question_calls=stages[0].calls,
@@ -204,30 +204,34 @@ def _against(limits: Access, tokens: int, cost: float | None) -> str:
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
-def _questions(work: Work, plan: Plan, step: QuestionStep, price: Price | None) -> StageEstimate:
+def _questions(
+    work: ConstructionWork, plan: ConstructionPlan, step: QuestionStep, price: Price | None
+) -> StageEstimate:
     counter = CallCounter()
     for facts, edited in ((work.edits, True), (work.others, False)):
-        count = plan.wanted(edited=edited).candidates
+        count = plan.quota(edited=edited).candidates
         for fact in facts:
             for call in step.calls(fact, count=count, edited=edited):
                 counter.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
     return _stage("questions", counter, price)
 
 
-def _scripts(stage: str, work: Work, plan: Plan, step: ScriptStep, price: Price | None) -> StageEstimate:
+def _scripts(
+    stage: str, work: ConstructionWork, plan: ConstructionPlan, step: ScriptStep, price: Price | None
+) -> StageEstimate:
     counter = CallCounter()
     for facts, edited in ((work.edits, True), (work.others, False)):
-        wanted = plan.wanted(edited=edited)
+        quota = plan.quota(edited=edited)
         for fact in facts:
             messages = step.prompt(ScriptAsk(question=_usual_question(fact), old=fact.old))
-            counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=wanted.questions * wanted.scripts)
+            counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
     return _stage(stage, counter, price)
 
 
-def _readings(work: Work, plan: Plan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
+def _readings(work: ConstructionWork, plan: ConstructionPlan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
     """A reading of every question and of every script's prompt, all of them as long as the first fact's."""
-    wanted = [(len(work.edits), plan.wanted(edited=True)), (len(work.others), plan.wanted(edited=False))]
-    questions = sum(facts * w.questions for facts, w in wanted)
+    quotas = [(len(work.edits), plan.quota(edited=True)), (len(work.others), plan.quota(edited=False))]
+    questions = sum(facts * w.questions for facts, w in quotas)
     fact, model = work.edits[0], reader.access.label
     usual = _usual_question(fact)
     text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"

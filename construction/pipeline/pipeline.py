@@ -15,20 +15,20 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.authoring.author import Author, Wanted, Writer
+from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import Made
+from construction.authoring.outcome import FactOutcome
 from construction.authoring.standing import MARK, asked_as_edit, standing
-from construction.authoring.tally import Tally, Yield
+from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
-from construction.llm.client import Client, together
-from construction.llm.concurrency import in_order
+from construction.llm.client import Client, gather_all
+from construction.llm.concurrency import ordered_map
 from construction.neighbours.near_subjects import nearest
-from construction.neighbours.same_object import Drawn, draw, given, link
+from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
-from construction.prompts.custom import load_wording
-from construction.prompts.prompt_file import Wording
+from construction.prompts.custom import load_prompts
+from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.second_reader import SecondReader
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 AHEAD = 3  # batches in the making beyond the one that is stored next, so that no place waits for a slow call
 
 
-class Plan(Options):
+class ConstructionPlan(Options):
     """What to construct.
 
     Attributes:
@@ -71,23 +71,23 @@ class Plan(Options):
     neighbours_by: str = TFIDF
     batch: int = 20
 
-    def wanted(self, *, edited: bool) -> Wanted:
+    def quota(self, *, edited: bool) -> QuestionQuota:
         """How much is asked for a fact that is edited, or one that only serves as a neighbour.
 
         Example:
-            >>> Plan(questions=4, candidates=6, neighbour_questions=1).wanted(edited=False)
+            >>> ConstructionPlan(questions=4, candidates=6, neighbour_questions=1).quota(edited=False)
             Wanted(questions=1, candidates=2, scripts=1)
         """
         kept = self.questions if edited else self.neighbour_questions
         candidates = kept if self.candidates is None else ceil(kept * self.candidates / self.questions)
-        return Wanted(kept, max(kept, candidates), self.scripts)
+        return QuestionQuota(kept, max(kept, candidates), self.scripts)
 
-    def wording(self) -> Wording:
+    def wording(self) -> WriterPrompts:
         """The prompts: the user's own where given, else the profile's."""
-        return load_wording(self.profile, self.prompts)
+        return load_prompts(self.profile, self.prompts)
 
 
-class Work(NamedTuple):
+class ConstructionWork(NamedTuple):
     """What a plan comes to for given facts.
 
     Attributes:
@@ -97,11 +97,11 @@ class Work(NamedTuple):
     """
 
     edits: tuple[Fact, ...]
-    drawn: dict[str, list[Drawn]]
+    drawn: dict[str, list[NeighbourCandidate]]
     others: tuple[Fact, ...]
 
 
-class Progress(NamedTuple):
+class ConstructionProgress(NamedTuple):
     """How far it is: facts done of all, and the tally so far."""
 
     done: int
@@ -110,7 +110,9 @@ class Progress(NamedTuple):
     calls: int
 
 
-def lay_out(edits: Sequence[Fact], table: Sequence[Fact], plan: Plan, *, beside: Sequence[Record] = ()) -> Work:
+def plan_work(
+    edits: Sequence[Fact], table: Sequence[Fact], plan: ConstructionPlan, *, beside: Sequence[Record] = ()
+) -> ConstructionWork:
     """The facts to work on.
 
     A counterfactual edit gets neighbours with its old object (ScEdit-CF), a temporal one nearest subjects (ScEdit-T).
@@ -121,19 +123,19 @@ def lay_out(edits: Sequence[Fact], table: Sequence[Fact], plan: Plan, *, beside:
         plan: What to construct.
         beside: What came with the facts: neighbour facts, which may be drawn too, and links, for ``source``.
     """
-    drawn: dict[str, list[Drawn]] = {}
+    drawn: dict[str, list[NeighbourCandidate]] = {}
     if plan.neighbours and plan.neighbours_by == SOURCE:
-        drawn = given(edits, beside, k=plan.neighbours)
+        drawn = source_neighbours(edits, beside, k=plan.neighbours)
     elif plan.neighbours:
         known = {f.key for f in table}
         whole = [*table, *(f for f in beside if isinstance(f, Fact) and f.key not in known)]
         later = [f for f in edits if f.change == "temporal"]
-        same = draw([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
+        same = draw_same_object([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
         near = nearest(later, whole, k=plan.neighbours, space=space_of(plan.neighbours_by)) if later else {}
-        drawn = {f.key: near[f.key] if f.key in near else [Drawn(x) for x in same[f.key]] for f in edits}
+        drawn = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
     own = {f.key for f in edits}
     others = {d.fact.key: d.fact for found in drawn.values() for d in found if d.fact.key not in own}
-    return Work(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
+    return ConstructionWork(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
 
 
 class AuthorClient(NamedTuple):
@@ -143,7 +145,7 @@ class AuthorClient(NamedTuple):
     profile: str
 
 
-class Run:
+class Construction:
     """One construction.
 
     Args:
@@ -160,32 +162,32 @@ class Run:
         self,
         store: Store,
         client: Client,
-        plan: Plan,
+        plan: ConstructionPlan,
         *,
         origin: str,
         authors: Sequence[AuthorClient] = (),
         reader: AuthorClient | None = None,
-        progress: Callable[[Progress], None] = lambda _: None,
+        progress: Callable[[ConstructionProgress], None] = lambda _: None,
     ) -> None:
         self._store, self._client, self._plan, self._origin = store, client, plan, origin
         self._progress = progress
         wording = plan.wording()
-        own = [(a.client, load_wording(a.profile, plan.prompts).scripts) for a in authors]
+        own = [(a.client, load_prompts(a.profile, plan.prompts).scripts) for a in authors]
         written = own or [(client, wording.scripts)]
         self._author = Author(
             client,
             questions=QuestionStep(wording.questions),
-            writers=[Writer(who, ScriptStep(prompt)) for who, prompt in written],
+            writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=SecondReader(*reader) if reader else None,
         )
         asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in asked}.values())
         self._quality = wording.questions.quality or next((p.quality for _, p in written if p.quality), None)
-        self._tally = Tally()
+        self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
 
-    async def __call__(self, work: Work) -> Yield:
+    async def __call__(self, work: ConstructionWork) -> ConstructionCounts:
         """Do all of it.
 
         Raises:
@@ -200,29 +202,29 @@ class Run:
             for facts, edited in ((work.edits, True), (work.others, False))
             for batch in _batches(facts, self._plan.batch)
         ]
-        making = in_order([partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=AHEAD)
+        making = ordered_map([partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=AHEAD)
         async with aclosing(making):
             async for made in making:
                 self._keep(made, edited=parts.pop(0)[1], needed=needed)
                 done += len(made)
                 so_far = self._result()
-                self._progress(Progress(done, total, so_far.kept, so_far.calls))
+                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls))
         for batch in _batches(work.edits, 200):
             self._link(batch, work.drawn)
         return self._result()
 
-    def _result(self) -> Yield:
+    def _result(self) -> ConstructionCounts:
         return self._tally.result(calls=sum(c.calls for c in self._clients), quality=self._quality)
 
-    async def _make(self, facts: Sequence[Fact], *, edited: bool) -> list[Made]:
+    async def _make(self, facts: Sequence[Fact], *, edited: bool) -> list[FactOutcome]:
         """A batch of facts through the model."""
-        wanted = self._plan.wanted(edited=edited)
+        quota = self._plan.quota(edited=edited)
         beside = self._beside
-        return await together([self._author.make(f, wanted, edited=edited, facts=beside[_place(f)]) for f in facts])
+        return await gather_all([self._author.make(f, quota, edited=edited, facts=beside[_place(f)]) for f in facts])
 
-    def _keep(self, made: Sequence[Made], *, edited: bool, needed: set[str]) -> None:
+    def _keep(self, made: Sequence[FactOutcome], *, edited: bool, needed: set[str]) -> None:
         """Put a batch of facts into the store in one transaction."""
-        wanted = self._plan.wanted(edited=edited)
+        quota = self._plan.quota(edited=edited)
         made_at = now()
         records: list[Record] = []
         lineage: list[Lineage] = []
@@ -238,17 +240,17 @@ class Run:
                 self._prompts[one.fact.key] = one.prompts()
             if one.unfinished:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
-        if wanted.candidates == wanted.questions:
-            records += self._wanted_again(made)
+        if quota.candidates == quota.questions:
+            records += self._chosen_again(made)
         self._store.put(records, lineage)
 
-    def _wanted_again(self, made: Sequence[Made]) -> list[Record]:
+    def _chosen_again(self, made: Sequence[FactOutcome]) -> list[Record]:
         """Verdicts for questions that an earlier run, with other numbers, had left over."""
         questions = {q.question.id: q.question for one in made for q in one.questions()}
         left = [v.item_id for v in self._store.verdicts(questions) if v.by == CHOSEN and v.label == "drop"]
         return [chosen_verdict(questions[item]) for item in left]
 
-    def _link(self, edits: Sequence[Fact], drawn: dict[str, list[Drawn]]) -> None:
+    def _link(self, edits: Sequence[Fact], drawn: dict[str, list[NeighbourCandidate]]) -> None:
         """Neighbour links of some edits, with the verdicts on their prompts."""
         made_at = now()
         records: list[Record] = []

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from construction.llm.cost.budget import Budget
-from construction.pipeline.pipeline import Progress
+from construction.pipeline.pipeline import ConstructionProgress
 
 _PLAIN = 30.0  # seconds between lines where they cannot be written over
 
 
-class Live:
+class ProgressLine:
     """Writes the line: over itself on a terminal, else now and then.
 
     Args:
@@ -30,11 +30,11 @@ class Live:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._write, self._expected, self._terminal, self._clock = write, expected, terminal, clock
-        self._progress: Progress | None = None
+        self._progress: ConstructionProgress | None = None
         self._last = clock()
         self._width = 0
 
-    def facts(self, progress: Progress) -> None:
+    def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
         self._progress = progress
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from construction.prompts.custom import own_prompts
-from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, prompt_path
+from construction.prompts.custom import custom_prompts
+from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.prompt_files import load_verify
@@ -60,10 +60,10 @@ def _verifying(profile: str | None, folder: Path | None) -> Iterator[tuple[str, 
             yield from ((task, name) for task in STEPS)
 
 
-def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[Prompt, str]]:
+def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:
     """Prompts with the file they stand in."""
     if folder is not None:
-        for prompt, path in own_prompts(folder).values():
+        for prompt, path in custom_prompts(folder).values():
             yield prompt, str(path)
         return
     for name in [profile] if profile else profiles():

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from construction.authoring.tally import Yield
+from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
 from construction.llm.connection import Access
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import ScriptAuthor, open_authors
-from construction.pipeline.pipeline import Plan, Progress, Run, Work
-from construction.pipeline.progress import Live
+from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
+from construction.pipeline.progress import ProgressLine
 from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -44,7 +44,9 @@ class Session(Options):
     snapshot: Path | None = None
 
 
-def run(session: Session, work: Work, plan: Plan, *, origin: str, live: Live) -> Yield:
+def run(
+    session: Session, work: ConstructionWork, plan: ConstructionPlan, *, origin: str, live: ProgressLine
+) -> ConstructionCounts:
     """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
     Raises:
@@ -69,13 +71,13 @@ def run(session: Session, work: Work, plan: Plan, *, origin: str, live: Live) ->
 async def _construct(
     session: Session,
     models: ModelSession,
-    live: Live,
+    live: ProgressLine,
     store: Store,
-    work: Work,
-    plan: Plan,
+    work: ConstructionWork,
+    plan: ConstructionPlan,
     origin: str,
-    on_progress: Callable[[Progress], None],
-) -> Yield:
+    on_progress: Callable[[ConstructionProgress], None],
+) -> ConstructionCounts:
     named = [*session.authors, *([session.reader] if session.reader else [])]
     async with (
         models.client() as client,
@@ -84,23 +86,27 @@ async def _construct(
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
         ticking = asyncio.create_task(_tick(live, client))
         try:
-            run_ = Run(store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress)
+            run_ = Construction(
+                store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress
+            )
             return await run_(work)
         finally:
             ticking.cancel()
 
 
-async def _tick(live: Live, client: Client) -> None:
+async def _tick(live: ProgressLine, client: Client) -> None:
     while True:
         await asyncio.sleep(TICK_SECONDS)
         live.tick(client.budget, client.status)
 
 
-def _copying(store: Store, path: Path, progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+def _copying(
+    store: Store, path: Path, progress: Callable[[ConstructionProgress], None]
+) -> Callable[[ConstructionProgress], None]:
     """Progress that also renews the snapshot, at most twice a minute; it is told between two transactions."""
     last = float("-inf")
 
-    def tell(now: Progress) -> None:
+    def tell(now: ConstructionProgress) -> None:
         nonlocal last
         progress(now)
         if time.monotonic() - last > SNAPSHOT_SECONDS:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from construction.prompts.prompt_file import TASKS, Prompt, Wording, load_prompt, profiles, prompt_path
+from construction.prompts.prompt_file import TASKS, WriterPrompt, WriterPrompts, load_prompt, profiles, prompt_path
 from schemas.core.config import read_toml, validate
 from schemas.core.errors import UserError
 
 _HOW = "write a copy to change with: scedit prompts --profile paper --write DIR"
 
 
-def load_wording(profile: str, folder: Path | None = None) -> Wording:
+def load_prompts(profile: str, folder: Path | None = None) -> WriterPrompts:
     """The prompts of a construction: those of the profile, replaced by what the folder holds.
 
     Raises:
         UserError: no such profile or folder, or a file that is no prompt.
     """
-    own = {} if folder is None else own_prompts(folder)
-    return Wording(*(own[task][0] if task in own else load_prompt(task, profile) for task in TASKS))
+    own = {} if folder is None else custom_prompts(folder)
+    return WriterPrompts(*(own[task][0] if task in own else load_prompt(task, profile) for task in TASKS))
 
 
-def own_prompts(folder: Path) -> dict[str, tuple[Prompt, Path]]:
+def custom_prompts(folder: Path) -> dict[str, tuple[WriterPrompt, Path]]:
     """The prompts in a folder by task, each with its file.
 
     A file is ``questions.toml``, or ``questions.NAME.toml`` where there is only one such; likewise ``scripts``.
@@ -31,7 +31,7 @@ def own_prompts(folder: Path) -> dict[str, tuple[Prompt, Path]]:
     """
     if not folder.is_dir():
         raise UserError("there is no such folder of prompts", where=str(folder), fix=_HOW)
-    found: dict[str, tuple[Prompt, Path]] = {}
+    found: dict[str, tuple[WriterPrompt, Path]] = {}
     for task in TASKS:
         paths = sorted(p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task and "@" not in p.name)
         if len(paths) > 1:
@@ -45,7 +45,7 @@ def own_prompts(folder: Path) -> dict[str, tuple[Prompt, Path]]:
     return found
 
 
-def write_own(profile: str, folder: Path) -> list[Path]:
+def copy_prompts(profile: str, folder: Path) -> list[Path]:
     """Copy a profile's prompts into a folder, to be changed there; files that are there already are left alone.
 
     Raises:
@@ -64,11 +64,11 @@ def write_own(profile: str, folder: Path) -> list[Path]:
     return list(targets.values())
 
 
-def _load(path: Path, task: str) -> Prompt:
+def _load(path: Path, task: str) -> WriterPrompt:
     data = read_toml(path)
     if data.get("task", task) != task:
         raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
-    prompt = validate(Prompt, data, where=str(path))
+    prompt = validate(WriterPrompt, data, where=str(path))
     for profile in profiles():
         ours = load_prompt(task, profile)
         if prompt.name == ours.name and prompt.digest != ours.digest:

@@ -25,7 +25,7 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 MOST_ATTEMPTS = 50
 
 
-class Prompt(PromptFile):
+class WriterPrompt(PromptFile):
     """One prompt file of construction.
 
     Attributes:
@@ -45,7 +45,7 @@ class Prompt(PromptFile):
     situations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _placeholders(self) -> Prompt:
+    def _placeholders(self) -> WriterPrompt:
         for field, text in (("system", self.system), ("user", self.user), ("user_unedited", self.user_unedited or "")):
             if unknown := sorted(places(text) - TASKS[self.task]):
                 raise ValueError(f"{field}: unknown placeholder {{{unknown[0]}}}; allowed: {sorted(TASKS[self.task])}")
@@ -58,7 +58,7 @@ class Prompt(PromptFile):
         return self
 
     @model_validator(mode="after")
-    def _required(self) -> Prompt:
+    def _required(self) -> WriterPrompt:
         needed = REQUIRED[self.task] | ({"count"} if self.shape == "list" else set())
         for field, text in (("user", self.user), ("user_unedited", self.user_unedited)):
             missing = sorted(needed - places(text)) if text is not None else []
@@ -83,24 +83,24 @@ class Prompt(PromptFile):
         return choices[index % len(choices)]
 
 
-class Wording(NamedTuple):
+class WriterPrompts(NamedTuple):
     """The prompts of one construction."""
 
-    questions: Prompt
-    scripts: Prompt
+    questions: WriterPrompt
+    scripts: WriterPrompt
 
     @property
     def quality(self) -> str | None:
         """What to call the output, where either prompt says it."""
         return self.questions.quality or self.scripts.quality
 
-    def of(self, task: str) -> Prompt:
+    def of(self, task: str) -> WriterPrompt:
         """The prompt of a task."""
         return self.questions if task == "questions" else self.scripts
 
 
 FILES = PromptFolder(
-    Prompt, package="construction.prompts", folder="templates", tasks=tuple(TASKS), reader="construction"
+    WriterPrompt, package="construction.prompts", folder="templates", tasks=tuple(TASKS), reader="construction"
 )
 
 
@@ -118,7 +118,7 @@ def prompt_path(task: str, profile: str) -> Path:
     return FILES.file(task, profile)
 
 
-def load_prompt(task: str, profile: str) -> Prompt:
+def load_prompt(task: str, profile: str) -> WriterPrompt:
     """The prompt of a task in a profile.
 
     Raises:
@@ -127,6 +127,6 @@ def load_prompt(task: str, profile: str) -> Prompt:
     return FILES.load(task, profile)
 
 
-def shipped(prompt: Prompt) -> bool:
+def shipped(prompt: WriterPrompt) -> bool:
     """Whether a prompt is, letter for letter, one of ours."""
     return any(load_prompt(prompt.task, profile).digest == prompt.digest for profile in profiles())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from construction.llm.step import PromptStep, Request
-from construction.prompts.prompt_file import Prompt
+from construction.prompts.prompt_file import WriterPrompt
 
 R = TypeVar("R")
 W = TypeVar("W")
@@ -14,10 +14,10 @@ W = TypeVar("W")
 SAMPLES = 1000  # samples of one version: a raised version asks anew, and what version 1 asked keeps its journal keys
 
 
-class WordedStep(PromptStep[R, W]):
+class PromptFileStep(PromptStep[R, W]):
     """A step with a prompt file; its name, version and sampling parameters come from there."""
 
-    def __init__(self, prompt: Prompt) -> None:
+    def __init__(self, prompt: WriterPrompt) -> None:
         self.wording, self.name, self.version = prompt, prompt.name, prompt.version
 
     def sample(self, item: R, *names: str, attempt: int) -> Request:

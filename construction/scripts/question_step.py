@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator
 
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message
-from construction.prompts.prompt_file import Prompt
-from construction.scripts.prompt_file_step import WordedStep
+from construction.prompts.prompt_file import WriterPrompt
+from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Fact
 from schemas.scripts import ScriptQuestion
@@ -63,14 +63,14 @@ def question_key(fact: Fact, text: str) -> str:
     return f"{fact.key}/q-{content_id('words', tidy(text).casefold())[:8]}"
 
 
-class QuestionStep(WordedStep[QuestionAsk, ScriptQuestion]):
+class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
     """Asks for script questions.
 
     Args:
         prompt: The wording; its ``shape`` decides the reply: ``list`` for all questions, ``one`` for one a call.
     """
 
-    def __init__(self, prompt: Prompt) -> None:
+    def __init__(self, prompt: WriterPrompt) -> None:
         super().__init__(prompt)
         self.reply = QuestionList if prompt.shape == "list" else OneQuestion
 

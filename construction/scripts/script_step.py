@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message
-from construction.prompts.prompt_file import Prompt
-from construction.scripts.prompt_file_step import WordedStep
+from construction.prompts.prompt_file import WriterPrompt
+from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Object
 from schemas.scripts import Script, ScriptQuestion, strip_label
@@ -75,14 +75,14 @@ def script_of(question: ScriptQuestion, draft: Draft) -> Script:
     return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
 
 
-class ScriptStep(WordedStep[ScriptAsk, Draft]):
+class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
     """Asks for a script.
 
     Args:
         prompt: The wording; its ``shape`` decides the reply: ``steps`` for a list, ``slots`` for the guided form.
     """
 
-    def __init__(self, prompt: Prompt) -> None:
+    def __init__(self, prompt: WriterPrompt) -> None:
         super().__init__(prompt)
         self.reply = StepList if prompt.shape == "steps" else StepSlots
 

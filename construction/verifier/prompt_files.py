@@ -7,7 +7,7 @@ from typing import Literal
 from construction.llm.prompt_file import PromptFile, PromptFolder
 
 
-class VerifyWording(PromptFile):
+class VerifierPrompt(PromptFile):
     """One prompt file of the verifier.
 
     Attributes:
@@ -18,7 +18,7 @@ class VerifyWording(PromptFile):
 
 
 FILES = PromptFolder(
-    VerifyWording,
+    VerifierPrompt,
     package="construction.prompts",
     folder="templates",
     tasks=("verify_leak", "verify_depends"),
@@ -26,7 +26,7 @@ FILES = PromptFolder(
 )
 
 
-def load_verify(task: str, profile: str) -> VerifyWording:
+def load_verify(task: str, profile: str) -> VerifierPrompt:
     """The verifier's prompt file of a task (``leak``, ``depends``) in a profile.
 
     Raises:

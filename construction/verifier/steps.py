@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from construction.checks.leak_in_prompt import unlabelled
-from construction.llm.call_lineage import asked_line
+from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
-from construction.verifier.prompt_files import VerifyWording, load_verify
+from construction.verifier.prompt_files import VerifierPrompt, load_verify
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -84,7 +84,7 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
     check: ClassVar[str]
     task: ClassVar[str]
 
-    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
         self.wording, self.model = wording, model
         self.name, self.version = wording.name, wording.version
 
@@ -149,7 +149,7 @@ class LeakStep(VerifyStep):
     check: ClassVar[str] = "verify_leak"
     task: ClassVar[str] = "leak"
 
-    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
         super().__init__(wording, model=model)
         self.reply = Quotes if wording.shape == "list" else OneQuote
 
@@ -186,7 +186,7 @@ class DependsStep(VerifyStep):
     check: ClassVar[str] = "verify_depends"
     task: ClassVar[str] = "depends"
 
-    def __init__(self, wording: VerifyWording, *, model: str) -> None:
+    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
         super().__init__(wording, model=model)
         self.reply = Depends if wording.shape == "list" else DependsShort
 
@@ -233,15 +233,15 @@ async def verify_all(
     step: VerifyStep, asks: Sequence[VerifyAsk], client: Client
 ) -> tuple[list[Verdict], list[Lineage]]:
     """``verify`` for many items at once, within the client's limits; results in the order of the items."""
-    from construction.llm.client import together
+    from construction.llm.client import gather_all
 
-    done = await together([verify(step, ask, client) for ask in asks])
+    done = await gather_all([verify(step, ask, client) for ask in asks])
     return [v for verdicts, _ in done for v in verdicts], [line for _, lines in done for line in lines]
 
 
 def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
     quality = {"quality": step.wording.quality} if step.wording.quality else {}
-    return asked_line(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=quality)
+    return lineage_of_call(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=quality)
 
 
 def _only_subject(text: str, span: Span, fact: Fact) -> bool:

@@ -116,7 +116,7 @@ class VerifyCheck(StoreCheck):
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 
 
-class VerifyLeak(VerifyCheck):
+class LeakVerification(VerifyCheck):
     """Leakage of related knowledge in a script prompt, quoted by a model."""
 
     name: ClassVar[str] = "verify_leak"
@@ -125,7 +125,7 @@ class VerifyLeak(VerifyCheck):
     task: ClassVar[str] = "leak"
 
 
-class VerifyDepends(VerifyCheck):
+class DependenceVerification(VerifyCheck):
     """Whether the script of a question would be the same whatever the object is, said by a model."""
 
     name: ClassVar[str] = "verify_depends"

@@ -37,8 +37,8 @@ STORE_CHECKS = Registry(
         "known_before": "evaluation.checks.known_before:KnownBefore",
         "known_in_script": "evaluation.checks.known_before:KnownInScript",
         "token_boundary": "evaluation.checks.token_boundary:TokenBoundary",
-        "verify_leak": "construction.verifier.store_checks:VerifyLeak",
-        "verify_depends": "construction.verifier.store_checks:VerifyDepends",
+        "verify_leak": "construction.verifier.store_checks:LeakVerification",
+        "verify_depends": "construction.verifier.store_checks:DependenceVerification",
     },
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from construction.llm.call_lineage import asked_line
+from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message, PlainText, PromptStep, Request
 from evaluation.editors import EDITORS
@@ -224,4 +224,4 @@ async def write(step: ClosedStep, ask: ClosedAsk, client: Client) -> Answered:
 
 def _line(script: GeneratedScript, step: ClosedStep, reply: Reply, client: Client) -> Lineage:
     detail = {"closed": True, "temperature": step.temperature}
-    return asked_line(script.id, "generate", reply, client, step.label, detail=detail)
+    return lineage_of_call(script.id, "generate", reply, client, step.label, detail=detail)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from construction.llm.client import together
+from construction.llm.client import gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
@@ -61,7 +61,7 @@ async def _asked(
     out: list[Answered] = []
     async with session.client() as client:
         for first in range(0, len(asks), size):
-            found = await together([write(step, ask, client) for ask in asks[first : first + size]])
+            found = await gather_all([write(step, ask, client) for ask in asks[first : first + size]])
             store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
             out += found
             tell(len(out), len(asks), session.budget.sentence())

@@ -97,9 +97,9 @@ async def judge_all(
     steps: Sequence[JudgeStep], asks: Sequence[JudgeInput], client: Client, how: JudgeOptions
 ) -> list[JudgeRating | None]:
     """Rate every script on every aspect at once, within the client's limits; in order of scripts, then aspects."""
-    from construction.llm.client import together
+    from construction.llm.client import gather_all
 
-    return await together([judge_aspect(step, ask, client, how) for ask in asks for step in steps])
+    return await gather_all([judge_aspect(step, ask, client, how) for ask in asks for step in steps])
 
 
 def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.llm.client import Client, together
+from construction.llm.client import Client, gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.session import ModelSession, model_session
@@ -137,7 +137,7 @@ async def _ask_controls(steps: Sequence[JudgeStep], client: Client, how: JudgeOp
     """The control items, asked once each."""
     pairs = control_questions(steps)
     once = how.model_copy(update={"samples": 1, "retest": 0.0})
-    found = await together([judge_aspect(step, control.ask, client, once) for step, control in pairs])
+    found = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
     ratings = [
         j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")
         for j, (step, control) in zip(found, pairs, strict=True)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import openai
 
-from construction.llm.call_errors import Fault
+from construction.llm.call_errors import CallError
 from construction.llm.cost.budget import Amount, cost_of
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, Stored
@@ -34,10 +34,10 @@ _ENDED = ("completed", "expired", "cancelled", "failed")
 
 class _Asked(NamedTuple):
     body: dict[str, Any]
-    reply: asyncio.Future[Stored | Fault]
+    reply: asyncio.Future[Stored | CallError]
 
 
-class BatchWire:
+class BatchTransport:
     """Sends calls in batches.
 
     Args:
@@ -92,7 +92,7 @@ class BatchWire:
         """Whether an open batch holds this call."""
         return any(key in batch["keys"] for batch in self._open.values())
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | Fault:
+    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
         """Add a call to the next batch, unless an open one holds it, and wait."""
         stored = self._cache.get(key)
         if stored is not None:
@@ -102,7 +102,7 @@ class BatchWire:
         self._news += 1
         if self._pump is None or self._pump.done():
             self._pump = asyncio.create_task(self._work())
-        outcome: Stored | Fault = await reply
+        outcome: Stored | CallError = await reply
         return outcome
 
     async def close(self) -> None:
@@ -188,7 +188,7 @@ class BatchWire:
 
     async def _collect(self, mark: str, batch: dict[str, Any], seen: openai.types.Batch | None) -> None:
         """Journal the results of a batch that has ended, then hand them out; what has none is asked again."""
-        outcomes: dict[str, Stored | Fault] = {}
+        outcomes: dict[str, Stored | CallError] = {}
         status = seen.status if seen is not None else "unknown to the endpoint"
         for file in (seen.output_file_id, seen.error_file_id) if seen is not None else ():
             if file:
@@ -205,7 +205,7 @@ class BatchWire:
         stop = self._verdict(batch, seen, mark in self._running)
         if stop is not None:
             raise stop
-        missing = Fault("transient", f"the batch is {status} and holds no reply to this call")
+        missing = CallError("transient", f"the batch is {status} and holds no reply to this call")
         for key in batch["keys"]:
             asked = self._asked.pop(key, None)
             if asked is not None and not asked.reply.done():

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import openai
 
-from construction.llm.call_errors import Fault, by_status, fatal_error, pause, sort_fault, unreachable
+from construction.llm.call_errors import CallError, classify_error, error_of_status, fatal_error, pause, unreachable
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import Stored
 from construction.llm.transport.live import masked
@@ -50,7 +50,7 @@ def chunks(calls: Mapping[str, dict[str, Any]], *, most: int, size: int) -> Iter
         yield keys, b"".join(lines)
 
 
-def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | Fault]:
+def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | CallError]:
     """Outcomes by key from an output or error file; lines that are none of ours are passed over.
 
     Args:
@@ -58,7 +58,7 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | Faul
         keys: Calls of the batch.
         mask: Takes secrets out.
     """
-    found: dict[str, Stored | Fault] = {}
+    found: dict[str, Stored | CallError] = {}
     for line in text.split("\n"):
         try:
             data = json.loads(line)
@@ -70,13 +70,13 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | Faul
     return found
 
 
-def _outcome(response: Any, error: Any) -> Stored | Fault:
+def _outcome(response: Any, error: Any) -> Stored | CallError:
     if isinstance(response, dict) and isinstance(response.get("status_code"), int):
         if response["status_code"] == 200:
             return outcome_of(json.dumps(response.get("body")))
-        return by_status(response["status_code"], response.get("body"))
+        return error_of_status(response["status_code"], response.get("body"))
     said = error.get("message") or error.get("code") if isinstance(error, dict) else None
-    return Fault("transient", " ".join(str(said or "no reply in the batch").split())[:200])
+    return CallError("transient", " ".join(str(said or "no reply in the batch").split())[:200])
 
 
 class BatchApi:
@@ -165,7 +165,7 @@ class BatchApi:
             except openai.OpenAIError as error:
                 if missing and isinstance(error, openai.NotFoundError):
                     raise
-                fault = sort_fault(error)
+                fault = classify_error(error)
                 fault = fault._replace(message=self.mask(fault.message))
             if fault.kind != "transient":
                 raise fatal_error(fault, endpoint=self._address, model=self._model, key_name=self._key_name)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import openai
 
-from construction.llm.call_errors import Fault, sort_fault
+from construction.llm.call_errors import CallError, classify_error
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import Stored
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _USUAL_REPLY = 200  # tokens expected of a reply without a limit; corrected when the endpoint has counted
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     """A way to send calls: live, or in batches.
 
     Attributes:
@@ -41,7 +41,7 @@ class Wire(Protocol):
         """Whether an earlier run has sent this call and its reply is still to be collected."""
         ...
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | Fault:
+    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
         """Send one call and wait for what comes of it."""
         ...
 
@@ -50,7 +50,7 @@ class Wire(Protocol):
         ...
 
 
-class LiveWire:
+class LiveTransport:
     """Sends each call at once.
 
     Args:
@@ -76,7 +76,7 @@ class LiveWire:
         """Never: a live call ends with its process."""
         return False
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | Fault:
+    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
         """Send one call; faults come back as values, with secrets masked."""
         expected = _expected(body)
         await self._throttle.may_send(expected)
@@ -92,23 +92,23 @@ class LiveWire:
             self._throttle.limited(outcome.wait)
         return outcome
 
-    async def _post(self, body: dict[str, Any]) -> Stored | Fault:
+    async def _post(self, body: dict[str, Any]) -> Stored | CallError:
         try:
             async with asyncio.timeout(self._timeout):
                 text = await self._client.post("/chat/completions", body=body, cast_to=str)
         except TimeoutError:
-            return Fault("transient", "no reply within the time limit", lost=True)
+            return CallError("transient", "no reply within the time limit", lost=True)
         except openai.OpenAIError as error:
-            return masked(sort_fault(error), self._mask)
+            return masked(classify_error(error), self._mask)
         return masked(outcome_of(text), self._mask)
 
     async def close(self) -> None:
         """Nothing goes on in the background."""
 
 
-def masked(outcome: Stored | Fault, mask: Mask) -> Stored | Fault:
+def masked(outcome: Stored | CallError, mask: Mask) -> Stored | CallError:
     """An outcome without secrets, which some endpoints quote back."""
-    if isinstance(outcome, Fault):
+    if isinstance(outcome, CallError):
         return outcome._replace(message=mask(outcome.message))
     changes = {
         name: mask(value)

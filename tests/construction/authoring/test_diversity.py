@@ -5,16 +5,16 @@ import random
 import pytest
 
 from construction.authoring.diversity import UNIT, chosen_verdict, ordered, surplus_verdict
-from construction.authoring.outcome import QuestionMade
+from construction.authoring.outcome import QuestionOutcome
 from curation.similarity.rouge import rouge1_f
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 
 
-def made(text: str, label: str = "keep") -> QuestionMade:
+def made(text: str, label: str = "keep") -> QuestionOutcome:
     question = ScriptQuestion(key=f"f/1/q-{abs(hash(text)) % 10**8}", fact="f/1", text=text)
     verdict = Verdict(key="v", item_id=question.id, by="some_check@1", label=label, reason="because")
-    return QuestionMade(question, (verdict,))
+    return QuestionOutcome(question, (verdict,))
 
 
 def naive(questions):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from construction.llm.call_errors import Fault
+from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.replies import outcome_of, read
 from construction.llm.reply_cache import ReplyCache, Stored
@@ -141,7 +141,7 @@ ODD = [
 @pytest.mark.parametrize("body", ODD, ids=lambda b: b[:30])
 def test_odd_bodies_are_passing_faults(body):
     outcome = outcome_of(body)
-    assert isinstance(outcome, Fault) and outcome.kind == "transient" and outcome.lost
+    assert isinstance(outcome, CallError) and outcome.kind == "transient" and outcome.lost
 
 
 def test_odd_fields_are_left_out():

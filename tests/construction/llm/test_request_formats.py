@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.call_errors import Fault
+from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.request_formats import Form, weaker
+from construction.llm.request_formats import RequestFormat, fallback
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
@@ -128,9 +128,20 @@ def test_a_bad_request_of_its_own_is_not_taken_for_the_endpoints_manner(ask):
 
 
 def test_a_server_error_stays_transient(ask):
-    assert weaker(Form(), Fault("transient", "HTTP 500: oops", status=500), frozenset(), proven=False) is None
-    assert weaker(Form(), Fault("transient", "HTTP 429: schema", status=429), frozenset(), proven=False) is None
-    assert weaker(Form(reply="text"), Fault("permanent", "no schema", status=400), frozenset(), proven=False) is None
+    assert (
+        fallback(RequestFormat(), CallError("transient", "HTTP 500: oops", status=500), frozenset(), proven=False)
+        is None
+    )
+    assert (
+        fallback(RequestFormat(), CallError("transient", "HTTP 429: schema", status=429), frozenset(), proven=False)
+        is None
+    )
+    assert (
+        fallback(
+            RequestFormat(reply="text"), CallError("permanent", "no schema", status=400), frozenset(), proven=False
+        )
+        is None
+    )
 
 
 def test_logprobs_are_kept_where_they_come_and_missed_where_not(ask, tmp_path):

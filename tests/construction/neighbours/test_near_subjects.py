@@ -8,8 +8,8 @@ import tracemalloc
 import pytest
 
 from construction.neighbours.near_subjects import nearest, nearest_slowly, subject_texts
-from construction.neighbours.same_object import Drawn, given, link
-from construction.neighbours.vectors import Embeddings, Tfidf, space_of
+from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
+from construction.neighbours.vectors import CharacterTfidf, Embeddings, space_of
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Neighbour, Object
 from tests.support.facts import make_fact
@@ -48,7 +48,9 @@ def edits_of(facts: list[Fact], n: int) -> list[Fact]:
 def test_equal_to_the_slow_twin(block, seed):
     facts = table(240, seed=seed)
     edits = edits_of(facts, 25)
-    assert nearest(edits, facts, k=4, space=Tfidf(), block=block) == nearest_slowly(edits, facts, k=4, space=Tfidf())
+    assert nearest(edits, facts, k=4, space=CharacterTfidf(), block=block) == nearest_slowly(
+        edits, facts, k=4, space=CharacterTfidf()
+    )
 
 
 @pytest.mark.model
@@ -76,7 +78,7 @@ def test_neither_object_of_the_edit_nor_its_subject():
     other = make_fact("Lake Garda North", "Bern", None, key="t/7", relation="P9")
     alias = make_fact("Garda", "Bern", None, key="t/8", relation="P0")
     alias = alias.model_copy(update={"subject": Entity(text="Garda", aliases=("Lake Garda",))})
-    drawn = nearest([edit], [edit, same, new, later, own, *twice, good, other, alias], k=9, space=Tfidf())
+    drawn = nearest([edit], [edit, same, new, later, own, *twice, good, other, alias], k=9, space=CharacterTfidf())
     assert [d.fact.key for d in drawn["e/1"]] == ["t/6"]
 
 
@@ -84,32 +86,32 @@ def test_the_nearest_comes_first_and_the_distance_is_kept():
     edit = temporal("Lake Garda", "Rome", "Oslo", key="e/1")
     near = make_fact("Lake Gardasee", "Bern", None, key="t/9", relation="P0")
     far = make_fact("Quux", "Bern", None, key="t/1", relation="P0")
-    first, second = nearest([edit], [far, near], k=2, space=Tfidf())["e/1"]
+    first, second = nearest([edit], [far, near], k=2, space=CharacterTfidf())["e/1"]
     assert (first.fact, second.fact) == (near, far) and first.distance < second.distance == 1.0
     record = link(edit, first)
-    assert (record.how, record.distance, record.measure) == ("near_subject", first.distance, Tfidf.measure)
+    assert (record.how, record.distance, record.measure) == ("near_subject", first.distance, CharacterTfidf.measure)
     assert record.key == "e/1~t/9"
 
 
 def test_equally_near_ones_stand_in_order_of_their_keys():
     edit = temporal("Aaa", "Rome", "Oslo", key="e/1")
     facts = [make_fact(f"zz {i}", "Bern", None, key=f"t/{9 - i}", relation="P0") for i in range(9)]
-    drawn = nearest([edit], facts, k=3, space=Tfidf())["e/1"]
+    drawn = nearest([edit], facts, k=3, space=CharacterTfidf())["e/1"]
     assert [d.fact.key for d in drawn] == ["t/1", "t/2", "t/3"]
 
 
 def test_order_and_other_edits_change_nothing():
     facts = table(120)
     edits = edits_of(facts, 12)
-    whole = nearest(edits, facts, k=3, space=Tfidf())
+    whole = nearest(edits, facts, k=3, space=CharacterTfidf())
     shuffled = random.Random(1).sample(facts, len(facts))
-    assert nearest(edits[::-1], shuffled, k=3, space=Tfidf()) == whole
+    assert nearest(edits[::-1], shuffled, k=3, space=CharacterTfidf()) == whole
 
 
 def test_no_facts_no_neighbours():
     edit = temporal("Lake Garda", "Rome", "Oslo", key="e/1")
-    assert nearest([edit], [], k=3, space=Tfidf()) == {"e/1": []}
-    assert nearest([], [edit], k=3, space=Tfidf()) == {}
+    assert nearest([edit], [], k=3, space=CharacterTfidf()) == {"e/1": []}
+    assert nearest([], [edit], k=3, space=CharacterTfidf()) == {}
 
 
 def test_other_facts_of_a_subject_make_it_near():
@@ -120,7 +122,7 @@ def test_other_facts_of_a_subject_make_it_near():
     edit = temporal("Xyz", "Rome", "Oslo", key="e/1")
     trade = make_fact("Xyz", "glass blower", None, key="t/x", relation="P106", prompt="{} works as")
     facts = [trade, *about("Abc", "mathematician"), *about("Def", "glass blower")]
-    assert nearest([edit], facts, k=1, space=Tfidf())["e/1"][0].fact.subject.text == "Def"
+    assert nearest([edit], facts, k=1, space=CharacterTfidf())["e/1"][0].fact.subject.text == "Def"
     assert "Rome" not in subject_texts([edit, *facts])["P0", "xyz"]  # what the edit is about is not compared
 
 
@@ -128,7 +130,7 @@ def test_memory_is_that_of_a_block():
     facts = table(3000, relations=1)
     edits = edits_of(facts, 3000)
     tracemalloc.start()
-    nearest(edits, facts, k=2, space=Tfidf(), block=60_000)
+    nearest(edits, facts, k=2, space=CharacterTfidf(), block=60_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3000 * 3000 * 8 / 2  # all similarities at once would be 72 MB
@@ -148,7 +150,10 @@ def test_neighbours_that_came_with_the_facts():
         for i in range(3)
     ]
     gone = Neighbour(key="e/1~n/7", edit="e/1", fact="n/7", how="near_subject")
-    assert given([edit], [*facts, gone, *links], k=2) == {
-        "e/1": [Drawn(facts[2], "near_subject", 0.5, "m"), Drawn(facts[1], "near_subject", 0.75, "m")]
+    assert source_neighbours([edit], [*facts, gone, *links], k=2) == {
+        "e/1": [
+            NeighbourCandidate(facts[2], "near_subject", 0.5, "m"),
+            NeighbourCandidate(facts[1], "near_subject", 0.75, "m"),
+        ]
     }
-    assert link(edit, given([edit], [*facts, *links], k=1)["e/1"][0]) == links[2]
+    assert link(edit, source_neighbours([edit], [*facts, *links], k=1)["e/1"][0]) == links[2]

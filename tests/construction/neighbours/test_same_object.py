@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 import time
 
-from construction.neighbours.same_object import draw, link, norm
+from construction.neighbours.same_object import draw_same_object, link, norm
 from curation.loaders import load
 from schemas.core.ids import seed
 from schemas.facts import Entity, Object
@@ -16,29 +16,30 @@ EDIT = make_fact("Peru", "lima", "Oslo")
 
 def test_same_relation_and_object_other_subject():
     twin = make_fact("PERU", "Lima", "Rome", key="f/twin")
-    (chosen,) = draw([EDIT], [EDIT, twin, *TABLE], k=50).values()
+    (chosen,) = draw_same_object([EDIT], [EDIT, twin, *TABLE], k=50).values()
     assert {f.key for f in chosen} == {f"t/{i}" for i in range(20)}
 
 
 def test_draw_depends_on_neither_order_nor_other_edits():
     shuffled = random.Random(1).sample(TABLE, len(TABLE))
-    alone = draw([EDIT], TABLE, k=3)["f/Peru"]
-    assert draw([TABLE[3], EDIT], shuffled, k=3)["f/Peru"] == alone
+    alone = draw_same_object([EDIT], TABLE, k=3)["f/Peru"]
+    assert draw_same_object([TABLE[3], EDIT], shuffled, k=3)["f/Peru"] == alone
     assert len({f.key for f in alone}) == 3
     others = {
-        tuple(f.key for f in draw([make_fact("Peru", "lima", key=f"e/{i}")], TABLE, k=3)[f"e/{i}"]) for i in range(20)
+        tuple(f.key for f in draw_same_object([make_fact("Peru", "lima", key=f"e/{i}")], TABLE, k=3)[f"e/{i}"])
+        for i in range(20)
     }
     assert len(others) > 10
 
 
 def test_fewer_where_the_table_holds_fewer():
-    assert draw([make_fact("Chile", "Rome")], TABLE, k=5)["f/Chile"] == [TABLE[20]]
-    assert draw([make_fact("Chile", "Quito")], TABLE, k=5) == {"f/Chile": []}
+    assert draw_same_object([make_fact("Chile", "Rome")], TABLE, k=5)["f/Chile"] == [TABLE[20]]
+    assert draw_same_object([make_fact("Chile", "Quito")], TABLE, k=5) == {"f/Chile": []}
 
 
 def test_own_subject_drawn_costs_no_neighbour():
     for i in range(20):
-        assert len(draw([TABLE[i]], TABLE, k=4)[f"t/{i}"]) == 4
+        assert len(draw_same_object([TABLE[i]], TABLE, k=4)[f"t/{i}"]) == 4
 
 
 def test_link_key():
@@ -49,7 +50,7 @@ def test_link_key():
 def test_many_facts_are_quick():
     facts = [make_fact(f"Town {i}", f"City {i % 40}", "Oslo", key=f"t/{i}") for i in range(4000)]
     start = time.perf_counter()
-    drawn = draw(facts, facts, k=5)
+    drawn = draw_same_object(facts, facts, k=5)
     assert all(len(v) == 5 for v in drawn.values()) and time.perf_counter() - start < 2.0
 
 
@@ -91,7 +92,7 @@ def test_the_index_equals_looking_through_the_whole_table():
     ]
     edits = [e for e in edits if e.new.text != e.old.text]
     for k in (4, 18):
-        drawn = draw(edits, table, k=k)
+        drawn = draw_same_object(edits, table, k=k)
         assert drawn == {e.key: slowly(e, table, k) for e in edits}
     assert any(len(v) == k for v in drawn.values()) and any(len(v) < k for v in drawn.values())
 
@@ -99,20 +100,20 @@ def test_the_index_equals_looking_through_the_whole_table():
 def test_a_subject_under_another_name_is_no_neighbour():
     usa = make_fact("United States", "English", "Thai", relation="P37")
     usa = usa.model_copy(update={"subject": Entity(text="United States", aliases=("America",))})
-    assert draw([usa], [usa, make_fact("America", "English", relation="P37")], k=3)[usa.key] == []
+    assert draw_same_object([usa], [usa, make_fact("America", "English", relation="P37")], k=3)[usa.key] == []
 
 
 def test_a_subject_that_also_has_the_new_object_is_no_neighbour():
     swiss = [make_fact("Switzerland", o, None, key=f"t/{o}", relation="P37") for o in ("German", "French")]
     austria = make_fact("Austria", "German", None, key="t/austria", relation="P37")
     edit = make_fact("Germany", "German", "French", relation="P37")
-    assert draw([edit], [*swiss, austria], k=3)[edit.key] == [austria]
+    assert draw_same_object([edit], [*swiss, austria], k=3)[edit.key] == [austria]
 
 
 def test_every_counterfact_edit_gets_what_there_is(shared):
     paths = sorted((shared / "data/counterfact").glob("counterfact-val.json"))
     facts = [f for path in paths for f in load(str(path)).facts]
-    drawn = draw(facts, facts, k=5)
+    drawn = draw_same_object(facts, facts, k=5)
     assert len(drawn) == len(facts) == 1908
     for edit in facts[::40]:
         assert drawn[edit.key] == slowly(edit, facts, 5)

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 import pytest
 from click.testing import CliRunner
 
-from construction.authoring.tally import Yield
+from construction.authoring.tally import ConstructionCounts
 from construction.cli.construct import _table, construct
 from construction.llm.connection import Access
 from construction.pipeline.author_models import script_authors
-from construction.pipeline.pipeline import Plan
+from construction.pipeline.pipeline import ConstructionPlan
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Neighbour
@@ -180,10 +180,10 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
 
 
 def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
-    from construction.prompts.custom import write_own
+    from construction.prompts.custom import copy_prompts
 
     mine = tmp_path / "mine"
-    write_own("paper", mine)
+    copy_prompts("paper", mine)
     text = (mine / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
     (mine / "scripts.toml").write_text(text.replace("You write scripts.", "You plan days."))
     with ScriptedServer(author) as server:
@@ -249,9 +249,9 @@ def test_authors_that_are_refused(named, words):
 
 
 def test_over_generation_for_neighbours_is_in_proportion():
-    plan = Plan(questions=4, candidates=8, neighbour_questions=1)
-    assert plan.wanted(edited=False)[:2] == (1, 2) and plan.wanted(edited=True)[:2] == (4, 8)
-    assert Plan().wanted(edited=True)[:2] == (4, 4)
+    plan = ConstructionPlan(questions=4, candidates=8, neighbour_questions=1)
+    assert plan.quota(edited=False)[:2] == (1, 2) and plan.wanted(edited=True)[:2] == (4, 8)
+    assert ConstructionPlan().quota(edited=True)[:2] == (4, 4)
 
 
 def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp_path):
@@ -264,7 +264,7 @@ def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp
         funnel = run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
     (held,) = funnel["held"]  # nobody knows when it changed
     assert (held["check"], held["label"], held["count"], held["example"]) == ("fact_dates", "unsure", 1, "e/1")
-    assert "unsure by fact_dates: a temporal edit without the date" in _table(Yield(**funnel), tmp_path)
+    assert "unsure by fact_dates: a temporal edit without the date" in _table(ConstructionCounts(**funnel), tmp_path)
     with Store.open(tmp_path / "o/s.duckdb") as store:
         links = {x.fact: x for x in store.all(Neighbour)}
         assert list(links) == ["f/Lake-Como", "f/Quux"]

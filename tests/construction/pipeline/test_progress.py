@@ -14,8 +14,8 @@ from construction.llm.cost.budget import Amount, Budget
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.cost_estimate import estimate, expected_calls
-from construction.pipeline.pipeline import Plan, Progress, lay_out
-from construction.pipeline.progress import Live
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionProgress, plan_work
+from construction.pipeline.progress import ProgressLine
 from curation.files.journal import Journal
 from tests.support.facts import make_fact
 
@@ -30,13 +30,13 @@ def budget(tmp_path):
 def test_the_line_says_rate_spend_and_time_left(budget, terminal, monkeypatch):
     now, said = [0.0], []
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    live = Live(said.append, expected=100, terminal=terminal, clock=lambda: now[0])
+    live = ProgressLine(said.append, expected=100, terminal=terminal, clock=lambda: now[0])
     live.tick(budget)
     for _ in range(20):
         now[0] += 0.5
         budget.answered(asked=True)
     budget.settle("k", Amount(1000, 200, 0.42))
-    live.facts(Progress(done=3, total=25, kept=8, calls=20))
+    live.facts(ConstructionProgress(done=3, total=25, kept=8, calls=20))
     now[0] += 30
     live.tick(budget, "batch: 3/9")
     live.end(budget)
@@ -57,17 +57,17 @@ def test_the_line_says_rate_spend_and_time_left(budget, terminal, monkeypatch):
 
 def test_nothing_is_said_of_nothing(budget):
     said = []
-    live = Live(said.append, expected=0, terminal=False)
+    live = ProgressLine(said.append, expected=0, terminal=False)
     live.end(budget)
     assert said == []
 
 
 def test_a_terminal_line_is_written_over_whole(budget):
     said = []
-    live = Live(said.append, expected=10, terminal=True)
-    live.facts(Progress(done=1, total=2, kept=100_000, calls=1))
+    live = ProgressLine(said.append, expected=10, terminal=True)
+    live.facts(ConstructionProgress(done=1, total=2, kept=100_000, calls=1))
     live.tick(budget)
-    live.facts(Progress(done=1, total=2, kept=1, calls=1))
+    live.facts(ConstructionProgress(done=1, total=2, kept=1, calls=1))
     live.tick(budget)
     assert len(said[1]) >= len(said[0])
 
@@ -80,8 +80,8 @@ def test_calls_from_the_journal_do_not_make_the_rate(budget):
 
 def test_the_estimate_has_stages_and_dollars():
     facts = [make_fact("Peru", "Lima", "Oslo"), make_fact("Japan", "Tokyo", "Rome")]
-    plan = Plan(questions=3, neighbours=0)
-    work = lay_out(facts, facts, plan)
+    plan = ConstructionPlan(questions=3, neighbours=0)
+    work = plan_work(facts, facts, plan)
     price = Price(1.0, 2.0, date(2026, 1, 2))
     found = estimate(work, plan, price=price, model="m")
     assert [(s.stage, s.calls) for s in found.stages] == [("questions", 2), ("scripts", 6)]

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from construction.cli.prompts import prompts as command
 from construction.llm import prompt_file
 from construction.llm.reply_cache import request_key
-from construction.prompts.custom import load_wording, own_prompts, write_own
-from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles, prompt_path, shipped
+from construction.prompts.custom import copy_prompts, custom_prompts, load_prompts
+from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path, shipped
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
 from schemas.core.config import validate
@@ -22,7 +22,7 @@ from tests.support.facts import make_fact
 
 @pytest.fixture
 def folder(tmp_path):
-    write_own("paper", tmp_path / "mine")
+    copy_prompts("paper", tmp_path / "mine")
     return tmp_path / "mine"
 
 
@@ -33,18 +33,18 @@ def change(path, old, new):
 
 
 def test_a_copy_is_the_same_prompt(folder):
-    assert load_wording("paper", folder) == load_wording("paper")
-    assert all(shipped(prompt) for prompt, _ in own_prompts(folder).values())
+    assert load_prompts("paper", folder) == load_prompts("paper")
+    assert all(shipped(prompt) for prompt, _ in custom_prompts(folder).values())
 
 
 def test_own_words_replace_ours(folder):
     change(folder / "scripts.toml", "scripts_paper", "scripts_mine")
     change(folder / "scripts.toml", "You write scripts.", "You are a planner.")
-    wording = load_wording("paper", folder)
+    wording = load_prompts("paper", folder)
     assert wording.scripts.system.strip().startswith("You are a planner.") and not shipped(wording.scripts)
     assert wording.questions == load_prompt("questions", "paper")
     (folder / "questions.toml").unlink()
-    assert load_wording("embedded", folder).questions == load_prompt("questions", "embedded")
+    assert load_prompts("embedded", folder).questions == load_prompt("questions", "embedded")
 
 
 WRONG = {
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said_in_one_sentence(folder, what):
     task, old, new, words = WRONG[what]
     change(folder / f"{task}.toml", old, new)
     with pytest.raises(UserError) as error:
-        own_prompts(folder)
+        custom_prompts(folder)
     assert words in str(error.value) and f"{task}.toml" in str(error.value) and "\n" not in str(error.value)
 
 
@@ -75,20 +75,20 @@ def test_a_place_for_the_new_object_needs_words_for_facts_without_one(folder):
     path = folder / "questions.toml"
     data = tomllib.loads(path.read_text())
     with pytest.raises(DataError, match="user_unedited is needed"):
-        validate(Prompt, {k: v for k, v in data.items() if k != "user_unedited"}, where="x")
+        validate(WriterPrompt, {k: v for k, v in data.items() if k != "user_unedited"}, where="x")
 
 
 def test_folders_without_prompts(tmp_path, folder):
     with pytest.raises(UserError, match="no such folder.*--write DIR"):
-        own_prompts(tmp_path / "nowhere")
+        custom_prompts(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="holds no prompt; allowed: questions.toml, scripts.toml"):
-        own_prompts(tmp_path / "empty")
+        custom_prompts(tmp_path / "empty")
     (folder / "scripts.two.toml").write_text((folder / "scripts.toml").read_text())
     with pytest.raises(UserError, match="two scripts prompts"):
-        own_prompts(folder)
+        custom_prompts(folder)
     with pytest.raises(UserError, match="there already"):
-        write_own("paper", folder)
+        copy_prompts("paper", folder)
 
 
 def keys(prompt):

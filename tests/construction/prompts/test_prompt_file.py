@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.prompts import prompts as prompts_command
-from construction.prompts.prompt_file import TASKS, Prompt, load_prompt, profiles
+from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles
 from construction.scripts.question_step import OneQuestion, QuestionList, QuestionStep, question_key, tidy
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, StepSlots, script_of
 from schemas.core.config import validate
@@ -53,7 +53,7 @@ def test_paper_prompts_carry_the_requirements():
 def test_no_script_prompt_has_a_place_for_the_new_object():
     data = load_prompt("scripts", "paper").model_dump()
     with pytest.raises(DataError, match="unknown placeholder"):
-        validate(Prompt, {**data, "user": "Question: {question} Object: {object} New: {new}"}, where="x")
+        validate(WriterPrompt, {**data, "user": "Question: {question} Object: {object} New: {new}"}, where="x")
 
 
 def test_braces_in_facts_stay_data():

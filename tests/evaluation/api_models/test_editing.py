@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from construction.llm.replies import read
-from construction.llm.request_formats import Form, body_of
+from construction.llm.request_formats import RequestFormat, body_of
 from construction.llm.step import Message, PlainText, Request
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
@@ -177,7 +177,7 @@ def test_plain_text_replies_need_no_schema():
     from construction.llm.reply_cache import Stored
 
     request = Request((Message(role="user", content="Write"),), PlainText, {})
-    for form in (Form(), Form(reply="object"), Form(reply="text")):
+    for form in (RequestFormat(), RequestFormat(reply="object"), RequestFormat(reply="text")):
         body = body_of("m", request, form)
         assert "response_format" not in body and body["messages"] == [{"role": "user", "content": "Write"}]
     status, value, _ = read(Stored(kind="reply", raw='{"not": "read"} as it is', finish="length", at="t"), PlainText)

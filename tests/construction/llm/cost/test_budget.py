@@ -11,7 +11,7 @@ from datetime import date
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint, together
+from construction.llm.client import Client, Endpoint, gather_all
 from construction.llm.connection import Access, opened
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
 from construction.llm.cost.prices import Price, price_of
@@ -43,7 +43,7 @@ def ask(tmp_path):
                 endpoint = Endpoint(model="m", base_url=url, **options_)
                 async with Client(endpoint, cache, budget=budget, price=price) as client:
                     run.budget = budget
-                    return await together([client.ask(r) for r in requests])
+                    return await gather_all([client.ask(r) for r in requests])
 
         return asyncio.run(main())
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint, together
+from construction.llm.client import Client, Endpoint, gather_all
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from construction.llm.transport.batch_api import chunks
@@ -42,7 +42,7 @@ async def two_stages(client, texts):
         second = await client.ask(request(f"{text} {first.value.n if first.value else '-'}"))
         return [first, second]
 
-    return [r for pair in await together([one(t) for t in texts]) for r in pair]
+    return [r for pair in await gather_all([one(t) for t in texts]) for r in pair]
 
 
 @pytest.fixture

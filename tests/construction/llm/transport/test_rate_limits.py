@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from construction.llm.call_errors import asked_wait, by_status
+from construction.llm.call_errors import asked_wait, error_of_status
 from construction.llm.client import Client, Endpoint
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
@@ -174,4 +174,4 @@ def test_a_date_is_a_wait():
 
 @pytest.mark.parametrize("body", [None, "text", [1], {"error": None}, {"error": {"message": 3}}, {"error": ["x"]}, {}])
 def test_odd_error_bodies_are_sorted_too(body):
-    assert by_status(500, body).kind == "transient" and by_status(400, body).kind == "permanent"
+    assert error_of_status(500, body).kind == "transient" and error_of_status(400, body).kind == "permanent"
