@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator
 
@@ -98,7 +97,8 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
 
     def parse(self, item: QuestionAsk, reply: BaseModel) -> list[ScriptQuestion]:
         """The questions, each once, at most as many as asked for."""
-        texts: Sequence[Any] = reply.questions if isinstance(reply, QuestionList) else [getattr(reply, "question", "")]
+        assert isinstance(reply, QuestionList | OneQuestion)
+        texts = reply.questions if isinstance(reply, QuestionList) else [reply.question]
         made: dict[str, ScriptQuestion] = {}
         for text in map(tidy, texts):
             if text:

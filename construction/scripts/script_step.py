@@ -92,9 +92,7 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
 
     def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
         """One draft: tidied steps in order, empty ones left out."""
-        if isinstance(reply, StepSlots):
-            raw = [*reply.before, reply.key_step, *reply.after]
-        else:
-            raw = list(getattr(reply, "steps", ()))
+        assert isinstance(reply, StepSlots | StepList)
+        raw = reply.steps if isinstance(reply, StepList) else [*reply.before, reply.key_step, *reply.after]
         steps = [strip_label(tidy(s)) for s in raw]
         return [Draft(s for s in steps if s)]

@@ -165,7 +165,11 @@ class LeakStep(VerifyStep):
 
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
-        said = reply.quotes if isinstance(reply, Quotes) else [getattr(reply, "quote", "")]
+        if isinstance(reply, Quotes):
+            said, why = reply.quotes, reply.why
+        else:
+            assert isinstance(reply, OneQuote)
+            said, why = [reply.quote], ""
         quotes = [q for q in said if q.strip(" \t\n\"'.").casefold() != _NONE]
         if not quotes:
             return [self.verdict(item, "keep", "the model finds no leaking words")]
@@ -175,7 +179,6 @@ class LeakStep(VerifyStep):
         if not found:
             fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
             return [self.verdict(item, "unscored", f"the quoted words '{quotes[0][:80]}' {fault}")]
-        why = getattr(reply, "why", "")
         reason = f"'{found[0].text}' gives away the old object" + (f": {why}" if why else "")
         return [self.verdict(item, "drop", reason, spans=found)]
 
@@ -202,13 +205,14 @@ class DependsStep(VerifyStep):
 
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """``drop`` where the script would stay the same, ``unsure`` where the model is, else ``keep``."""
-        same, why = getattr(reply, "same", "unsure"), getattr(reply, "why", "")
+        assert isinstance(reply, Depends | DependsShort)
+        why = reply.why if isinstance(reply, Depends) else ""
         labels: dict[str, tuple[Label, str]] = {
             "yes": ("drop", "the script would be the same whatever the object is"),
             "no": ("keep", "the script depends on the object"),
             "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
         }
-        label, reason = labels[same]
+        label, reason = labels[reply.same]
         return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
 
 

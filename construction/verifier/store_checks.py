@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, verify_all
 from curation.checks.store_checks import StoreCheck, Surroundings
@@ -14,6 +14,9 @@ from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from construction.llm.connection import Access
 
 _REPLY_TOKENS = {"list": 80, "one": 20}
 
@@ -51,7 +54,7 @@ class VerifyCheck(StoreCheck):
         """How the model is asked."""
 
     @cached_property
-    def access(self) -> Any:
+    def access(self) -> Access:
         """The model and how it is asked."""
         from construction.llm.connection import Access
 
@@ -73,7 +76,7 @@ class VerifyCheck(StoreCheck):
     @property
     def model(self) -> str | None:
         """The model's name in verdicts."""
-        return str(self.access.label)
+        return self.access.label
 
     @property
     def by(self) -> str:
@@ -130,5 +133,5 @@ class DependenceVerification(VerifyCheck):
 
     name: ClassVar[str] = "verify_depends"
     on: ClassVar[str] = "question"
-    about: ClassVar[str] = "a model says whether the script hangs on the object"
+    about: ClassVar[str] = "a model says whether the script depends on the object"
     task: ClassVar[str] = "depends"
