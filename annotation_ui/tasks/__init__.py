@@ -6,12 +6,12 @@ from schemas.core.registry import Registry
 
 TASKS = Registry(
     "task",
-    {
-        "filter_question": "annotation_ui.tasks.filter_question:FilterQuestion",
-        "verify_leak": "annotation_ui.tasks.verify_leak:VerifyLeakFlag",
-        "quality": "annotation_ui.tasks.quality_sample:QualitySample",
-        "rate_executability": "annotation_ui.tasks.rate_executability:RateExecutability",
-        "rate_script": "annotation_ui.tasks.rate_script:RateScript",
-    },
+    shipped=(
+        "filter_question",
+        "verify_leak",
+        "quality",
+        "rate_executability",
+        "rate_script",
+    ),
 )
 """Every task by name. Ratings are two tasks, because Executability is judged from the script and nothing else."""

@@ -8,19 +8,19 @@ from schemas.verdicts import Verdict
 
 CHECKS = Registry(
     "check",
-    {
-        "fact_dates": "construction.checks.fact_dates:FactDates",
-        "reply_usable": "construction.checks.reply_usable:ReplyUsable",
-        "question_form": "construction.checks.question_form:QuestionForm",
-        "subject_in_question": "construction.checks.subject_in_question:SubjectInQuestion",
-        "leak_in_question": "construction.checks.leak_in_question:LeakInQuestion",
-        "similar_question": "construction.checks.similar_question:SimilarQuestion",
-        "script_format": "construction.checks.script_format:ScriptFormatCheck",
-        "no_mention": "construction.checks.no_mention:NoMention",
-        "leak_in_prompt": "construction.checks.leak_in_prompt:LeakInPrompt",
-        "early_cut": "construction.checks.early_cut:EarlyCut",
-        "subject_in_neighbour": "construction.checks.subject_in_neighbour:SubjectInNeighbour",
-    },
+    shipped=(
+        "fact_dates",
+        "reply_usable",
+        "question_form",
+        "subject_in_question",
+        "leak_in_question",
+        "similar_question",
+        "script_format",
+        "no_mention",
+        "leak_in_prompt",
+        "early_cut",
+        "subject_in_neighbour",
+    ),
 )
 
 __all__ = ["CHECKS", "CheckInputs", "RuleCheck", "Stage", "judge"]

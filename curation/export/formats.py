@@ -119,16 +119,16 @@ PARQUET = Exporter(
 
 EXPORTERS = Registry(
     "exporter",
-    {
-        "split": "curation.export.formats:OWN",
-        "scedit-cf": "curation.export.formats:CF",
-        "scedit-t": "curation.export.formats:T",
-        "counterfact": "curation.export.formats:COUNTERFACT",
-        "facts": "curation.export.formats:FACTS",
-        "easyedit": "curation.export.formats:EASYEDIT",
-        "parquet": "curation.export.formats:PARQUET",
-        "datasets": "curation.export.publish:DATASETS",
-    },
+    shipped=(
+        "split",
+        "scedit-cf",
+        "scedit-t",
+        "counterfact",
+        "facts",
+        "easyedit",
+        "parquet",
+        "datasets",
+    ),
 )
 
 

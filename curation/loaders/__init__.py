@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 LOADERS = Registry(
     "loader",
-    {
-        "jsonl": "curation.loaders.formats.native:load_jsonl",
-        "csv": "curation.loaders.formats.native:load_csv",
-        "table": "curation.loaders.formats.custom_table:load_table",
-        "counterfact": "curation.loaders.formats.counterfact:load_original",
-        "counterfact-flat": "curation.loaders.formats.counterfact:load_flat",
-        "scedit-cf": "curation.loaders.formats.scedit:load_cf",
-        "scedit-t": "curation.loaders.formats.scedit:load_t",
-        "scedit-paper": "curation.loaders.formats.scedit_paper:load_paper",
-        "wikifactdiff": "curation.loaders.formats.wikifactdiff:load_wikifactdiff",
-        "zsre": "curation.loaders.formats.zsre:load_zsre",
-        "mquake": "curation.loaders.formats.mquake:load_mquake",
-        "knowedit": "curation.loaders.formats.knowedit:load_knowedit",
-        "ripple": "curation.loaders.formats.ripple_edits:load_ripple",
-        "known-1000": "curation.loaders.formats.known_1000:load_known",
-        "relations": "curation.loaders.formats.relations:load_relations",
-        "facts-dev": "curation.loaders.formats.relations:load_facts_dev",
-    },
+    shipped=(
+        "jsonl",
+        "csv",
+        "table",
+        "counterfact",
+        "counterfact-flat",
+        "scedit-cf",
+        "scedit-t",
+        "scedit-paper",
+        "wikifactdiff",
+        "zsre",
+        "mquake",
+        "knowedit",
+        "ripple",
+        "known-1000",
+        "relations",
+        "facts-dev",
+    ),
 )
 
 __all__ = ["LOADERS", "Loaded", "Placed", "Problem", "Stream", "detect", "json_rows", "load", "read_text", "stream"]

@@ -124,11 +124,11 @@ def _retold(prompt: ScriptPrompt, text: str) -> ScriptPrompt:
 
 VARIANTS = Registry(
     "variant",
-    {
-        "masked": "evaluation.runs.validity_variants:Masked",
-        "shuffled": "evaluation.runs.validity_variants:Shuffled",
-        "random_object": "evaluation.runs.validity_variants:RandomObject",
-    },
+    shipped=(
+        "masked",
+        "shuffled",
+        "random_object",
+    ),
 )
 """Variants by name; others add theirs through the entry-point group ``scedit.variant``."""
 

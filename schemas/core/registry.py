@@ -1,13 +1,24 @@
-"""Named components, loaded when asked for: a table maps a name to "module:Class" as text."""
+"""Named components, found among what is installed and loaded when asked for.
+
+A package declares its components in its pyproject.toml, ours as anybody's:
+
+    [project.entry-points."scedit.editor"]
+    rome = "evaluation.editors.locate_edit.rome:Rome"
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from importlib.metadata import entry_points
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
 from typing import Any
 
 from schemas.core.errors import UserError
+
+_INSTALL = "install {} again: make setup, or pip install -e ."
 
 
 def suggest(name: str, known: list[str]) -> str | None:
@@ -22,46 +33,78 @@ def suggest(name: str, known: list[str]) -> str | None:
 
 
 class Registry:
-    """A table of one kind of component. Others add theirs through the entry-point group ``scedit.<kind>``.
+    """All components of one kind, by name: what installed packages declare in the entry-point group ``scedit.<kind>``.
+
+    Args:
+        kind: The kind, as in the group's name.
+        shipped: Names that come with this toolkit, in the order in which they are listed and run. Others follow in
+            alphabetical order. One that no installed package declares means that the installation is out of date.
 
     Example:
-        >>> Registry("editor", {"rome": "evaluation.editors.locate_edit.rome:Rome"}).names()
-        ['rome']
+        >>> "rome" in Registry("editor").names()
+        True
     """
 
-    def __init__(self, kind: str, table: dict[str, str]) -> None:
-        self.kind = kind
-        self._table = dict(table)
-        self._extended = False
+    def __init__(self, kind: str, shipped: Sequence[str] = ()) -> None:
+        self.kind, self._shipped = kind, tuple(shipped)
 
-    def _all(self) -> dict[str, str]:
-        if not self._extended:
-            for point in entry_points(group=f"scedit.{self.kind}"):
-                if point.name in self._table and self._table[point.name] != point.value:
-                    raise UserError(
-                        f"two packages register the {self.kind} '{point.name}'", fix="uninstall one of them"
-                    )
-                self._table[point.name] = point.value
-            self._extended = True
-        return self._table
+    @cached_property
+    def _points(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=f"scedit.{self.kind}"):
+            other = found.setdefault(point.name, point)
+            if (_package(other), other.value) != (_package(point), point.value):
+                raise UserError(
+                    f"two packages register the {self.kind} '{point.name}': {_package(other)} ({other.value}) and "
+                    f"{_package(point)} ({point.value})",
+                    fix="uninstall one of them",
+                )
+        missing = [name for name in self._shipped if name not in found]
+        if missing:
+            raise UserError(
+                f"the installed scedit is older than its code: no {self.kind} '{missing[0]}'", fix=_INSTALL.format("it")
+            )
+        return {name: found[name] for name in (*self._shipped, *sorted(found.keys() - set(self._shipped)))}
 
     def names(self) -> list[str]:
-        """Registered names in order of registration; loads nothing."""
-        return list(self._all())
+        """Registered names, ours first and in our order; loads nothing.
+
+        Raises:
+            UserError: a name is registered twice, or the installation is out of date.
+        """
+        return list(self._points)
 
     def get(self, name: str) -> Any:
         """The component itself; imports its module.
 
         Raises:
-            UserError: for an unknown name, with the nearest names and the whole list.
+            UserError: for an unknown name, with the nearest names and the whole list; or what is registered is not
+                where the installed package says.
         """
-        table = self._all()
-        if name not in table:
-            near = suggest(name, list(table))
+        if name not in self._points:
+            near = suggest(name, self.names())
             raise UserError(
                 f"unknown {self.kind} '{name}'",
-                allowed=", ".join(table),
+                allowed=", ".join(self._points),
                 fix=f"did you mean '{near}'?" if near else None,
             )
-        module, _, attribute = table[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        point = self._points[name]
+        try:
+            module = importlib.import_module(point.module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{point.module}.".startswith(f"{error.name}."):
+                raise
+            raise self._moved(point) from None
+        try:
+            return attrgetter(point.attr)(module)
+        except AttributeError:
+            raise self._moved(point) from None
+
+    def _moved(self, point: EntryPoint) -> UserError:
+        what = f"{_package(point)} registers the {self.kind} '{point.name}' as {point.value}, which is not there"
+        return UserError(what, fix=_INSTALL.format(_package(point)))
+
+
+def _package(point: EntryPoint) -> str:
+    """The package that declares a component."""
+    return point.dist.name if point.dist is not None else point.module.partition(".")[0]

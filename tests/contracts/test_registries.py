@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from typing import get_args
 
 import pytest
 
+from annotation_ui.tasks import TASKS
 from construction.checks import CHECKS, RuleCheck, Stage
 from curation.checks.store_checks import STORE_CHECKS
 from curation.export.formats import EXPORTERS
@@ -16,8 +22,10 @@ from evaluation.metrics import METRICS
 from evaluation.runs.validity_variants import VARIANTS
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
+from tests.support import ROOT
+from tests.support.imports import PACKAGES, parsed, source_files
 
-REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, VARIANTS)}
+REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, TASKS, VARIANTS)}
 
 
 def components() -> Iterator[tuple[str, str]]:
@@ -53,3 +61,46 @@ def test_names_are_unique_and_plain(registry: Registry) -> None:
     names = registry.names()
     assert len(set(names)) == len(names)
     assert all(n == n.lower() and " " not in n for n in names)
+
+
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+
+
+def test_what_is_declared_is_what_is_registered_in_its_order() -> None:
+    """Where this fails, pyproject.toml was changed and not installed again: make setup."""
+    ours = {kind: [n for n in r.names() if n in DECLARED[f"scedit.{kind}"]] for kind, r in REGISTRIES.items()}
+    assert {f"scedit.{kind}": names for kind, names in ours.items()} == {g: list(t) for g, t in DECLARED.items()}
+
+
+def test_the_order_in_which_checks_run() -> None:
+    """The order of 0.1.0: journals, progress and reports show checks so."""
+    rules = "fact_dates question_form subject_in_question leak_in_question similar_question no_mention leak_in_prompt"
+    rules += " early_cut subject_in_neighbour"
+    models = "predictability known_before known_in_script token_boundary verify_leak verify_depends"
+    assert STORE_CHECKS.names()[:15] == [*rules.split(), *models.split()]
+    assert CHECKS.names()[1] == "reply_usable" and CHECKS.names()[6] == "script_format"
+    assert [n for n in CHECKS.names() if n not in ("reply_usable", "script_format")][:9] == rules.split()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_names_a_component_of_another_as_text(package: str) -> None:
+    """Import contracts do not see text: each package declares its own components."""
+    others = "|".join(set(PACKAGES) - {package})
+    named = re.compile(rf"^({others})(\.\w+)+:\w+$")
+    for path in source_files(package):
+        texts = [n.value for n in ast.walk(parsed(path)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        assert not [text for text in texts if named.match(text)], path
+
+
+def test_listing_names_imports_no_model_library() -> None:
+    heavy = ("torch", "transformers", "streamlit", "sklearn")
+    modules = "construction.checks curation.checks.store_checks curation.export.formats curation.loaders"
+    modules += " evaluation.editors evaluation.metrics annotation_ui.tasks"
+    code = (
+        f"import sys, importlib, schemas.core.registry as r\nfor m in {modules.split()!r}:\n"
+        "    for one in vars(importlib.import_module(m)).values():\n"
+        "        if isinstance(one, r.Registry): assert one.names()\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert told.stdout.strip() == "[]"

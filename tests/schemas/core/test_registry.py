@@ -1,37 +1,81 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import pytest
 
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry, suggest
 
+SLUG, SEED = "schemas.core.ids:slug", "schemas.core.ids:seed"
 
-def test_registry_loads_late_and_suggests() -> None:
-    table = Registry("thing", {"ids": "schemas.core.ids:slug", "gone": "no.such.module:x"})
+
+def installed(monkeypatch: pytest.MonkeyPatch, *declared: tuple[str, str, str]) -> None:
+    """As if packages were installed that declare things: (package, name, value)."""
+    points = []
+    for package, name, value in declared:
+        point = EntryPoint(name, value, "scedit.thing")
+        vars(point)["dist"] = SimpleNamespace(name=package)
+        points.append(point)
+    monkeypatch.setattr("schemas.core.registry.entry_points", lambda group: points if group == "scedit.thing" else [])
+
+
+def test_names_load_nothing_and_components_load_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ("ours", "ids", SLUG), ("ours", "gone", "no.such.module:x"))
+    table = Registry("thing", ("ids", "gone"))
     assert table.names() == ["ids", "gone"]
     assert table.get("ids")("A b") == "a-b"
     with pytest.raises(UserError, match="unknown thing 'idz'; allowed: ids, gone; did you mean 'ids'"):
         table.get("idz")
 
 
-def points(monkeypatch: pytest.MonkeyPatch, *values: str) -> Registry:
-    """A registry of one thing beside packages that register "ids" and their own as these values."""
-    found = [EntryPoint("ids", value, "scedit.thing") for value in values]
-    monkeypatch.setattr("schemas.core.registry.entry_points", lambda group: found if group == "scedit.thing" else [])
-    return Registry("thing", {"slug": "schemas.core.ids:slug"})
+def test_ours_come_in_our_order_and_others_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entry points come back in no promised order; checks run in the order of names."""
+    ours = [("ours", name, SLUG) for name in ("b", "d", "a")]
+    for declared in ([("other", "c", SEED), *ours], [*reversed(ours), ("other", "c", SEED)]):
+        installed(monkeypatch, *declared, ("another", "aa", SEED))
+        assert Registry("thing", ("d", "a", "b")).names() == ["d", "a", "b", "aa", "c"]
+    assert Registry("thing").get("c")("a") == Registry("thing").get("aa")("a")
 
 
-def test_other_packages_add_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = points(monkeypatch, "schemas.core.ids:seed")
-    assert table.names() == ["slug", "ids"]
-    assert table.get("ids")("a") == table.get("ids")("a")
+def test_two_packages_with_one_name_are_refused_and_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = rf"two packages register the thing 'ids': ours \({SLUG}\) and other \({SEED}\); uninstall one of them"
+    installed(monkeypatch, ("ours", "ids", SLUG), ("other", "ids", SEED))
+    with pytest.raises(UserError, match=expected):
+        Registry("thing").names()
+    installed(monkeypatch, ("ours", "ids", SLUG), ("copy", "ids", SLUG))
+    with pytest.raises(UserError, match="ours .* and copy"):
+        Registry("thing").names()
 
 
-def test_two_packages_with_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="two packages register the thing 'ids'"):
-        points(monkeypatch, "schemas.core.ids:seed", "schemas.core.ids:slug").names()
+def test_an_installation_older_than_the_code_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New code, old metadata: a component is missing from what is installed, or stands there under its old place."""
+    installed(monkeypatch, ("scedit", "ids", SLUG))
+    with pytest.raises(UserError, match="the installed scedit is older than its code: no thing 'new'.*make setup"):
+        Registry("thing", ("ids", "new")).names()
+    for place in ("schemas.core.gone:slug", "schemas.gone.ids:slug", "schemas.core.ids:gone"):
+        installed(monkeypatch, ("scedit", "ids", place))
+        with pytest.raises(UserError, match=f"scedit registers the thing 'ids' as {place}, which is not there.*scedit"):
+            Registry("thing", ("ids",)).get("ids")
+
+
+def test_what_a_component_needs_and_has_not_is_another_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "plugin_without_its_needs.py").write_text("import no_such_package_at_all\n")
+    monkeypatch.syspath_prepend(str(folder))
+    installed(monkeypatch, ("other", "x", "plugin_without_its_needs:X"))
+    with pytest.raises(ModuleNotFoundError, match="no_such_package_at_all"):
+        Registry("thing").get("x")
+
+
+def test_nothing_installed_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    assert Registry("thing").names() == []
+    with pytest.raises(UserError, match="older than its code"):
+        Registry("thing", ("ids",)).get("ids")
 
 
 @pytest.mark.parametrize(("name", "near"), [("rmoe", "rome"), ("Rome", "rome"), ("zzzz", None), ("", None)])
@@ -39,7 +83,8 @@ def test_the_nearest_name_or_none(name: str, near: str | None) -> None:
     assert suggest(name, ["rome", "ft"]) == near
 
 
-def test_what_is_like_nothing_gets_the_list_only() -> None:
+def test_what_is_like_nothing_gets_the_list_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ("ours", "slug", SLUG))
     with pytest.raises(UserError) as caught:
-        Registry("thing", {"slug": "schemas.core.ids:slug"}).get("zzzz")
+        Registry("thing").get("zzzz")
     assert str(caught.value) == "unknown thing 'zzzz'; allowed: slug"
