@@ -20,19 +20,19 @@ from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
 
-Known = Literal["preferred", "named", "all"]
-KNOWN: dict[Known, str] = {
+KnownCases = Literal["preferred", "named", "all"]
+KNOWN_CASES: dict[KnownCases, str] = {
     "preferred": "cases in which the unedited model prefers the old object after the fact prompt",
     "named": "cases in which the unedited model names the old object first at half of the script prompts or more",
     "all": "all cases",
 }
-RUNGS = ("es", "ps", "s_es", "s_es_gen")
+STAGES = ("es", "ps", "s_es", "s_es_gen")
 COHERENCE = "coherence"
 PASS = 0.5
 """A case passes a rung with more than half of its prompts; a script with a Coherence above the middle of the scale."""
 
 
-class Rung(NamedTuple):
+class AttributionStage(NamedTuple):
     """One step of the ladder.
 
     Attributes:
@@ -53,33 +53,33 @@ class Rung(NamedTuple):
     gained: Estimate | None
 
 
-class Ladder(NamedTuple):
+class StageBreakdown(NamedTuple):
     """One editor's ladder, over ``cases`` cases that have a value on every rung and meet the condition ``known``."""
 
     label: str
-    known: Known
+    known: KnownCases
     cases: int
-    rungs: tuple[Rung, ...]
+    rungs: tuple[AttributionStage, ...]
 
 
-def ladder(
+def stage_breakdowns(
     run: Run,
     *,
-    known: Known = "preferred",
+    known: KnownCases = "preferred",
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
-) -> list[Ladder]:
+) -> list[StageBreakdown]:
     """The ladders of all editors but the unedited model, on the same cases.
 
     A rung without any value (no texts were written, nothing was rated) is left out for everyone.
 
     Args:
         run: A run folder read back.
-        known: Which cases count; see ``KNOWN``.
+        known: Which cases count; see ``KNOWN_CASES``.
         normalisation: Of the scored rungs.
         coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated.
     """
-    metrics = load_metrics(RUNGS, generation_of(run))
+    metrics = load_metrics(STAGES, generation_of(run))
     scores = score_run(run, metrics, normalisation)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
     steps = [(m.name, m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
@@ -96,21 +96,23 @@ def ladder(
                 common &= values[label].keys()
     keys = sorted(common)
     return [
-        Ladder(label, known, len(keys), climb([(m, t, {k: v[label][k] for k in keys}) for m, t, v in mine]))
+        StageBreakdown(
+            label, known, len(keys), attribution_stages([(m, t, {k: v[label][k] for k in keys}) for m, t, v in mine])
+        )
         for label in labels
         if (mine := [step for step in steps if step[2][label]])
     ]
 
 
-def climb(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[Rung, ...]:
+def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[AttributionStage, ...]:
     """Rungs from the values by case of each metric in order, as (name, title, values); all over the same cases.
 
     Example:
-        >>> low, high = climb([("es", "ES", {"a": 1.0, "b": 1.0}), ("ps", "PS", {"a": 1.0, "b": 0.0})])
+        >>> low, high = attribution_stages([("es", "ES", {"a": 1.0, "b": 1.0}), ("ps", "PS", {"a": 1.0, "b": 0.0})])
         >>> high.rate.mean, high.drop.mean, high.passed, high.lost.value, high.gained.value
         (0.5, -0.5, 1, 0.5, None)
     """
-    out: list[Rung] = []
+    out: list[AttributionStage] = []
     before: Mapping[str, float] | None = None
     for metric, title, values in steps:
         passed = {k for k, v in values.items() if v > PASS}
@@ -120,13 +122,15 @@ def climb(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[Rung, 
             drop = paired_interval(values, before)
             lost = binomial_interval(len(had - passed), len(had))
             gained = binomial_interval(len(passed - had), len(before) - len(had))
-        out.append(Rung(metric, title, mean_interval(list(values.values())), drop, len(passed), lost, gained))
+        out.append(
+            AttributionStage(metric, title, mean_interval(list(values.values())), drop, len(passed), lost, gained)
+        )
         before = values
     return tuple(out)
 
 
-def known_cases(run: Run, known: Known, normalisation: Normalisation = "mean") -> set[str]:
-    """Cases in which the unedited model knew the old object, in one of the senses of ``KNOWN``."""
+def known_cases(run: Run, known: KnownCases, normalisation: Normalisation = "mean") -> set[str]:
+    """Cases in which the unedited model knew the old object, in one of the senses of ``KNOWN_CASES``."""
     cases = cases_by_key(run)
     if known == "all":
         return set(cases)

@@ -16,7 +16,7 @@ LATE = 6  # steps from here on are one line: late cuts are few
 OTHERS = "all others"
 
 
-class Line(NamedTuple):
+class BreakdownRow(NamedTuple):
     """One relation or step: how many cases and prompts it has, and the interval of every method, clustered by case."""
 
     name: str
@@ -30,7 +30,7 @@ class Breakdown(NamedTuple):
 
     title: str
     by: str
-    lines: tuple[Line, ...]
+    lines: tuple[BreakdownRow, ...]
 
 
 def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
@@ -52,14 +52,14 @@ def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Bre
     return [Breakdown(metric.title, "relation", tuple(x for x in lines if x.prompts))]
 
 
-def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: str) -> Line:
+def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: str) -> BreakdownRow:
     values, prompts = {}, 0
     for editor in run.editors:
         found = scores.by_editor[editor.label][metric]
         mine = [found[k] for k in keys if k in found]
         values[editor.label] = mean_interval([s.mean for s in mine if s.mean is not None])
         prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
-    return Line(name, len(keys), prompts, values)
+    return BreakdownRow(name, len(keys), prompts, values)
 
 
 def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
@@ -75,7 +75,7 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
         for name in names:
             rows = {label: by_case.get(name, {}) for label, by_case in found.items()}
             lines.append(
-                Line(
+                BreakdownRow(
                     name,
                     max(len(r) for r in rows.values()),
                     max(sum(map(len, r.values())) for r in rows.values()),

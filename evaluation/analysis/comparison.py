@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.intervals import Interval, mean_interval, paired_interval
-from evaluation.analysis.two_way_intervals import TwoWay, two_way
+from evaluation.analysis.two_way_intervals import TwoWayInterval, two_way_intervals
 from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
@@ -18,11 +18,11 @@ from schemas.answers import CaseScores
 ALL = "all"
 
 
-class Row(NamedTuple):
+class MethodRow(NamedTuple):
     """One editor in a table. ``gain`` is the paired difference to the unedited model; costs are means over cases.
 
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
-    yet run. ``blow_ups`` are edits out of all proportion, as the method itself says. ``two_way`` has the metrics whose
+    yet run. ``blow_ups`` are diverged edits, as the method itself reports. ``two_way`` has the metrics whose
     neighbour facts can recur, where it was asked for.
     """
 
@@ -39,10 +39,10 @@ class Row(NamedTuple):
     seconds_score: float | None
     peak_bytes: int | None
     blow_ups: tuple[str, ...]
-    two_way: Mapping[str, TwoWay] = MappingProxyType({})
+    two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
 
 
-class Lead(NamedTuple):
+class Ranking(NamedTuple):
     """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
 
     ``best`` and ``next`` are all editors with the best and with the second best value: none where all have the same.
@@ -62,8 +62,8 @@ class Comparison(NamedTuple):
 
     group: str
     cases: int
-    rows: tuple[Row, ...]
-    leads: dict[str, Lead]
+    rows: tuple[MethodRow, ...]
+    leads: dict[str, Ranking]
 
 
 class Scores(NamedTuple):
@@ -125,13 +125,13 @@ def _group(
     return Comparison(name, len(keys), rows, leads)
 
 
-def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> Row:
+def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> MethodRow:
     mine = {k: editor.results[k] for k in keys if k in editor.results}
     good = [r for r in mine.values() if r.error is None]
     base = run.baseline.label
     found = scores.by_editor[editor.label]
     peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
-    return Row(
+    return MethodRow(
         label=editor.label,
         editor=editor.manifest.editor,
         params=editor.manifest.params,
@@ -153,13 +153,13 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
 
 def _two_way(
     label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], how: Resampling
-) -> dict[str, TwoWay]:
+) -> dict[str, TwoWayInterval]:
     found = {m.name: scores.by_editor[label][m.name] for m in metrics}
-    both = {name: two_way([by_case[k] for k in keys if k in by_case], how) for name, by_case in found.items()}
+    both = {name: two_way_intervals([by_case[k] for k in keys if k in by_case], how) for name, by_case in found.items()}
     return {name: one for name, one in both.items() if one is not None}
 
 
-def moved(row: Row, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
+def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores) -> tuple[float, float] | None:
     """Mean without and with the edit over the cases that have both; None where there is none."""
     now, then = scores.means(row.label, metric), scores.means(base, metric)
     both = [k for k in now if k in then]
@@ -172,7 +172,7 @@ def _only(values: Mapping[str, float], keys: Iterable[str]) -> dict[str, float]:
     return {k: values[k] for k in keys if k in values}
 
 
-def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scores) -> Lead | None:
+def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores) -> Ranking | None:
     """Best two editors of a metric, the unedited model aside; None where fewer than two went through all cases."""
     sign = 1.0 if metric.better == "higher" else -1.0
     through = [r for r in rows if not r.baseline and not r.pending]
@@ -186,10 +186,10 @@ def _lead(metric: Metric, rows: Sequence[Row], keys: Sequence[str], scores: Scor
     values = sorted({v for v, _ in valued}, reverse=True)
     best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
     after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
-    return Lead(metric.name, first, second, best, after, gap, apart)
+    return Ranking(metric.name, first, second, best, after, gap, apart)
 
 
-def merge(runs: Sequence[Run]) -> list[Run]:
+def merge_runs(runs: Sequence[Run]) -> list[Run]:
     """Runs of the same model, dtype, split and regime as one; the same method with the same parameters counts once.
 
     What differs in one of these, or in how texts were written, is not comparable and stays a run of its own.

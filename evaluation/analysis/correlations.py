@@ -26,7 +26,7 @@ _CHUNK = 1_000_000  # numbers ranked at once
 _FEW = "fewer than three cases have values under every method"
 
 
-class Pair(NamedTuple):
+class MetricPair(NamedTuple):
     """Two metrics in one view; ``kept``: p below 0.05 and |rho| above 0.1, the filter of Table 6, uncorrected.
 
     ``p_holm`` is corrected for all pairs of the view.
@@ -47,13 +47,13 @@ class Correlations(NamedTuple):
     """
 
     view: View
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MetricPair, ...]
     order: tuple[str, ...]
     joins: tuple[tuple[float, float, float, float, float], ...]
     methods: int
     cases: int
 
-    def between(self, first: str, second: str) -> Pair | None:
+    def between(self, first: str, second: str) -> MetricPair | None:
         """The pair of two metrics, in any order."""
         return next((p for p in self.pairs if {p.first, p.second} == {first, second}), None)
 
@@ -78,7 +78,7 @@ def correlate(values: Values, view: View, *, resampling: Resampling = Resampling
         ]
         found[(a, b)] = _VIEWS[view](rows, resampling)
     corrected = holm({f"{a}\n{b}": e.p for (a, b), e in found.items()})
-    pairs = tuple(Pair(a, b, e, corrected[f"{a}\n{b}"], _kept(e)) for (a, b), e in found.items())
+    pairs = tuple(MetricPair(a, b, e, corrected[f"{a}\n{b}"], _kept(e)) for (a, b), e in found.items())
     order, joins = cluster(names, {(p.first, p.second): p.found.value for p in pairs})
     methods = {m for by_method in values.values() for m in by_method}
     cases = {c for by_method in values.values() for by_case in by_method.values() for c in by_case}
@@ -89,7 +89,7 @@ def _kept(found: Estimate) -> bool:
     return found.value is not None and found.p is not None and found.p < LEVEL and abs(found.value) > SMALLEST
 
 
-Row = tuple[str, str, float, float]
+MetricPairRow = tuple[str, str, float, float]
 
 
 class _Whole(NamedTuple):
@@ -100,7 +100,7 @@ class _Whole(NamedTuple):
     cases: tuple[str, ...]
 
 
-def _whole(rows: Sequence[Row]) -> _Whole | None:
+def _whole(rows: Sequence[MetricPairRow]) -> _Whole | None:
     """The cases that can change places under all methods at once; None with fewer than three."""
     methods = sorted({r[0] for r in rows})
     found: dict[str, dict[str, tuple[float, float]]] = {}
@@ -113,7 +113,7 @@ def _whole(rows: Sequence[Row]) -> _Whole | None:
     return _Whole(both[:, :, 0], both[:, :, 1], cases)
 
 
-def _pooled(rows: Sequence[Row], how: Resampling) -> Estimate:
+def _pooled(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
     """Spearman's rho of all units; the test exchanges whole cases, the interval resamples them."""
     whole = _whole(rows)
     if whole is None:
@@ -127,7 +127,7 @@ def _pooled(rows: Sequence[Row], how: Resampling) -> Estimate:
     return found._replace(p=_exchanged(u, v, how, average=False))
 
 
-def _within(rows: Sequence[Row], how: Resampling) -> Estimate:
+def _within(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
     """Mean over methods of Spearman's rho of their cases; the test exchanges the same cases under all methods."""
     name = "spearman within methods"
     whole = _whole(rows)
@@ -194,7 +194,7 @@ def _ranks(data: Floats) -> Floats:
     return np.asarray(np.divide(ranks, size, out=np.zeros_like(ranks), where=size > 0))
 
 
-def _between(rows: Sequence[Row], how: Resampling) -> Estimate:
+def _between(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
     """Spearman's rho of the methods' means over the cases that both metrics have; exact p for few methods."""
     name = "spearman between methods"
     methods = sorted({r[0] for r in rows})

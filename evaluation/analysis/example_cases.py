@@ -23,7 +23,7 @@ PURPOSES = {
 _SHOWN = {"fact": 1, "paraphrase": 0, "script": 2, "neighbour": 0, "script_neighbour": 1}  # prompts of each kind a case
 
 
-class Choice(NamedTuple):
+class ModelPreference(NamedTuple):
     """What one editor's model made of a prompt: probability of each target, and whether the wanted one won.
 
     ``note`` says what is to be said instead or beside: a tie, a truncated prompt, why there is no answer.
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     note: str = ""
 
 
-class Question(NamedTuple):
+class ExamplePrompt(NamedTuple):
     """One prompt of an example: its text by lines; ``wanted`` is the index of the target that should win."""
 
     kind: str
@@ -44,18 +44,20 @@ class Question(NamedTuple):
     separator: str
     targets: tuple[str, ...]
     wanted: int | None
-    choices: tuple[Choice, ...]
+    choices: tuple[ModelPreference, ...]
 
 
-class Example(NamedTuple):
+class ExampleCase(NamedTuple):
     """A case, why it is shown, and its prompts."""
 
     case: Case
     why: str
-    questions: tuple[Question, ...]
+    questions: tuple[ExamplePrompt, ...]
 
 
-def pick(run: Run, scores: Scores, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Example]:
+def pick_examples(
+    run: Run, scores: Scores, metrics: Sequence[Metric], normalisation: Normalisation
+) -> list[ExampleCase]:
     """Two cases where script efficacy was best, two where it was worst, and one whose neighbours suffered most.
 
     Editors other than the unedited model count equally. Cases that some editor did not finish are not picked.
@@ -76,7 +78,9 @@ def pick(run: Run, scores: Scores, metrics: Sequence[Metric], normalisation: Nor
     worst = sorted(kept, key=lambda k: kept[k] - scores.means(run.baseline.label, "s_ns").get(k, 0.0))
     for key in [k for k in worst if k not in chosen_keys][:1]:
         chosen_keys[key] = "among the largest losses of S-NS"
-    return [Example(cases[k], why, _questions(cases[k], run, metrics, normalisation)) for k, why in chosen_keys.items()]
+    return [
+        ExampleCase(cases[k], why, _questions(cases[k], run, metrics, normalisation)) for k, why in chosen_keys.items()
+    ]
 
 
 def _over(labels: Sequence[str], metric: str, scores: Scores) -> dict[str, float]:
@@ -88,7 +92,9 @@ def _over(labels: Sequence[str], metric: str, scores: Scores) -> dict[str, float
     return {k: sum(m[k] for m in means) / len(means) for k in means[0] if k in common}
 
 
-def _questions(case: Case, run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> tuple[Question, ...]:
+def _questions(
+    case: Case, run: Run, metrics: Sequence[Metric], normalisation: Normalisation
+) -> tuple[ExamplePrompt, ...]:
     left = dict(_SHOWN)
     out = []
     seen = set()
@@ -103,7 +109,7 @@ def _questions(case: Case, run: Run, metrics: Sequence[Metric], normalisation: N
     return tuple(sorted(out, key=lambda q: order.index(q.kind) if q.kind in order else len(order)))
 
 
-def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisation: Normalisation) -> Question:
+def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisation: Normalisation) -> ExamplePrompt:
     wanted = None
     if isinstance(metric, Preference):
         wanted = 0 if metric.wanted == "new" else 1
@@ -112,11 +118,11 @@ def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisa
         result = editor.results.get(case.key)
         if result is None or result.error is not None:
             note = "not yet run" if result is None else f"failed: {result.error}"
-            choices.append(Choice(editor.label, (None,) * len(probe.targets), None, note))
+            choices.append(ModelPreference(editor.label, (None,) * len(probe.targets), None, note))
             continue
         answers: Mapping[str, Answer] = answers_by_probe(result.answers)
         choices.append(_choice(editor.label, probe, answers.get(probe.id), wanted, normalisation))
-    return Question(
+    return ExamplePrompt(
         kind=probe.purpose,
         metric=metric.title,
         lines=tuple(probe.prompt.split("\n")),
@@ -129,16 +135,16 @@ def _question(case: Case, probe: ScoreProbe, metric: Metric, run: Run, normalisa
 
 def _choice(
     label: str, probe: ScoreProbe, answer: Answer | None, wanted: int | None, normalisation: Normalisation
-) -> Choice:
+) -> ModelPreference:
     values = target_values(probe, answer, normalisation)
     if isinstance(values, str):
-        return Choice(label, (None,) * len(probe.targets), None, f"unscored: {values}")
+        return ModelPreference(label, (None,) * len(probe.targets), None, f"unscored: {values}")
     note = "prompt truncated" if answer is not None and answer.truncated else ""
     won = None
     if wanted is not None and len(values) == 2:
         won = values[wanted] > values[1 - wanted]
         note = "tie" if values[0] == values[1] else note
-    return Choice(label, tuple(math.exp(v) for v in values), won, note)
+    return ModelPreference(label, tuple(math.exp(v) for v in values), won, note)
 
 
 def probability(value: float | None) -> str:

@@ -14,7 +14,7 @@ from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 
 
-class Point(NamedTuple):
+class ForgettingPoint(NamedTuple):
     """One metric of one method when ``edits`` edits stand in the model.
 
     Attributes:
@@ -34,7 +34,7 @@ class Point(NamedTuple):
     latest: float | None
 
 
-def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
+def forgetting_curve(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
     """The curve of every method and metric of a run in the regime ``sequential``, from its journals.
 
     Cases that ended in an error are in no mean. A length at which some case so far has not been asked (the run goes on,
@@ -49,12 +49,12 @@ def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation
             where=str(run.folder),
             fix='run with regime = { name = "sequential", size = [1, 10, 100] }',
         )
-    return points(run, metrics, normalisation)
+    return forgetting_points(run, metrics, normalisation)
 
 
-def points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Point]:
-    """``forgetting`` without the question whether the run's edits follow each other."""
-    out: list[Point] = []
+def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
+    """``forgetting_curve`` without the question whether the run's edits follow each other."""
+    out: list[ForgettingPoint] = []
     cases = cases_by_key(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
@@ -97,7 +97,7 @@ def _values(
     return found
 
 
-def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[Point]:
+def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[ForgettingPoint]:
     fresh = {case: mean for (position, after), (case, mean) in values.items() if position == after}
     out = []
     for edits in whole:
@@ -107,7 +107,7 @@ def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> 
             continue
         new = {case: fresh[case] for case in now if case in fresh}
         out.append(
-            Point(
+            ForgettingPoint(
                 label,
                 metric.name,
                 edits,

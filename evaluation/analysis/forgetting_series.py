@@ -6,39 +6,39 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.stats.intervals import Interval
-from evaluation.analysis.forgetting_curve import points
+from evaluation.analysis.forgetting_curve import forgetting_points
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.runs.results import Run
 
 
-class Spot(NamedTuple):
+class CurvePoint(NamedTuple):
     """A metric at one number of edits, over the cases edited so far: with its interval by case."""
 
     edits: int
     value: Interval
 
 
-class Curve(NamedTuple):
+class ForgettingCurve(NamedTuple):
     """One method's curve; ``at_once`` has the same cases, each asked right after its own edit."""
 
     label: str
-    spots: tuple[Spot, ...]
-    at_once: tuple[Spot, ...]
+    spots: tuple[CurvePoint, ...]
+    at_once: tuple[CurvePoint, ...]
 
 
-class Forgetting(NamedTuple):
+class ForgettingSeries(NamedTuple):
     """The curves of one metric."""
 
     metric: str
     better: str
-    curves: tuple[Curve, ...]
+    curves: tuple[ForgettingCurve, ...]
 
 
-def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[Forgetting]:
+def forgetting_series(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingSeries]:
     """Curves of every metric with a value; empty for runs whose edits do not follow each other."""
     if run.about["regime"] != "sequential":
         return []
-    found = points(run, metrics, normalisation)
+    found = forgetting_points(run, metrics, normalisation)
     out = []
     for metric in metrics:
         curves = []
@@ -46,8 +46,8 @@ def forgetting(run: Run, metrics: Sequence[Metric], normalisation: Normalisation
             mine = [p for p in found if (p.label, p.metric) == (label, metric.name)]
             if mine:
                 whole = [p for p in mine if p.new.n == p.all.n]
-                spots = tuple(Spot(p.edits, p.all) for p in mine)
-                curves.append(Curve(label, spots, tuple(Spot(p.edits, p.new) for p in whole)))
+                spots = tuple(CurvePoint(p.edits, p.all) for p in mine)
+                curves.append(ForgettingCurve(label, spots, tuple(CurvePoint(p.edits, p.new) for p in whole)))
         if curves:
-            out.append(Forgetting(metric.title, metric.better, tuple(curves)))
+            out.append(ForgettingSeries(metric.title, metric.better, tuple(curves)))
     return out

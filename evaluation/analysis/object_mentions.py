@@ -14,14 +14,14 @@ from schemas.text.mentions import Mention, find
 NAMED = ("new only", "old only", "both", "neither")
 
 
-class Piece(NamedTuple):
+class MarkedText(NamedTuple):
     """A piece of text: ``kind`` is ``new``, ``old`` or empty."""
 
     text: str
     kind: str
 
 
-class Named(NamedTuple):
+class ObjectMentionCounts(NamedTuple):
     """Scripts of one method: how many, refused, without the step form, and what they name."""
 
     label: str
@@ -43,7 +43,7 @@ def mentions(text: str, fact: Fact) -> list[tuple[Mention, str]]:
     return out
 
 
-def marked(text: str, fact: Fact) -> list[list[Piece]]:
+def mark_objects(text: str, fact: Fact) -> list[list[MarkedText]]:
     """A text by lines, each in pieces, with the mentions of the two objects apart.
 
     Example:
@@ -51,20 +51,20 @@ def marked(text: str, fact: Fact) -> list[list[Piece]]:
         >>> told = {"key": "f", "subject": Entity(text="Peru"), "relation": Relation(id="P36"), "prompt": "{} is"}
         >>> told |= {"source": Source(name="x", licence="CC0-1.0"), "old": Object(text="Lima")}
         >>> fact = Fact(new=Object(text="Oslo"), **told)
-        >>> [[tuple(p) for p in line] for line in marked("Fly to Oslo.", fact)]
+        >>> [[tuple(p) for p in line] for line in mark_objects("Fly to Oslo.", fact)]
         [[('Fly to ', ''), ('Oslo', 'new'), ('.', '')]]
     """
     out = []
     for line in text.split("\n"):
         pieces, at = [], 0
         for mention, kind in mentions(line, fact):
-            pieces += [Piece(line[at : mention.start], ""), Piece(line[mention.start : mention.end], kind)]
+            pieces += [MarkedText(line[at : mention.start], ""), MarkedText(line[mention.start : mention.end], kind)]
             at = mention.end
-        out.append([p for p in [*pieces, Piece(line[at:], "")] if p.text])
+        out.append([p for p in [*pieces, MarkedText(line[at:], "")] if p.text])
     return out
 
 
-def named(text: str, fact: Fact) -> str:
+def which_objects(text: str, fact: Fact) -> str:
     """Which of the two objects a text names: one of ``NAMED``."""
     kinds = {kind for _, kind in mentions(text, fact)}
     if len(kinds) == 2:
@@ -72,15 +72,17 @@ def named(text: str, fact: Fact) -> str:
     return f"{next(iter(kinds))} only" if kinds else "neither"
 
 
-def count(scripts: Sequence[GeneratedScript], cases: Mapping[str, Case], labels: Sequence[str]) -> list[Named]:
+def count_mentions(
+    scripts: Sequence[GeneratedScript], cases: Mapping[str, Case], labels: Sequence[str]
+) -> list[ObjectMentionCounts]:
     """Counts by method, over the scripts whose case is known."""
     out = []
     for label in labels:
         mine = [s for s in scripts if s.editor == label and s.case in cases]
-        counts = Counter(named(s.shown, cases[s.case].fact) for s in mine)
+        counts = Counter(which_objects(s.shown, cases[s.case].fact) for s in mine)
         if mine:
             out.append(
-                Named(
+                ObjectMentionCounts(
                     label,
                     len(mine),
                     sum(s.refused for s in mine),

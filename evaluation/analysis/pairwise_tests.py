@@ -15,7 +15,7 @@ _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 
 
-class Contest(NamedTuple):
+class PairwiseTest(NamedTuple):
     """Two methods under one metric.
 
     Attributes:
@@ -47,24 +47,24 @@ class Contest(NamedTuple):
     verdict: Verdict
 
 
-class Family(NamedTuple):
+class TestFamily(NamedTuple):
     """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``."""
 
     metric: str
     kind: Literal["among", "against"]
     higher: bool
-    contests: tuple[Contest, ...]
+    contests: tuple[PairwiseTest, ...]
     draws: int
 
 
-def families(
+def test_families(
     metric: str,
     values: Mapping[str, Mapping[str, float]],
     *,
     baseline: str | None,
     higher: bool = True,
     seed: int = 0,
-) -> tuple[Family, ...]:
+) -> tuple[TestFamily, ...]:
     """All pairs of methods as one family, and every method against no edit as another.
 
     Args:
@@ -79,7 +79,7 @@ def families(
 
     Example:
         >>> scores = {"none": {"a": 0.0, "b": 0.0}, "ft": {"a": 1.0, "b": 1.0}, "rome": {"a": 1.0, "b": 0.0}}
-        >>> [(f.kind, len(f.contests)) for f in families("ES", scores, baseline="none")]
+        >>> [(f.kind, len(f.contests)) for f in test_families("ES", scores, baseline="none")]
         [('among', 1), ('against', 2)]
     """
     methods = [label for label in values if label != baseline]
@@ -90,7 +90,7 @@ def families(
     for kind, wanted in pairs.items():
         if wanted:
             contests, draws = _family(metric, wanted, values, higher=higher, seed=seed)
-            out.append(Family(metric, "among" if kind == "among" else "against", higher, contests, draws))
+            out.append(TestFamily(metric, "among" if kind == "among" else "against", higher, contests, draws))
     return tuple(out)
 
 
@@ -101,7 +101,7 @@ def _family(
     *,
     higher: bool,
     seed: int,
-) -> tuple[tuple[Contest, ...], int]:
+) -> tuple[tuple[PairwiseTest, ...], int]:
     how = Resampling(max(2000, _DRAWS_A_TEST * len(pairs)), seed=seed)
     found = {pair: compare(values[pair[0]], values[pair[1]], resampling=how) for pair in pairs}
     tests = sum(one.difference.p is not None for one in found.values())
@@ -114,7 +114,7 @@ def _family(
             seen = smallest_detectable(sd=one.sd, n=d.cases, power=POWER, level=LEVEL, family=max(tests, 1))
         better, worse = (one.wins, one.losses) if higher else (one.losses, one.wins)
         out.append(
-            Contest(
+            PairwiseTest(
                 metric=metric,
                 first=pair[0],
                 second=pair[1],

@@ -17,7 +17,7 @@ from curation.stats.estimates import Estimate
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
-from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, Texts, profile, script_values
+from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, RatedTexts, profile, script_values
 from evaluation.judge.reliability.rubric import (
     RubricDisagreement,
     RubricReport,
@@ -31,7 +31,7 @@ from schemas.ratings import SCALES, Rating
 MOST_DISAGREEMENTS = 40
 
 
-class Against(NamedTuple):
+class JudgeAgainstPeople(NamedTuple):
     """A judge against the mean of the people on one aspect, over the scripts that both rated.
 
     Attributes:
@@ -51,19 +51,21 @@ class Against(NamedTuple):
     ceiling: Estimate | None
 
 
-class Judging(NamedTuple):
+class RatingAgreement(NamedTuple):
     """The section: agreement of the people and of the judges by aspect, judges against people, rubric guard."""
 
     people: dict[str, Agreement]
     judges: dict[str, Agreement]
-    against: tuple[Against, ...]
+    against: tuple[JudgeAgainstPeople, ...]
     guarded: RubricReport
     disagreements: tuple[tuple[RubricDisagreement, str], ...]
     guard_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
     doubled: str
 
 
-def judging(texts: Texts, cases: Mapping[str, Case], resampling: Resampling = DEFAULT) -> Judging | None:
+def rating_agreement(
+    texts: RatedTexts, cases: Mapping[str, Case], resampling: Resampling = DEFAULT
+) -> RatingAgreement | None:
     """The section for one model's scripts; None without ratings."""
     ratings = [r for r in texts.ratings if r.rated_by.kind != "adjudicated"]
     if not ratings:
@@ -92,7 +94,7 @@ def judging(texts: Texts, cases: Mapping[str, Case], resampling: Resampling = DE
         for (rater, aspect), n in sorted(guarded.ruled.items())
     )
     shown = tuple((d, label[d.item]) for d in guarded.disagreements[:MOST_DISAGREEMENTS])
-    return Judging(tables, among, tuple(against), guarded, shown, rows, doubled)
+    return RatingAgreement(tables, among, tuple(against), guarded, shown, rows, doubled)
 
 
 def _agreements(
@@ -139,7 +141,7 @@ def _against(
     home: Mapping[str, str],
     edited: Mapping[str, bool],
     resampling: Resampling,
-) -> Against | None:
+) -> JudgeAgainstPeople | None:
     """None where judge and people share no script on the same terms."""
     theirs = [r for r in people if r.aspect == aspect and not rated_under_old_form(r, edited=edited[r.item_id])]
     judge = script_values(r for r in rated if r.aspect == aspect).get(aspect, {})
@@ -157,7 +159,7 @@ def _against(
         table = rating_table(shared, cases=home, scale=tuple(range(1, 8)))
         k = sum(not math.isnan(v) for row in table.codes.tolist() for v in row) / len(table.units)
         top = ceiling(table, k=max(1, round(k)), resampling=resampling)
-    return Against(
+    return JudgeAgainstPeople(
         aspect,
         name,
         len(both),

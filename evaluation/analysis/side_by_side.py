@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluation.analysis.object_mentions import Piece, marked, named
-from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT, Texts, who
+from evaluation.analysis.object_mentions import MarkedText, mark_objects, which_objects
+from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT, RatedTexts, who
 from schemas.cases import Case
 from schemas.generated_scripts import GeneratedScript
 
 WORST, BEST = 2, 2
 
 
-class Shown(NamedTuple):
+class MethodScript(NamedTuple):
     """One method's script: its lines in pieces, what it names, its ratings as (aspect, source, value in words)."""
 
     label: str
-    lines: list[list[Piece]]
+    lines: list[list[MarkedText]]
     names: str
     ratings: tuple[tuple[str, str, str], ...]
     refused: bool
@@ -30,10 +30,10 @@ class SideBySide(NamedTuple):
     case: Case
     question: str
     why: str
-    scripts: tuple[Shown, ...]
+    scripts: tuple[MethodScript, ...]
 
 
-def side_by_side(texts: Texts, cases: Mapping[str, Case]) -> list[SideBySide]:
+def side_by_side(texts: RatedTexts, cases: Mapping[str, Case]) -> list[SideBySide]:
     """Questions where the edited methods did worst and best; by Coherence where it was rated, else by what is named.
 
     Only questions that every method answered are taken. Ties are broken by the question's key, so the choice is the
@@ -70,7 +70,7 @@ def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str
     return out
 
 
-def _coherence(texts: Texts) -> dict[str, float]:
+def _coherence(texts: RatedTexts) -> dict[str, float]:
     found: dict[str, list[int]] = defaultdict(list)
     for r in texts.ratings:
         if r.aspect == "coherence" and r.value is not None and r.rated_by.kind != "adjudicated":
@@ -85,7 +85,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _share_new(scripts: Mapping[str, GeneratedScript], cases: Mapping[str, Case]) -> float:
     edited = [s for s in scripts.values() if s.edited]
-    return sum(named(s.shown, cases[s.case].fact) == "new only" for s in edited) / len(edited)
+    return sum(which_objects(s.shown, cases[s.case].fact) == "new only" for s in edited) / len(edited)
 
 
 def _shown(
@@ -94,17 +94,25 @@ def _shown(
     scripts: Mapping[str, GeneratedScript],
     why: str,
     labels: Sequence[str],
-    texts: Texts,
+    texts: RatedTexts,
 ) -> SideBySide:
     text = next((q.text for q in case.questions if q.key == question), question)
     out = []
     for label in labels:
         s = scripts[label]
-        out.append(Shown(label, marked(s.shown, case.fact), named(s.shown, case.fact), _ratings(s, texts), s.refused))
+        out.append(
+            MethodScript(
+                label,
+                mark_objects(s.shown, case.fact),
+                which_objects(s.shown, case.fact),
+                _ratings(s, texts),
+                s.refused,
+            )
+        )
     return SideBySide(case, text, why, tuple(out))
 
 
-def _ratings(script: GeneratedScript, texts: Texts) -> tuple[tuple[str, str, str], ...]:
+def _ratings(script: GeneratedScript, texts: RatedTexts) -> tuple[tuple[str, str, str], ...]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for r in texts.ratings:
         if r.item_id == script.id and r.rated_by.kind != "adjudicated":

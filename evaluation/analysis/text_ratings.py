@@ -23,7 +23,7 @@ PEOPLE = "people"
 PROGRAMS = "programs told to rate"
 
 
-class Texts(NamedTuple):
+class RatedTexts(NamedTuple):
     """Generated scripts and the ratings on them; ``other`` counts ratings of items that are no generated script here.
 
     ``synthetic``: some "people" are programs that were told to rate, and named so.
@@ -34,7 +34,7 @@ class Texts(NamedTuple):
     other: int = 0
     synthetic: bool = False
 
-    def of_model(self, model: str) -> Texts:
+    def of_model(self, model: str) -> RatedTexts:
         """The scripts of one model and their ratings."""
         kept = tuple(s for s in self.scripts if s.model == model)
         ids = {s.id for s in kept}
@@ -53,7 +53,7 @@ class Texts(NamedTuple):
         return tuple(dict.fromkeys([*plain[:1], *found]))
 
 
-class Cell(NamedTuple):
+class RatingCell(NamedTuple):
     """One method on one aspect by one source.
 
     Attributes:
@@ -70,18 +70,18 @@ class Cell(NamedTuple):
     bounds: tuple[float, float] | None
 
 
-class Source(NamedTuple):
+class RatingSource(NamedTuple):
     """Who rated: a title for the table, what kind, how many raters, cells by method and aspect, values by case."""
 
     title: str
     person: bool
     raters: tuple[str, ...]
     forms: tuple[str, ...]
-    cells: dict[str, dict[str, Cell]]
+    cells: dict[str, dict[str, RatingCell]]
     values: dict[str, dict[str, dict[str, float]]]  # aspect -> label -> case -> mean
 
 
-def read_texts(path: Path) -> Texts:
+def read_texts(path: Path) -> RatedTexts:
     """Generated scripts of a store and the ratings on them.
 
     Raises:
@@ -95,7 +95,7 @@ def read_texts(path: Path) -> Texts:
     known = {s.id for s in scripts}
     ratings = tuple(r for r in found if r.item_id in known)
     synthetic = any(r.rated_by.is_program for r in ratings)
-    return Texts(scripts, ratings, len(found) - len(ratings), synthetic)
+    return RatedTexts(scripts, ratings, len(found) - len(ratings), synthetic)
 
 
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
@@ -113,17 +113,17 @@ def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     return tuple({p.resolve(): p for p in found}.values())
 
 
-def joined(found: Sequence[Texts]) -> Texts | None:
+def join_texts(found: Sequence[RatedTexts]) -> RatedTexts | None:
     """Scripts and ratings of several places, each once; None where there is no script."""
     scripts = {s.id: s for texts in found for s in texts.scripts}
     ratings = {r.id: r for texts in found for r in texts.ratings if r.item_id in scripts}
     if not scripts:
         return None
     synthetic = any(texts.synthetic for texts in found)
-    return Texts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in found), synthetic)
+    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in found), synthetic)
 
 
-def sources(texts: Texts) -> list[Source]:
+def rating_sources(texts: RatedTexts) -> list[RatingSource]:
     """The figures of every source of ratings: people, programs in their place, then judges in order of their names."""
     groups: dict[tuple[bool, str], list[Rating]] = defaultdict(list)
     for rating in texts.ratings:
@@ -184,10 +184,10 @@ def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None
     return {a: {i: sum(v) / len(v) if v else None for i, v in items.items()} for a, items in found.items()}
 
 
-def _source(title: str, person: bool, rated: Sequence[Rating], texts: Texts) -> Source:
+def _source(title: str, person: bool, rated: Sequence[Rating], texts: RatedTexts) -> RatingSource:
     by_id = {s.id: s for s in texts.scripts}
     means = script_values(rated)
-    cells: dict[str, dict[str, Cell]] = {}
+    cells: dict[str, dict[str, RatingCell]] = {}
     values: dict[str, dict[str, dict[str, float]]] = {}
     for aspect in ASPECTS:
         scale = {r.scale for r in rated if r.aspect == aspect}
@@ -201,7 +201,7 @@ def _source(title: str, person: bool, rated: Sequence[Rating], texts: Texts) -> 
             cells.setdefault(label, {})[aspect] = _cell(mine, by_case, low, high)
             values.setdefault(aspect, {})[label] = by_case
     raters, forms = sorted({r.rater.partition(":")[2] for r in rated}), sorted({r.form for r in rated})
-    return Source(title, person, tuple(raters), tuple(forms), cells, values)
+    return RatingSource(title, person, tuple(raters), tuple(forms), cells, values)
 
 
 def _by_case(values: Mapping[str, float | None], by_id: Mapping[str, GeneratedScript]) -> dict[str, float]:
@@ -212,10 +212,10 @@ def _by_case(values: Mapping[str, float | None], by_id: Mapping[str, GeneratedSc
     return {case: sum(v) / len(v) for case, v in found.items()}
 
 
-def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low: int, high: int) -> Cell:
+def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low: int, high: int) -> RatingCell:
     rated = [v for v in values.values() if v is not None]
     lost = len(values) - len(rated)
     bounds = None
     if lost:
         bounds = ((sum(rated) + low * lost) / len(values), (sum(rated) + high * lost) / len(values))
-    return Cell(mean_interval(list(by_case.values())), mean_interval(rated), len(rated), lost, bounds)
+    return RatingCell(mean_interval(list(by_case.values())), mean_interval(rated), len(rated), lost, bounds)

@@ -37,7 +37,7 @@ from schemas.scripts import ScriptPrompt
 Place = Literal["script prompt", "question"]
 
 
-class Naming(NamedTuple):
+class ObjectMentionRates(NamedTuple):
     """Which objects an editor's texts name, at one place.
 
     Attributes:
@@ -60,7 +60,7 @@ class Naming(NamedTuple):
     sound: Interval
 
 
-class Gap(NamedTuple):
+class ScoreTextGap(NamedTuple):
     """S-ES minus S-ES-gen on the same script prompts: what probabilities promise and the text does not keep.
 
     Attributes:
@@ -78,7 +78,7 @@ class Gap(NamedTuple):
     known_new: Interval
 
 
-class Shape(NamedTuple):
+class TextShape(NamedTuple):
     """An editor's scripts as texts.
 
     Attributes:
@@ -110,7 +110,7 @@ class _Text(NamedTuple):
     named: Mentioned
 
 
-def naming(run: Run) -> list[Naming]:
+def object_mention_rates(run: Run) -> list[ObjectMentionRates]:
     """Every editor at both places; places at which nothing was written are left out."""
     how = generation_of(run)
     out = []
@@ -122,7 +122,7 @@ def naming(run: Run) -> list[Naming]:
     return out
 
 
-def gaps(run: Run, normalisation: Normalisation = "mean") -> list[Gap]:
+def score_text_gaps(run: Run, normalisation: Normalisation = "mean") -> list[ScoreTextGap]:
     """S-ES against S-ES-gen for every editor, prompt by prompt; intervals over cases."""
     how = generation_of(run)
     base = _texts(run, run.baseline, "script prompt", how)[0]
@@ -135,7 +135,7 @@ def gaps(run: Run, normalisation: Normalisation = "mean") -> list[Gap]:
         some = [k for k in both if k in old_first]
         if both:
             out.append(
-                Gap(
+                ScoreTextGap(
                     editor.label,
                     _interval([(k[0], scored[k] - wrote[k]) for k in both]),
                     len(both),
@@ -147,7 +147,7 @@ def gaps(run: Run, normalisation: Normalisation = "mean") -> list[Gap]:
     return out
 
 
-def shapes(run: Run) -> list[Shape]:
+def text_shapes(run: Run) -> list[TextShape]:
     """Length, format and plain entropy of every editor's scripts, and the perplexity of the fixed text."""
     how = generation_of(run)
     before = _perplexity(run.baseline)
@@ -159,7 +159,7 @@ def shapes(run: Run) -> list[Shape]:
         rules = [broken_rules(t.written.text, ended=t.written.ended) for t in found]
         entropy = [(t.case, e) for t in found if (e := n_gram_entropy(t.written.text, most=None)) is not None]
         out.append(
-            Shape(
+            TextShape(
                 label=editor.label,
                 scripts=len(found),
                 words=_interval([(t.case, float(len(words(t.written.text)))) for t in found]),
@@ -200,12 +200,12 @@ def _asked(case: Case, place: Place, how: Generation) -> list[tuple[str, str, Sc
     return [(p.key, rest_of_step(case, p, how).id, p) for p in case.prompts]
 
 
-def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> Naming:
+def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> ObjectMentionRates:
     def share(values: Sequence[bool]) -> Interval:
         return _interval([(t.case, float(v)) for t, v in zip(found, values, strict=True)])
 
     circles = [loops(t.written.text) for t in found]
-    return Naming(
+    return ObjectMentionRates(
         label,
         place,
         len(found),

@@ -12,7 +12,7 @@ from curation.stats.intervals import Interval
 from schemas.answers import CaseScores
 
 
-class TwoWay(NamedTuple):
+class TwoWayInterval(NamedTuple):
     """The mean of case means with both clusterings at once.
 
     Attributes:
@@ -27,7 +27,7 @@ class TwoWay(NamedTuple):
     recurring: int
 
 
-def two_way(scores: Sequence[CaseScores], resampling: Resampling = DEFAULT) -> TwoWay | None:
+def two_way_intervals(scores: Sequence[CaseScores], resampling: Resampling = DEFAULT) -> TwoWayInterval | None:
     """Two-way clustered intervals of one metric; None where prompts have no second cluster.
 
     Where no neighbour recurs, cases are independent as far as the data say and the interval by case is the right one:
@@ -48,6 +48,6 @@ def two_way(scores: Sequence[CaseScores], resampling: Resampling = DEFAULT) -> T
     recurring = sum(len(found) > 1 for found in homes.values())
     if not recurring:
         none = Estimate("mean of case means", None, reason="no neighbour fact recurs in a second case")
-        return TwoWay(Interval(None, None, 0), none, len(homes), 0)
+        return TwoWayInterval(Interval(None, None, 0), none, len(homes), 0)
     formula = two_way_interval(values, cases, neighbours)
-    return TwoWay(formula, two_way_bootstrap(values, cases, neighbours, resampling), len(homes), recurring)
+    return TwoWayInterval(formula, two_way_bootstrap(values, cases, neighbours, resampling), len(homes), recurring)

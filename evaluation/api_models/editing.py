@@ -43,7 +43,7 @@ CONTINUE = (
 SCRIPT_TOKENS, STEP_TOKENS = 256, 24
 
 
-class Remote:
+class PromptOnlyModel:
     """Stands where a method expects the model's weights; says what is wrong when they are asked for.
 
     Args:
@@ -56,10 +56,10 @@ class Remote:
     def __getattr__(self, what: str) -> Any:
         if what.startswith("__"):
             raise AttributeError(what)
-        raise no_weights("this method")
+        raise needs_weights("this method")
 
 
-def no_weights(who: str) -> UserError:
+def needs_weights(who: str) -> UserError:
     """The error for a method that changes more than the prompt."""
     return UserError(
         f"{who} needs the weights of the model, which a closed model does not show",
@@ -81,24 +81,24 @@ def make_editor(
     except DataError:
         if overrides:
             raise
-        raise no_weights(f"'{name}'") from None  # a place in the model has no default
-    editor = kind(params, Remote(model), cache)  # type: ignore[arg-type]
+        raise needs_weights(f"'{name}'") from None  # a place in the model has no default
+    editor = kind(params, PromptOnlyModel(model), cache)  # type: ignore[arg-type]
     editor.prepare(support)
     return editor
 
 
-def in_context(edit: Edit, who: str) -> Edit:
+def require_prompt_edit(edit: Edit, who: str) -> Edit:
     """The edit, if it changes nothing but the prompt.
 
     Raises:
         UserError: it changes weights.
     """
     if edit.deltas is None or len(edit.deltas):
-        raise no_weights(f"'{who}'")
+        raise needs_weights(f"'{who}'")
     return edit
 
 
-class ClosedAsk(NamedTuple):
+class ApiRequest(NamedTuple):
     """One text that is asked for.
 
     Attributes:
@@ -119,7 +119,7 @@ class ClosedAsk(NamedTuple):
     place: int = 0
 
 
-class ClosedStep(PromptStep[ClosedAsk, GeneratedScript]):
+class ApiScriptStep(PromptStep[ApiRequest, GeneratedScript]):
     """Asks a closed model for a script, or for the rest of a cut step; one message, no system text.
 
     Args:
@@ -132,21 +132,21 @@ class ClosedStep(PromptStep[ClosedAsk, GeneratedScript]):
     def __init__(self, model: str, *, temperature: float = 0.0) -> None:
         self.model, self.temperature = model, temperature
 
-    def prompt(self, item: ClosedAsk) -> list[Message]:
+    def prompt(self, item: ApiRequest) -> list[Message]:
         """Instruction, then the edited question or prompt, as for open models with a chat template."""
         return [Message(role="user", content=f"{CONTINUE if item.goes_on else INSTRUCTION}\n\n{item.text}")]
 
-    def sampled(self, item: ClosedAsk, sample: int = 0) -> Request:
+    def sampled(self, item: ApiRequest, sample: int = 0) -> Request:
         """The request for a text."""
         most = STEP_TOKENS if item.goes_on else SCRIPT_TOKENS
         return self.request(item, parameters={"temperature": self.temperature, "max_tokens": most}, sample=sample)
 
-    def parse(self, item: ClosedAsk, reply: BaseModel) -> list[GeneratedScript]:
+    def parse(self, item: ApiRequest, reply: BaseModel) -> list[GeneratedScript]:
         """The script as a record."""
         assert isinstance(reply, PlainText)
         return [self.script(item, reply.text)]
 
-    def script(self, item: ClosedAsk, text: str, *, sample: int = 0, declined: bool = False) -> GeneratedScript:
+    def script(self, item: ApiRequest, text: str, *, sample: int = 0, declined: bool = False) -> GeneratedScript:
         """A record of a text, or of a refusal by the endpoint."""
         return GeneratedScript(
             key=f"closed/{slug(self.model)}/{slug(item.editor)}/{item.item}/{sample}",
@@ -163,7 +163,7 @@ class ClosedStep(PromptStep[ClosedAsk, GeneratedScript]):
         )
 
 
-def asks(cases: Iterable[Case], editors: Mapping[str, Editor], *, goes_on: bool = True) -> list[ClosedAsk]:
+def api_requests(cases: Iterable[Case], editors: Mapping[str, Editor], *, goes_on: bool = True) -> list[ApiRequest]:
     """Everything that is asked: each question of each case under each method, and each script prompt.
 
     Raises:
@@ -172,17 +172,17 @@ def asks(cases: Iterable[Case], editors: Mapping[str, Editor], *, goes_on: bool 
     out = []
     for case in cases:
         for label, editor in editors.items():
-            edit = in_context(editor.edit([case.fact]), label)
+            edit = require_prompt_edit(editor.edit([case.fact]), label)
             for key, text in questions(case):
                 asked = edit.rewrite(tidy(text))
-                out.append(ClosedAsk(case, label, key, asked, asked != tidy(text)))
+                out.append(ApiRequest(case, label, key, asked, asked != tidy(text)))
             for n, prompt in enumerate(case.prompts if goes_on else ()):
                 asked = edit.rewrite(prompt.text)
-                out.append(ClosedAsk(case, label, prompt.key, asked, asked != prompt.text, True, n))
+                out.append(ApiRequest(case, label, prompt.key, asked, asked != prompt.text, True, n))
     return out
 
 
-class Answered(NamedTuple):
+class ApiAnswer(NamedTuple):
     """One text that came back.
 
     Attributes:
@@ -193,7 +193,7 @@ class Answered(NamedTuple):
         line: Its lineage.
     """
 
-    ask: ClosedAsk
+    ask: ApiRequest
     status: str
     text: str
     cut: bool
@@ -212,16 +212,16 @@ class Answered(NamedTuple):
         return not broken_rules(self.text, ended="length" if self.cut else "eos")
 
 
-async def write(step: ClosedStep, ask: ClosedAsk, client: Client) -> Answered:
+async def request_text(step: ApiScriptStep, ask: ApiRequest, client: Client) -> ApiAnswer:
     """One text of a closed model."""
     reply = await client.ask(step.sampled(ask))
     text, cut = (reply.value.text, reply.value.cut) if isinstance(reply.value, PlainText) else ("", False)
     keep = not ask.goes_on and reply.status in ("ok", "refused")
     script = step.script(ask, text, declined=reply.status == "refused") if keep else None
     line = _line(script, step, reply, client) if script is not None else None
-    return Answered(ask, reply.status, text, cut, script, line)
+    return ApiAnswer(ask, reply.status, text, cut, script, line)
 
 
-def _line(script: GeneratedScript, step: ClosedStep, reply: Reply, client: Client) -> Lineage:
+def _line(script: GeneratedScript, step: ApiScriptStep, reply: Reply, client: Client) -> Lineage:
     detail = {"closed": True, "temperature": step.temperature}
     return lineage_of_call(script.id, "generate", reply, client, step.label, detail=detail)

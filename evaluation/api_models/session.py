@@ -13,13 +13,13 @@ from construction.llm.session import ModelSession, model_session
 from curation.stats.bootstrap import case_interval
 from curation.stats.intervals import Interval
 from curation.store.store import Store
-from evaluation.api_models.editing import SCRIPT_TOKENS, STEP_TOKENS, Answered, ClosedAsk, ClosedStep, write
+from evaluation.api_models.editing import SCRIPT_TOKENS, STEP_TOKENS, ApiAnswer, ApiRequest, ApiScriptStep, request_text
 from schemas.cases import Case
 
 _CHUNK = 100  # texts between two transactions; all of them where a batch takes hours
 
 
-def price(asks: Sequence[ClosedAsk], step: ClosedStep, model: Access) -> CallEstimate:
+def estimate(asks: Sequence[ApiRequest], step: ApiScriptStep, model: Access) -> CallEstimate:
     """Count calls and tokens, at four characters a token and replies of full length."""
     counter = CallCounter()
     for ask in asks:
@@ -27,16 +27,16 @@ def price(asks: Sequence[ClosedAsk], step: ClosedStep, model: Access) -> CallEst
     return counter.estimate(model.price())
 
 
-def run(
+def run_requests(
     store: Path,
     journal: Path,
     cases: Sequence[Case],
-    asks: Sequence[ClosedAsk],
-    step: ClosedStep,
+    asks: Sequence[ApiRequest],
+    step: ApiScriptStep,
     model: Access,
     *,
     tell: Callable[[int, int, str], None] = lambda done, total, spent: None,
-) -> list[Answered]:
+) -> list[ApiAnswer]:
     """Ask everything and keep the scripts, with their cases, facts and questions; what is finished stays.
 
     Raises:
@@ -53,22 +53,22 @@ def run(
 async def _asked(
     store: Store,
     session: ModelSession,
-    asks: Sequence[ClosedAsk],
-    step: ClosedStep,
+    asks: Sequence[ApiRequest],
+    step: ApiScriptStep,
     tell: Callable[[int, int, str], None],
-) -> list[Answered]:
+) -> list[ApiAnswer]:
     size = max(1, len(asks) if session.access.batch else _CHUNK)
-    out: list[Answered] = []
+    out: list[ApiAnswer] = []
     async with session.client() as client:
         for first in range(0, len(asks), size):
-            found = await gather_all([write(step, ask, client) for ask in asks[first : first + size]])
+            found = await gather_all([request_text(step, ask, client) for ask in asks[first : first + size]])
             store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
             out += found
             tell(len(out), len(asks), session.budget.sentence())
     return out
 
 
-class Share(NamedTuple):
+class PercentShare(NamedTuple):
     """A share in percent: mean of case means with its 95 % interval over cases."""
 
     mean: float | None
@@ -77,7 +77,7 @@ class Share(NamedTuple):
     cases: int
 
 
-class ClosedRow(NamedTuple):
+class ApiResultRow(NamedTuple):
     """One method on one kind of text (``script``: the answer to a question; ``rest``: the rest of a cut step).
 
     Attributes:
@@ -94,28 +94,28 @@ class ClosedRow(NamedTuple):
     refused: int
     failed: int
     waiting: int
-    new: Share
-    old: Share
-    neither: Share
-    mixed: Share
-    in_format: Share | None
+    new: PercentShare
+    old: PercentShare
+    neither: PercentShare
+    mixed: PercentShare
+    in_format: PercentShare | None
 
 
-def rows(answers: Sequence[Answered]) -> list[ClosedRow]:
+def summarise_answers(answers: Sequence[ApiAnswer]) -> list[ApiResultRow]:
     """What the texts come to, by method and kind."""
-    groups: dict[tuple[str, bool], list[Answered]] = {}
+    groups: dict[tuple[str, bool], list[ApiAnswer]] = {}
     for a in answers:
         groups.setdefault((a.ask.editor, a.ask.goes_on), []).append(a)
     return [_row(editor, goes_on, some) for (editor, goes_on), some in groups.items()]
 
 
-def _row(editor: str, goes_on: bool, answers: Sequence[Answered]) -> ClosedRow:
+def _row(editor: str, goes_on: bool, answers: Sequence[ApiAnswer]) -> ApiResultRow:
     good = [a for a in answers if a.status == "ok" and not (a.script is not None and a.script.refused)]
     found = [a.mentioned for a in good]
     cases = [a.ask.case.key for a in good]
     declined = sum(a.status == "refused" or bool(a.script and a.script.refused) for a in answers)
     firsts = {which: _share([m.first == which for m in found], cases) for which in ("new", "old", "neither")}
-    return ClosedRow(
+    return ApiResultRow(
         editor=editor,
         kind="rest" if goes_on else "script",
         texts=len(answers),
@@ -129,12 +129,12 @@ def _row(editor: str, goes_on: bool, answers: Sequence[Answered]) -> ClosedRow:
     )
 
 
-def _share(hits: Sequence[bool], cases: Sequence[str]) -> Share:
+def _share(hits: Sequence[bool], cases: Sequence[str]) -> PercentShare:
     found: Interval = case_interval([100.0 * h for h in hits], cases)
-    return Share(found.mean, found.half, len(hits), found.n)
+    return PercentShare(found.mean, found.half, len(hits), found.n)
 
 
-def as_data(found: Sequence[ClosedRow]) -> list[dict[str, Any]]:
+def as_data(found: Sequence[ApiResultRow]) -> list[dict[str, Any]]:
     """Rows as JSON values."""
     names = ("new", "old", "neither", "mixed", "in_format")
     return [
@@ -142,7 +142,7 @@ def as_data(found: Sequence[ClosedRow]) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(found: Sequence[ClosedRow]) -> str:
+def as_text(found: Sequence[ApiResultRow]) -> str:
     """Rows as a table, in percent."""
     wide = max([len("method"), *(len(r.editor) for r in found)]) + 2
     heads = ("new first", "old first", "neither", "both", "in format")
@@ -158,7 +158,7 @@ def as_text(found: Sequence[ClosedRow]) -> str:
     return "\n".join(lines)
 
 
-def _cell(share: Share | None) -> str:
+def _cell(share: PercentShare | None) -> str:
     if share is None or share.mean is None:
         return "-"
     return f"{share.mean:.1f}" + ("" if share.half is None else f" ± {share.half:.1f}")

@@ -32,7 +32,7 @@ def rank(answer: Answer, *, normalisation: str) -> int:
     return 1 + sum(value >= first for value in others)
 
 
-class _Known(ModelCheck):
+class _KnownCheck(ModelCheck):
     class Params(ModelParams):
         """Settings.
 
@@ -74,7 +74,7 @@ class _Known(ModelCheck):
         return (old, *(one.text for one in (*apart, *others)))
 
 
-class KnownBefore(_Known):
+class KnownBefore(_KnownCheck):
     """Share of a fact's plain prompts under which the unedited model ranks the old object first."""
 
     name = "known_before"
@@ -104,7 +104,7 @@ class KnownBefore(_Known):
             yield self.verdict(item, None, reason, value=round(share, 6), unit="share")
 
 
-class KnownInScript(_Known):
+class KnownInScript(_KnownCheck):
     """Rank of the old object under a script prompt, for the unedited model."""
 
     name = "known_in_script"

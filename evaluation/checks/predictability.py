@@ -30,7 +30,7 @@ from schemas.text.masking import MASK, mask
 from schemas.verdicts import Verdict
 
 
-class Asked(NamedTuple):
+class PredictabilityProbes(NamedTuple):
     """What is asked about one prompt.
 
     Attributes:
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     versus_new: bool
 
 
-class Bits(NamedTuple):
+class PredictabilityBits(NamedTuple):
     """Log-odds of the old object under the script prompt less those under the neutral one, in bits.
 
     Attributes:
@@ -56,9 +56,9 @@ class Bits(NamedTuple):
     new: float | None
 
 
-def ask(
+def predictability_probes(
     text: str, *, subject: Entity, template: str, old: str, new: str | None, others: Sequence[str], separator: str = " "
-) -> Asked:
+) -> PredictabilityProbes:
     """The two probes of a prompt.
 
     Args:
@@ -73,16 +73,16 @@ def ask(
     targets = (old, *([new] if new is not None else []), *others)
     script = ScoreProbe(purpose="check", item="-", prompt=mask(text, subject), separator=separator, targets=targets)
     neutral = ScoreProbe(purpose="check", item="-", prompt=template.replace("{}", MASK), targets=targets)
-    return Asked(script, neutral, new is not None)
+    return PredictabilityProbes(script, neutral, new is not None)
 
 
-def bits(asked: Asked, script: Answer, neutral: Answer) -> Bits:
+def bits(asked: PredictabilityProbes, script: Answer, neutral: Answer) -> PredictabilityBits:
     """The measurement from the two answers (sums of log-probabilities over the object's tokens, nats)."""
     value = odds(script) - odds(neutral)
     if not asked.versus_new:
-        return Bits(value, None)
+        return PredictabilityBits(value, None)
     (old, new), (plain, other) = ([t.logprob for t in answer.targets[:2]] for answer in (script, neutral))
-    return Bits(value, (old - new - plain + other) / log(2))
+    return PredictabilityBits(value, (old - new - plain + other) / log(2))
 
 
 def odds(answer: Answer) -> float:
@@ -99,11 +99,13 @@ def odds(answer: Answer) -> float:
     return (old - most - log(sum(exp(o - most) for o in others))) / log(2)
 
 
-def measure(lm: Scorer, asked: Sequence[Asked], memory: dict[str, Answer] | None = None) -> list[Bits | str]:
+def measure(
+    lm: Scorer, asked: Sequence[PredictabilityProbes], memory: dict[str, Answer] | None = None
+) -> list[PredictabilityBits | str]:
     """Bits of every prompt, or why there are none; all probes go to the scorer at once, equal ones once."""
     probes = [probe for one in asked for probe in (one.script, one.neutral)]
     answers = cached_scores(lm, probes, {} if memory is None else memory)
-    found: list[Bits | str] = []
+    found: list[PredictabilityBits | str] = []
     for one, script, neutral in zip(asked, answers[::2], answers[1::2], strict=True):
         found.append(problem(script, neutral) or bits(one, script, neutral))
     return found
@@ -130,7 +132,7 @@ class Predictability(ModelCheck):
         super().__init__(*args, **more)
         self._memory: dict[str, Answer] = {}
 
-    def asked(self, prompt: ScriptPrompt, around: Surroundings) -> Asked | str:
+    def asked(self, prompt: ScriptPrompt, around: Surroundings) -> PredictabilityProbes | str:
         """The probes of a prompt, or why it cannot be measured."""
         fact = around.facts.get(prompt.fact)
         if fact is None:
@@ -139,7 +141,7 @@ class Predictability(ModelCheck):
         others = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals, apart=apart)
         if not others and fact.new is None:
             return f"no other object of the relation {fact.relation.id} is in the store"
-        return ask(
+        return predictability_probes(
             prompt.text,
             subject=fact.subject,
             template=fact.prompt,
@@ -153,7 +155,7 @@ class Predictability(ModelCheck):
         """A measured value a prompt, or ``unscored``."""
         prompts = [item for item in items if isinstance(item, ScriptPrompt)]
         asked = [self.asked(prompt, around) for prompt in prompts]
-        ready = [one for one in asked if isinstance(one, Asked)]
+        ready = [one for one in asked if isinstance(one, PredictabilityProbes)]
         measured = iter(measure(self.lm, ready, self._memory) if ready else [])
         self._memory = dict(list(self._memory.items())[-4096:])  # neutral prompts come back, script prompts do not
         for prompt, one in zip(prompts, asked, strict=True):
@@ -161,16 +163,18 @@ class Predictability(ModelCheck):
             if isinstance(found, str):
                 yield self.verdict(prompt, "unscored", found)
                 continue
-            assert isinstance(one, Asked)
+            assert isinstance(one, PredictabilityProbes)
             yield self.verdict(prompt, None, _said(one, found), value=round(found.value, 4), unit="bits")
 
     def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
         """Objects to score, under two prompts each."""
         asked = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
-        return {"scored objects": sum(2 * len(one.script.targets) for one in asked if isinstance(one, Asked))}
+        return {
+            "scored objects": sum(2 * len(one.script.targets) for one in asked if isinstance(one, PredictabilityProbes))
+        }
 
 
-def _said(asked: Asked, found: Bits) -> str:
+def _said(asked: PredictabilityProbes, found: PredictabilityBits) -> str:
     old, *rest = asked.script.targets
     said = f"the prompt without its subject gives {old!r} {found.value:+.2f} bits against {len(rest)} rivals"
     return said if found.new is None else f"{said}, {found.new:+.2f} against the new object {rest[0]!r}"

@@ -21,7 +21,7 @@ from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Span, Verdict
 
 
-class Fault(NamedTuple):
+class BoundaryFault(NamedTuple):
     """What is wrong at one object's boundary; ``start`` to ``end`` are characters of the prompt."""
 
     what: str
@@ -30,7 +30,9 @@ class Fault(NamedTuple):
     end: int
 
 
-def faults(tokenizer: Any, prompt: str, targets: Sequence[str], *, separator: str = " ") -> list[Fault]:
+def boundary_faults(
+    tokenizer: Any, prompt: str, targets: Sequence[str], *, separator: str = " "
+) -> list[BoundaryFault]:
     """What is wrong at the boundary between a prompt and each of its objects.
 
     Args:
@@ -39,28 +41,30 @@ def faults(tokenizer: Any, prompt: str, targets: Sequence[str], *, separator: st
         targets: The objects.
         separator: What stands between.
     """
-    found: list[Fault] = []
+    found: list[BoundaryFault] = []
     alone = _tokens(tokenizer, prompt)
     for target in targets:
         text, begins = prompt + separator + target, len(prompt) + len(separator)
         joint = _tokens(tokenizer, text)
         first = next((t for t in joint if t.end > begins and t.end > t.start), None)
         if first is None:
-            found.append(Fault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
+            found.append(BoundaryFault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
             continue
         visible = text[first.start : begins].strip()
         if visible:
             shown = text[first.start : first.end]
             at = min(first.start, len(prompt))
             found.append(
-                Fault(f"one token holds {shown!r}, with characters before the object", target, at, len(prompt))
+                BoundaryFault(f"one token holds {shown!r}, with characters before the object", target, at, len(prompt))
             )
         elif [t.id for t in joint[: len(alone)]] != [t.id for t in alone]:
             n = next((i for i, (a, b) in enumerate(zip(alone, joint, strict=False)) if a.id != b.id), len(joint))
             at = alone[n].start if n < len(alone) else len(prompt)
-            found.append(Fault("the prompt's own tokens change when the object follows", target, at, len(prompt)))
+            found.append(
+                BoundaryFault("the prompt's own tokens change when the object follows", target, at, len(prompt))
+            )
         if any(t.id == tokenizer.unk_token_id for t in joint if t.end > begins and tokenizer.unk_token_id is not None):
-            found.append(Fault("the object holds an unknown token", target, len(prompt), len(prompt)))
+            found.append(BoundaryFault("the object holds an unknown token", target, len(prompt), len(prompt)))
     return found
 
 
@@ -125,7 +129,7 @@ class TokenBoundary(StoreCheck):
             objects = [item.targets[0]]
             objects += [fact.new.text] if fact and fact.new else []
             objects += [t for t in item.targets[1:]]
-            found = faults(self.tokenizer, item.text, list(dict.fromkeys(objects)), separator=item.separator)
+            found = boundary_faults(self.tokenizer, item.text, list(dict.fromkeys(objects)), separator=item.separator)
             if not found:
                 yield self.verdict(item, "keep")
                 continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from construction.llm.connection import Access
-    from evaluation.api_models.session import ClosedRow
+    from evaluation.api_models.session import ApiResultRow
 
 _FILE = click.Path(path_type=Path)
 _SETTING = "An option of a method, such as ike.k=8; repeatable."
@@ -57,21 +57,21 @@ def run_api(
     Any method whose edit is a text before the prompt can be used. Counterfactual cases, as in Table 8 of the paper; the
     figures are not to be compared with those of edited open models. Replies are journaled before they are used.
     """
-    from evaluation.api_models.editing import NOT_COMPARABLE, ClosedStep, asks
-    from evaluation.api_models.session import as_data, as_text, price, rows, run
+    from evaluation.api_models.editing import NOT_COMPARABLE, ApiScriptStep, api_requests
+    from evaluation.api_models.session import as_data, as_text, estimate, run_requests, summarise_answers
 
     cases, methods = _prepared(store, name, split_file, editors, settings, support, limit, access)
-    step = ClosedStep(access.label, temperature=temperature)
-    wanted = asks(cases, methods, goes_on=goes_on)
+    step = ApiScriptStep(access.label, temperature=temperature)
+    wanted = api_requests(cases, methods, goes_on=goes_on)
     if dry_run:
-        told = price(wanted, step, access)
+        told = estimate(wanted, step, access)
         dollars = f", ${told.cost:.4f}" if told.cost is not None else ""
         tokens = f"about {told.tokens_in:,} tokens in and at most {told.tokens_out:,} out"
         text = f"{len(cases)} cases, {len(methods)} methods: {told.calls:,} calls, {tokens}{dollars}."
         click.echo(json.dumps(told._asdict()) if as_json else text)
         return
     journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
-    found = rows(run(store, journal, cases, wanted, step, access, tell=_tell))
+    found = summarise_answers(run_requests(store, journal, cases, wanted, step, access, tell=_tell))
     if as_json:
         told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(found)}
         click.echo(json.dumps(told_all, ensure_ascii=False))
@@ -123,6 +123,6 @@ def _tell(done: int, total: int, spent: str) -> None:
     click.echo(f"{done} of {total} texts; {spent}{end}", err=True, nl=False)
 
 
-def _waiting(found: Sequence[ClosedRow]) -> None:
+def _waiting(found: Sequence[ApiResultRow]) -> None:
     if waiting := sum(r.waiting for r in found):
         raise UserError(f"{waiting} texts wait for an answer", fix="give the same command again")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from evaluation.analysis.forgetting_curve import Point
+    from evaluation.analysis.forgetting_curve import ForgettingPoint
 
 
 @click.command(epilog="Example: scedit results forgetting runs/sequence")
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @click.option("--metrics", metavar="A,B", help="Only these metrics of the run.")
 @click.option("--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, with fractions.")
-def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
+def forgetting_curve(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
     """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
 
     For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own
     edits, and the difference, paired by case.
     """
-    from evaluation.analysis.forgetting_curve import forgetting as curve
+    from evaluation.analysis.forgetting_curve import forgetting_curve as curve
     from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
@@ -37,7 +37,7 @@ def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: b
     _tell(points)
 
 
-def _plain(point: Point) -> dict[str, Any]:
+def _plain(point: ForgettingPoint) -> dict[str, Any]:
     data = point._asdict()
     for name in ("all", "new", "lost"):
         interval = data[name]
@@ -45,7 +45,7 @@ def _plain(point: Point) -> dict[str, Any]:
     return data
 
 
-def _tell(points: list[Point]) -> None:
+def _tell(points: list[ForgettingPoint]) -> None:
     from evaluation.report.formatting import percent, spread
 
     wide = max([len(p.label) for p in points] + [6]) + 2

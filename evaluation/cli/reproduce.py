@@ -11,7 +11,7 @@ import click
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluation.reproduction.comparison import Beside, Need, Target
+    from evaluation.reproduction.comparison import FigureComparison, PublishedTable, Requirement
 
 _FILE = click.Path(path_type=Path)
 _SMALL = ("none", "prompt", "ft", "rome")
@@ -42,22 +42,22 @@ def reproduce(
     printed figure ours with a tolerance. Without NAME it lists the tables. Ours are compared with the printed figures
     only where model and data are the published ones; a small run here shows that the road works, no more.
     """
-    from evaluation.reproduction.comparison import beside, needs, target, targets
+    from evaluation.reproduction.comparison import compare_figures, published_table, published_tables, requirements
 
     if name is None:
-        for known in targets():
-            what = target(known)
+        for known in published_tables():
+            what = published_table(known)
             click.echo(f"{known}  {what.title} ({what.where})")
         return
-    what = target(name)
+    what = published_table(name)
     if small:
         _small(limit, out)
         folders = (*folders, out)
     elif not folders and store is not None:
         raise UserError("ratings alone do not say which cases they are of", fix="name the run too: RUN --store S")
     found = [] if not folders else _compared(what, folders, store)
-    rows = found or beside(what, ())
-    wanted = needs(what, data=data)
+    rows = found or compare_figures(what, ())
+    wanted = requirements(what, data=data)
     if as_json:
         for need in wanted:
             click.echo(json.dumps({"need": need.what, "here": need.here, "fix": need.fix}, ensure_ascii=False))
@@ -67,15 +67,15 @@ def reproduce(
     _tell(what, wanted, rows, asked=bool(folders))
 
 
-def _compared(what: Target, folders: tuple[Path, ...], store: Path | None) -> list[Beside]:
-    from evaluation.analysis.text_ratings import joined, read_texts, stores_of
-    from evaluation.report.sections import make_parts
-    from evaluation.reproduction.comparison import beside
+def _compared(what: PublishedTable, folders: tuple[Path, ...], store: Path | None) -> list[FigureComparison]:
+    from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
+    from evaluation.report.sections import make_sections
+    from evaluation.reproduction.comparison import compare_figures
     from evaluation.runs.results import load_run
 
-    texts = joined([read_texts(place) for place in stores_of(folders, store)])
-    parts, others = make_parts([load_run(f) for f in folders], None, texts)
-    return beside(what, parts, others)
+    texts = join_texts([read_texts(place) for place in stores_of(folders, store)])
+    parts, others = make_sections([load_run(f) for f in folders], None, texts)
+    return compare_figures(what, parts, others)
 
 
 def _small(limit: int, out: Path) -> None:
@@ -90,7 +90,7 @@ def _small(limit: int, out: Path) -> None:
     execute(parse_config(told, where="the small run"), tell=Progress())
 
 
-def _tell(what: Target, wanted: list[Need], rows: list[Beside], *, asked: bool) -> None:
+def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, asked: bool) -> None:
     from evaluation.reproduction.comparison import SOURCE, short, unit
 
     click.secho(f"{what.title}, in {unit(what)}", bold=True)

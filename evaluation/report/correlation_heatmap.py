@@ -11,7 +11,7 @@ _LEFT, _TREE, _NAMES = 96, 56, 26
 _STEPS = 5  # shades on each side of 0
 
 
-class Square(NamedTuple):
+class HeatMapCell(NamedTuple):
     """One cell: its place, its number as shown, its shade (-5 to 5; 0 also where undefined), what it is in words."""
 
     x: float
@@ -26,7 +26,7 @@ class HeatMap(NamedTuple):
     """The picture: names with their places, squares, and the tree's lines as SVG paths."""
 
     names: tuple[tuple[str, float, float], ...]
-    squares: tuple[Square, ...]
+    squares: tuple[HeatMapCell, ...]
     tree: tuple[str, ...]
     width: int
     height: int
@@ -46,18 +46,18 @@ def heat_map(found: Correlations) -> HeatMap | None:
         for j, second in enumerate(names):
             x, y = _LEFT + j * CELL, top + i * CELL
             if i == j:
-                squares.append(Square(x, y, "1", _STEPS, False, f"{first} with itself"))
+                squares.append(HeatMapCell(x, y, "1", _STEPS, False, f"{first} with itself"))
                 continue
             pair = found.between(first, second)
             value = None if pair is None else pair.found.value
             if pair is None or value is None:
                 why = "no pair" if pair is None else pair.found.reason
-                squares.append(Square(x, y, "–", 0, False, f"{first} and {second}: undefined, {why}"))
+                squares.append(HeatMapCell(x, y, "–", 0, False, f"{first} and {second}: undefined, {why}"))
                 continue
             p = "no p" if pair.found.p is None else f"p {pair.found.p:.3g}"
             told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.found.n}"
             shade = round(value * _STEPS)
-            squares.append(Square(x, y, _signed(value), shade, pair.kept, told))
+            squares.append(HeatMapCell(x, y, _signed(value), shade, pair.kept, told))
     farthest = max((j[4] for j in found.joins), default=1.0) or 1.0
     lines = []
     for x1, y1, x2, y2, height in found.joins:

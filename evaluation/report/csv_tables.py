@@ -9,9 +9,9 @@ from typing import Any
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.correlations import Correlations
-from evaluation.analysis.pairwise_tests import Family
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source
-from evaluation.report.sections import Part, TextPart
+from evaluation.analysis.pairwise_tests import TestFamily
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
+from evaluation.report.sections import ReportSection, TextSection
 
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
@@ -27,11 +27,11 @@ _CORRELATED = (
 )
 
 
-def points(interval: Interval) -> str:
+def ratings_cell(interval: Interval) -> str:
     """A mean rating with its half width.
 
     Example:
-        >>> points(Interval(4.25, 0.5, 9)), points(Interval(None, None, 0))
+        >>> ratings_cell(Interval(4.25, 0.5, 9)), ratings_cell(Interval(None, None, 0))
         ('4.25 ± 0.50', '–')
     """
     if interval.mean is None:
@@ -47,7 +47,7 @@ def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return file.getvalue()
 
 
-def ratings_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     """Every method on every aspect by every source, with both intervals and the bounds of what is unscored."""
     found = [(n, p.text) for n, p in enumerate(parts, 1) if p.text is not None] + [(0, t) for t in others]
     rows = []
@@ -66,7 +66,7 @@ def ratings_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
     return _write(_RATED, rows)
 
 
-def comparisons_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     """Every paired comparison; differences of metrics are fractions, of ratings points."""
     found = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.contests, *(p.text.contests if p.text else ()))]
     found += [(0, f) for t in others for f in t.contests]
@@ -81,7 +81,7 @@ def comparisons_csv(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
     return _write(_COMPARED, rows)
 
 
-def correlations_csv(parts: Sequence[Part]) -> str:
+def correlations_csv(parts: Sequence[ReportSection]) -> str:
     """Every pair of metrics in every view."""
     rows = []
     for n, part in enumerate(parts, 1):
@@ -97,7 +97,9 @@ def correlations_csv(parts: Sequence[Part]) -> str:
     return _write(_CORRELATED, rows)
 
 
-def more_markdown(text: TextPart | None, contests: Sequence[Family], correlations: Sequence[Correlations]) -> str:
+def more_markdown(
+    text: TextSection | None, contests: Sequence[TestFamily], correlations: Sequence[Correlations]
+) -> str:
     """Ratings, decided comparisons and kept correlations as Markdown tables."""
     parts: list[str] = []
     if text is not None:
@@ -131,7 +133,7 @@ def more_markdown(text: TextPart | None, contests: Sequence[Family], correlation
     return "\n".join(parts)
 
 
-def _rated(source: Source, model: str) -> list[str]:
+def _rated(source: RatingSource, model: str) -> list[str]:
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
     out += ["By case: mean of case means ± 1.96·sd/√cases. By script: mean over scripts, scripts as independent.", ""]
@@ -141,7 +143,9 @@ def _rated(source: Source, model: str) -> list[str]:
         cells = []
         for a in aspects:
             c = row.get(a)
-            cells += ["–", "–", "–"] if c is None else [points(c.by_case), points(c.by_script), str(c.unscored)]
+            cells += (
+                ["–", "–", "–"] if c is None else [ratings_cell(c.by_case), ratings_cell(c.by_script), str(c.unscored)]
+            )
         out.append(f"| {_cell(label)} | " + " | ".join(cells) + " |")
     return [*out, ""]
 

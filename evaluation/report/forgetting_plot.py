@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from evaluation.analysis.forgetting_series import Forgetting
+from evaluation.analysis.forgetting_series import ForgettingSeries
 from evaluation.report.formatting import spread
 from evaluation.report.tradeoff_plot import SHAPES
 
@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 560, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 110, 16, 52
 
 
-class Dot(NamedTuple):
+class CurveDot(NamedTuple):
     """One length of one method: its place, its bar, what it is in words."""
 
     x: float
@@ -22,7 +22,7 @@ class Dot(NamedTuple):
     told: str
 
 
-class Curved(NamedTuple):
+class PlottedCurve(NamedTuple):
     """One method: a path, its dots, the dashed path of "right after its own edit", its name and where that stands."""
 
     label: str
@@ -30,16 +30,16 @@ class Curved(NamedTuple):
     shape: str
     path: str
     once: str
-    dots: tuple[Dot, ...]
+    dots: tuple[CurveDot, ...]
     text_y: float
 
 
-class CurvePicture(NamedTuple):
+class ForgettingPlot(NamedTuple):
     """The picture of one metric; ``rows`` are its figures for a table: edits, then a cell a method."""
 
     title: str
     better: str
-    lines: tuple[Curved, ...]
+    lines: tuple[PlottedCurve, ...]
     x_ticks: tuple[tuple[float, int], ...]
     y_ticks: tuple[tuple[float, int], ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
@@ -51,7 +51,7 @@ class CurvePicture(NamedTuple):
     bottom: int = HEIGHT - _BOTTOM
 
 
-def curve_picture(found: Forgetting) -> CurvePicture:
+def forgetting_plot(found: ForgettingSeries) -> ForgettingPlot:
     """Curves with a logarithmic axis of edits and percent upwards."""
     lengths = sorted({s.edits for c in found.curves for s in c.spots})
     low, high = math.log(lengths[0]), math.log(lengths[-1])
@@ -67,14 +67,14 @@ def curve_picture(found: Forgetting) -> CurvePicture:
             v = spot.value
             bar = None if v.low is None or v.high is None else (_up(v.low), _up(v.high))
             told = f"{curve.label}, {spot.edits} edits: {spread(v)} ({v.n} cases)"
-            dots.append(Dot(across(spot.edits), _up(v.mean or 0.0), bar, told))
+            dots.append(CurveDot(across(spot.edits), _up(v.mean or 0.0), bar, told))
         once = [(across(s.edits), _up(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
         shape = SHAPES[n % len(SHAPES)]
-        lines.append(Curved(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
+        lines.append(PlottedCurve(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
     cells = {(c.label, s.edits): spread(s.value) for c in found.curves for s in c.spots}
     labels = [c.label for c in found.curves]
-    return CurvePicture(
+    return ForgettingPlot(
         title=found.metric,
         better=found.better,
         lines=tuple(_apart(lines)),
@@ -92,7 +92,7 @@ def _path(points: list[tuple[float, float]]) -> str:
     return "" if len(points) < 2 else "M" + "L".join(f"{x} {y}" for x, y in points)
 
 
-def _apart(lines: list[Curved]) -> list[Curved]:
+def _apart(lines: list[PlottedCurve]) -> list[PlottedCurve]:
     """Names at the right end, pushed apart so that none covers another."""
     order = sorted(range(len(lines)), key=lambda n: lines[n].text_y)
     at = -math.inf

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from curation.stats.intervals import Interval
-from evaluation.analysis.comparison import Comparison, Row, Scores
+from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
 
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
@@ -106,7 +106,7 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
     return out
 
 
-def _two_way(row: Row, metric: str) -> tuple[float | int | None, ...]:
+def _two_way(row: MethodRow, metric: str) -> tuple[float | int | None, ...]:
     """Crossed bootstrap, formula, neighbour facts, those of them that recur."""
     both = row.two_way.get(metric)
     if both is None:
@@ -136,7 +136,7 @@ def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *,
     return "\n".join(parts)
 
 
-def _markdown_row(row: Row, metrics: Sequence[Metric]) -> str:
+def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
     cells = []
     for m in metrics:
         s = row.summaries[m.name]

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from curation.checks.verdict_counts import Yield
-from evaluation.analysis.attribution_ladder import KNOWN
+from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.example_cases import PURPOSES, pick, probability
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, ranks
+from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
 from evaluation.metrics.base import NORMALISATIONS, Metric
-from evaluation.report import narrative as plainly
+from evaluation.report import narrative
 from evaluation.report.correlation_heatmap import heat_map
-from evaluation.report.csv_tables import points
-from evaluation.report.forgetting_plot import curve_picture
+from evaluation.report.csv_tables import ratings_cell
+from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
-from evaluation.report.judge_calibration import JudgeCalibrated
-from evaluation.report.sections import Part, TextPart, told_apart
-from evaluation.report.tradeoff_plot import plane
+from evaluation.report.judge_calibration import JudgeCalibration
+from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
+from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.runs.results import Run
 from schemas.core.clock import now
 
@@ -32,12 +32,12 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def page(
-    parts: Sequence[Part],
-    others: Sequence[TextPart],
+    parts: Sequence[ReportSection],
+    others: Sequence[TextSection],
     built: Yield | None,
     *,
     store: Path | None,
-    calibrations: Sequence[JudgeCalibrated] = (),
+    calibrations: Sequence[JudgeCalibration] = (),
 ) -> str:
     """The whole file.
 
@@ -60,15 +60,15 @@ def page(
     place.filters |= {
         "percent": percent,
         "spread": spread,
-        "points": points,
+        "points": ratings_cell,
         "seconds": seconds,
         "memory": memory,
         "probability": probability,
         "group_title": group_title,
         "certain": certain,
-        "dagger": plainly.dagger,
+        "dagger": narrative.no_variance_note,
         "shown": _with_values,
-        "model_name": plainly.model_name,
+        "model_name": narrative.model_name,
         "when": _when,
         "setting": _setting,
         "glue": _glue,
@@ -81,8 +81,8 @@ def page(
         parts=[_shown(p) for p in parts],
         others=others,
         calibrations=calibrations,
-        known_before=KNOWN,
-        apart=told_apart(parts),
+        known_before=KNOWN_CASES,
+        apart=why_not_comparable(parts),
         built=built,
         store=None if store is None else Path(store).name,
         missing_texts=NO_TEXTS if store is None else NO_TEXTS_THERE,
@@ -104,7 +104,7 @@ def errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _shown(part: Part) -> dict[str, Any]:
+def _shown(part: ReportSection) -> dict[str, Any]:
     """What the template reads of one part."""
     run, table = part.run, part.tables[0]
     return {
@@ -113,16 +113,16 @@ def _shown(part: Part) -> dict[str, Any]:
         "metrics": part.metrics,
         "normalisation": part.normalisation,
         "tables": part.tables,
-        "short": plainly.in_short(part),
-        "caveats": plainly.caveats(part),
-        "plane": plane(table, part.metrics),
-        "examples": pick(run, part.scores, part.metrics, part.normalisation),
+        "short": narrative.summary(part),
+        "caveats": narrative.caveats(part),
+        "plane": tradeoff_plot(table, part.metrics),
+        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation),
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
         "environment": run.baseline.environment,
         "contests": part.contests,
         "breakdowns": part.breakdowns,
-        "curves": [curve_picture(f) for f in part.forgetting],
+        "curves": [forgetting_plot(f) for f in part.forgetting],
         "text": part.text,
         "writing": part.writing,
         "by_text": [m for m in part.metrics if getattr(m, "asks_for_texts", False)],
@@ -161,7 +161,7 @@ def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
     return [m for m in metrics if any(r.summaries[m.name].mean is not None for r in table.rows)]
 
 
-def _best(source: Source, text: TextPart) -> dict[str, dict[str, str]]:
+def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
     """``first`` and ``second`` by aspect and label."""
     base = next((s.editor for s in text.texts.scripts if not s.edited), None)
     return {a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, base) for a in ASPECTS}

@@ -13,7 +13,7 @@ from schemas.core.errors import UserError
 from schemas.raters import Rater
 
 
-class JudgeCalibrated(NamedTuple):
+class JudgeCalibration(NamedTuple):
     """One judge: its calibration, or why there is none; and what it has in common with those it judges."""
 
     judge: str
@@ -23,7 +23,7 @@ class JudgeCalibrated(NamedTuple):
     estimand: str = ESTIMAND
 
 
-def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
+def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
     """Every judge with ratings in the stores.
 
     Raises:
@@ -37,7 +37,7 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
             try:
                 asks = judge_inputs(store)
             except UserError as error:  # a script without its question or fact: the report goes on and says so
-                out.append(JudgeCalibrated(f"judges in {path.name}", None, str(error), ()))
+                out.append(JudgeCalibration(f"judges in {path.name}", None, str(error), ()))
                 continue
             ratings = rated_scripts(store, [a.item for a in asks])
             authors = question_authors(store)
@@ -46,8 +46,8 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibrated]:
             told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
                 out.append(
-                    JudgeCalibrated(judge, calibrate_judge(ratings, asks, CalibrationRequest(judge=judge)), "", told)
+                    JudgeCalibration(judge, calibrate_judge(ratings, asks, CalibrationRequest(judge=judge)), "", told)
                 )
             except UserError as error:
-                out.append(JudgeCalibrated(judge, None, str(error), told))
+                out.append(JudgeCalibration(judge, None, str(error), told))
     return out

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, ranks
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
 from evaluation.metrics.base import Metric
 from evaluation.report.formatting import group_title
 
@@ -86,7 +86,7 @@ def _token_cell(interval: Interval, label: str, metric: Metric, table: Compariso
     return figure(interval, mark=mark)
 
 
-def text_table(source: Source, *, model: str, baseline: str | None, label: str = "tab:text") -> str:
+def text_table(source: RatingSource, *, model: str, baseline: str | None, label: str = "tab:text") -> str:
     """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     places = {

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import not_excluded, paired_interval
-from evaluation.analysis.comparison import Comparison, Lead, Scores, moved
-from evaluation.analysis.pairwise_tests import Contest
+from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
+from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.report.formatting import certain, p_value, percent, spread
 from evaluation.runs.results import Run
 
 if TYPE_CHECKING:
-    from evaluation.report.sections import Part, TextPart
+    from evaluation.report.sections import ReportSection, TextSection
 
 FEW = 100  # cases below which the number is a caveat of its own
 
@@ -26,7 +26,7 @@ def model_name(name: str) -> str:
     return EMBEDDED_LABEL if name == EMBEDDED else name
 
 
-def dagger(table: Comparison, metrics: Sequence[Metric]) -> str | None:
+def no_variance_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     """The note under a table where all cases of a figure agree; None where there is no such figure."""
     rates = [m.name for m in metrics if m.better == "higher"]
     sizes = sorted({r.summaries[m].cases for r in table.rows for m in rates if certain(r.summaries[m])})
@@ -39,10 +39,10 @@ def dagger(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     )
 
 
-def in_short(part: Part) -> list[str]:
+def summary(part: ReportSection) -> list[str]:
     """The main results, each with its interval and with whether the best is decided against the second best."""
     run, table, scores, metrics = part.run, part.tables[0], part.scores, part.metrics
-    out = _moves(run, table, scores, metrics)
+    out = _changes_by_method(run, table, scores, metrics)
     decided = {(c.metric, frozenset((c.first, c.second))): c for f in part.contests for c in f.contests}
     for metric in metrics:
         lead = table.leads.get(metric.name)
@@ -58,12 +58,12 @@ def in_short(part: Part) -> list[str]:
         text = f"{better} {metric.title}: {leaders} over {first.cases} cases"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
         out.append(f"{text}{_second(lead, contest)}.")
-    if drop := _drop(run, table, scores, metrics):
+    if drop := _paraphrase_to_script_gap(run, table, scores, metrics):
         out.append(drop)
     return out
 
 
-def _second(lead: Lead, contest: Contest | None) -> str:
+def _second(lead: Ranking, contest: PairwiseTest | None) -> str:
     """How the best stands to the second best; nothing where several are best."""
     if len(lead.best) > 1:
         return ""
@@ -76,7 +76,7 @@ def _second(lead: Lead, contest: Contest | None) -> str:
     return f"; not decided against {lead.second} (difference {told})"
 
 
-def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
+def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
     """What every method did to script efficacy and locality, where there are few methods."""
     names = [m for m in metrics if m.name in ("s_es", "s_ns")]
     edited = [r for r in table.rows if not r.baseline]
@@ -87,7 +87,7 @@ def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric
         parts = []
         for m in names:
             gain = row.gain[m.name]
-            if (change := moved(row, run.baseline.label, m.name, scores)) is not None:
+            if (change := mean_before_and_after(row, run.baseline.label, m.name, scores)) is not None:
                 told = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
                 parts.append(told + ("" if gain.half is None else f" ({spread(gain, signed=True)})"))
         if parts:
@@ -96,7 +96,7 @@ def _moves(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric
     return out
 
 
-def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
+def _paraphrase_to_script_gap(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
     """From one-line prompts to scripts: S-ES against PS, paired by case."""
     if not {"ps", "s_es"} <= {m.name for m in metrics}:
         return None
@@ -110,7 +110,7 @@ def _drop(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]
     return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
 
 
-def caveats(part: Part) -> list[str]:
+def caveats(part: ReportSection) -> list[str]:
     """What the figures do not show, from the general to what happened in this run."""
     run, table, metrics = part.run, part.tables[0], part.metrics
     out = []
@@ -178,7 +178,7 @@ def _intervals(table: Comparison) -> list[str]:
     return out
 
 
-def _texts(text: TextPart) -> list[str]:
+def _texts(text: TextSection) -> list[str]:
     out = []
     if text.texts.synthetic:
         out.append("Some raters are programs that were told to rate: their agreement is no human agreement.")

@@ -7,17 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from curation.stats.bootstrap import DEFAULT, Resampling
-from evaluation.analysis.attribution_ladder import KNOWN, Known, Ladder, ladder
+from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, StageBreakdown, stage_breakdowns
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
-from evaluation.analysis.comparison import Comparison, Scores, compare, merge, score_run
+from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
 from evaluation.analysis.correlations import Correlations, View, correlate
-from evaluation.analysis.forgetting_series import Forgetting, forgetting
-from evaluation.analysis.object_mentions import Named, count
-from evaluation.analysis.pairwise_tests import Family, families
-from evaluation.analysis.rating_agreement import Judging, judging
+from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
+from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
+from evaluation.analysis.pairwise_tests import TestFamily, test_families
+from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, Source, Texts, sources
-from evaluation.analysis.text_statistics import Gap, Naming, Shape, gaps, naming, shapes
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources
+from evaluation.analysis.text_statistics import (
+    ObjectMentionRates,
+    ScoreTextGap,
+    TextShape,
+    object_mention_rates,
+    score_text_gaps,
+    text_shapes,
+)
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
@@ -29,29 +36,29 @@ VIEWS: tuple[View, ...] = ("pooled", "within", "between")
 _CORRELATING = Resampling(1000)
 
 
-class TextPart(NamedTuple):
+class TextSection(NamedTuple):
     """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed."""
 
     model: str
-    texts: Texts
-    sources: tuple[Source, ...]
-    named: tuple[Named, ...]
+    texts: RatedTexts
+    sources: tuple[RatingSource, ...]
+    named: tuple[ObjectMentionCounts, ...]
     beside: tuple[SideBySide, ...]
-    judging: Judging | None
-    contests: tuple[Family, ...]
+    judging: RatingAgreement | None
+    contests: tuple[TestFamily, ...]
     strange: int
 
 
-class Writing(NamedTuple):
-    """What a run's own texts show: the ladder for each reading of "knew it before", naming, gap to S-ES, shape."""
+class TextAnalysis(NamedTuple):
+    """What a run's own texts show: where edits are lost, objects named, gap to S-ES, length and format."""
 
-    ladders: tuple[tuple[Known, tuple[Ladder, ...]], ...]
-    naming: tuple[Naming, ...]
-    gaps: tuple[Gap, ...]
-    shapes: tuple[Shape, ...]
+    ladders: tuple[tuple[KnownCases, tuple[StageBreakdown, ...]], ...]
+    naming: tuple[ObjectMentionRates, ...]
+    gaps: tuple[ScoreTextGap, ...]
+    shapes: tuple[TextShape, ...]
 
 
-class Part(NamedTuple):
+class ReportSection(NamedTuple):
     """One run, or several of the same model, precision, split and regime as one."""
 
     run: Run
@@ -59,30 +66,30 @@ class Part(NamedTuple):
     normalisation: Normalisation
     tables: list[Comparison]
     scores: Scores
-    contests: tuple[Family, ...]
+    contests: tuple[TestFamily, ...]
     breakdowns: tuple[Breakdown, ...]
-    forgetting: tuple[Forgetting, ...]
-    text: TextPart | None
+    forgetting: tuple[ForgettingSeries, ...]
+    text: TextSection | None
     correlations: tuple[Correlations, ...]
-    writing: Writing
+    writing: TextAnalysis
 
 
-def make_parts(
-    runs: Sequence[Run], normalisation: Normalisation | None, texts: Texts | None
-) -> tuple[list[Part], list[TextPart]]:
+def make_sections(
+    runs: Sequence[Run], normalisation: Normalisation | None, texts: RatedTexts | None
+) -> tuple[list[ReportSection], list[TextSection]]:
     """The parts of a report, and the scripts of models that no run here is of (closed models, for instance)."""
-    merged = merge(runs)
-    own = [own_texts(run, texts) for run in merged]
-    parts = [make_part(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
+    merged = merge_runs(runs)
+    own = [texts_of_run(run, texts) for run in merged]
+    parts = [make_section(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
     if texts is None:
         return parts, []
     used = {s.id for mine in own if mine is not None for s in mine.scripts}
     left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
     cases = {k: c for run in merged for k, c in cases_by_key(run).items()}
-    return parts, [text_part(left.of_model(model), cases) for model in left.models]
+    return parts, [text_section(left.of_model(model), cases) for model in left.models]
 
 
-def own_texts(run: Run, texts: Texts | None) -> Texts | None:
+def texts_of_run(run: Run, texts: RatedTexts | None) -> RatedTexts | None:
     """The scripts that were written in a run: of its model, on its cases, by its methods; None where there is none.
 
     Those of a store come with their ratings; where it has none of this run, those of the run's own journal stand alone.
@@ -91,12 +98,12 @@ def own_texts(run: Run, texts: Texts | None) -> Texts | None:
     if found is not None:
         return found
     try:
-        return Texts(tuple(one.script for one in generated(run)), ())
+        return RatedTexts(tuple(one.script for one in generated(run)), ())
     except UserError:  # no text was asked for in this run
         return None
 
 
-def _stored_texts(run: Run, texts: Texts) -> Texts | None:
+def _stored_texts(run: Run, texts: RatedTexts) -> RatedTexts | None:
     names = {run.about["model"], run.about["model_revision"]}
     keys, labels = set(run.cases), {e.label for e in run.editors}
     mine = [m for m in texts.models if m in names or any(m.startswith(f"{n}@") or m.endswith(f"@{n}") for n in names)]
@@ -109,19 +116,19 @@ def _stored_texts(run: Run, texts: Texts) -> Texts | None:
     return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
 
 
-def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None) -> Part:
+def make_section(run: Run, normalisation: Normalisation | None, texts: RatedTexts | None) -> ReportSection:
     """Score the stored answers and work out every figure of a part."""
     metrics = run_metrics(run)
     how = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, how)
     base = run.baseline.label
-    contests: list[Family] = []
+    contests: list[TestFamily] = []
     for m in metrics:
         values = {e.label: scores.means(e.label, m.name) for e in run.editors}
         if any(values.values()):
-            contests += families(m.title, values, baseline=base, higher=m.better == "higher")
-    text = None if texts is None else text_part(texts, cases_by_key(run))
-    return Part(
+            contests += test_families(m.title, values, baseline=base, higher=m.better == "higher")
+    text = None if texts is None else text_section(texts, cases_by_key(run))
+    return ReportSection(
         run,
         metrics,
         how,
@@ -129,7 +136,7 @@ def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None
         scores,
         tuple(contests),
         (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
-        tuple(forgetting(run, metrics, how)),
+        tuple(forgetting_series(run, metrics, how)),
         text,
         _correlations(run, metrics, scores, text),
         _writing(run, how, text),
@@ -137,9 +144,9 @@ def make_part(run: Run, normalisation: Normalisation | None, texts: Texts | None
 
 
 def _correlations(
-    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextSection | None
 ) -> tuple[Correlations, ...]:
-    values = correlated(run, metrics, scores, text)
+    values = correlation_inputs(run, metrics, scores, text)
     return tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS) if len(values) > 1 else ()
 
 
@@ -148,19 +155,21 @@ def run_metrics(run: Run) -> tuple[Metric, ...]:
     return load_metrics(run.about["metrics"], generation_of(run))
 
 
-def _writing(run: Run, how: Normalisation, text: TextPart | None) -> Writing:
+def _writing(run: Run, how: Normalisation, text: TextSection | None) -> TextAnalysis:
     source = main_source(text.sources) if text is not None else None
     rated = None if source is None else source.values.get("coherence")
-    ladders: list[tuple[Known, tuple[Ladder, ...]]] = []
-    for known in KNOWN:
-        found = ladder(run, known=known, normalisation=how, coherence=rated)
+    ladders: list[tuple[KnownCases, tuple[StageBreakdown, ...]]] = []
+    for known in KNOWN_CASES:
+        found = stage_breakdowns(run, known=known, normalisation=how, coherence=rated)
         if any(one.cases for one in found):
             ladders.append((known, tuple(found)))
-    return Writing(tuple(ladders), tuple(naming(run)), tuple(gaps(run, how)), tuple(shapes(run)))
+    return TextAnalysis(
+        tuple(ladders), tuple(object_mention_rates(run)), tuple(score_text_gaps(run, how)), tuple(text_shapes(run))
+    )
 
 
-def correlated(
-    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextPart | None
+def correlation_inputs(
+    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextSection | None
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Case means by metric title and edited method: token level, then the aspects as the main source rated them.
 
@@ -180,14 +189,14 @@ def correlated(
     return out
 
 
-def main_source(found: Sequence[Source]) -> Source | None:
+def main_source(found: Sequence[RatingSource]) -> RatingSource | None:
     """Whose ratings stand beside the token level: the source with the most ratings."""
     return max(found, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
 
 
-def text_part(texts: Texts, cases: Mapping[str, Case]) -> TextPart:
+def text_section(texts: RatedTexts, cases: Mapping[str, Case]) -> TextSection:
     """Everything of the scripts of one model."""
-    found = tuple(sources(texts))
+    found = tuple(rating_sources(texts))
     plain = {s.editor for s in texts.scripts if not s.edited}
     base = next((label for label in texts.editors if label in plain), None)
     contests = [
@@ -195,21 +204,21 @@ def text_part(texts: Texts, cases: Mapping[str, Case]) -> TextPart:
         for source in found
         for aspect in ASPECTS
         if aspect in source.values
-        for family in families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
+        for family in test_families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
     ]
-    return TextPart(
+    return TextSection(
         texts.scripts[0].model,
         texts,
         found,
-        tuple(count(texts.scripts, cases, texts.editors)),
+        tuple(count_mentions(texts.scripts, cases, texts.editors)),
         tuple(side_by_side(texts, cases)),
-        judging(texts, cases),
+        rating_agreement(texts, cases),
         tuple(contests),
         sum(s.case not in cases for s in texts.scripts),
     )
 
 
-def told_apart(parts: Sequence[Part]) -> list[str]:
+def why_not_comparable(parts: Sequence[ReportSection]) -> list[str]:
     """In what the parts of a report differ, so that their figures are not compared."""
     if len(parts) < 2:
         return []

@@ -15,7 +15,7 @@ SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
 _PAIRS = (("s_ns", "s_es"), ("ns", "es"))
 
 
-class Point(NamedTuple):
+class PlotPoint(NamedTuple):
     """One editor in picture coordinates; bars are (low, high), clipped to the axes, None where there is no interval."""
 
     label: str
@@ -31,14 +31,14 @@ class Point(NamedTuple):
     told: str
 
 
-class Plane(NamedTuple):
+class TradeoffPlot(NamedTuple):
     """The picture: axes titles, tick positions (place, number), points."""
 
     x_title: str
     y_title: str
     x_ticks: tuple[tuple[float, int], ...]
     y_ticks: tuple[tuple[float, int], ...]
-    points: tuple[Point, ...]
+    points: tuple[PlotPoint, ...]
     width: int = WIDTH
     height: int = HEIGHT
     left: int = _LEFT
@@ -47,7 +47,7 @@ class Plane(NamedTuple):
     bottom: int = HEIGHT - _BOTTOM
 
 
-def plane(table: Comparison, metrics: Sequence[Metric]) -> Plane | None:
+def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot | None:
     """The plane of S-ES over S-NS (else ES over NS); None where no editor has both."""
     by_name = {m.name: m for m in metrics}
     for across, up in _PAIRS:
@@ -58,13 +58,13 @@ def plane(table: Comparison, metrics: Sequence[Metric]) -> Plane | None:
             break
     else:
         return None
-    points: list[Point] = []
+    points: list[PlotPoint] = []
     for n, row in enumerate(rows):
         x, y = row.summaries[across].interval, row.summaries[up].interval
         assert x.mean is not None and y.mean is not None
         told = f"{row.label}: {by_name[up].title} {spread(y)}, {by_name[across].title} {spread(x)}"
         points.append(
-            Point(
+            PlotPoint(
                 label=row.label,
                 x=_across(x.mean),
                 y=_up(y.mean),
@@ -79,7 +79,7 @@ def plane(table: Comparison, metrics: Sequence[Metric]) -> Plane | None:
             )
         )
     ticks = (0, 25, 50, 75, 100)
-    return Plane(
+    return TradeoffPlot(
         x_title=f"{by_name[across].title} (%): other facts are left alone →",
         y_title=f"{by_name[up].title} (%): the edit took →",
         x_ticks=tuple((_across(t / 100), t) for t in ticks),
@@ -96,7 +96,7 @@ def _up(fraction: float) -> float:
     return round(HEIGHT - _BOTTOM - min(max(fraction, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def _place_labels(points: Sequence[Point]) -> list[Point]:
+def _place_labels(points: Sequence[PlotPoint]) -> list[PlotPoint]:
     """Every label beside its point where it covers no other label, no point and no edge, nearest places first."""
     taken = [(p.x - 7, p.y - 7, p.x + 7, p.y + 7) for p in points]
     bars = [(p.bar_x[0], p.y - 1, p.bar_x[1], p.y + 1) for p in points if p.bar_x]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from curation.checks.verdict_counts import construction_yield
 from curation.files.atomic import write_text
-from evaluation.analysis.text_ratings import Source, joined, read_texts, stores_of
+from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.metrics.base import Normalisation
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import by_case, flat, to_csv, to_markdown
@@ -17,14 +17,14 @@ from evaluation.report.html_page import errors, page
 from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
-from evaluation.report.sections import Part, TextPart, make_parts
+from evaluation.report.sections import ReportSection, TextSection, make_sections
 from evaluation.runs.results import load_run
 from schemas.core.clock import now
 
 HTML = "report.html"
 
 
-class Written(NamedTuple):
+class ReportFiles(NamedTuple):
     """What a report wrote: the files, the HTML first, and the figures of the tables."""
 
     files: tuple[Path, ...]
@@ -37,7 +37,7 @@ def write_report(
     out: Path | None = None,
     store: Path | None = None,
     normalisation: Normalisation | None = None,
-) -> Written:
+) -> ReportFiles:
     """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
     Runs of the same model, precision, split and regime stand in one table, others in parts of their own. Nothing is
@@ -54,8 +54,8 @@ def write_report(
         UserError: a folder is no run, nothing is finished, or the files cannot be written.
     """
     stores = stores_of(folders, store)
-    texts = joined([read_texts(place) for place in stores])
-    parts, others = make_parts([load_run(Path(f)) for f in folders], normalisation, texts)
+    texts = join_texts([read_texts(place) for place in stores])
+    parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts)
     built = None if store is None else construction_yield(store)
     figures = [
         {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
@@ -76,7 +76,7 @@ def write_report(
     }
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
-    return Written(_put(target, files), figures)
+    return ReportFiles(_put(target, files), figures)
 
 
 def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
@@ -86,7 +86,7 @@ def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     return tuple(target / name for name in texts)
 
 
-def _csv(parts: Sequence[Part]) -> str:
+def _csv(parts: Sequence[ReportSection]) -> str:
     """One CSV: a single part as it is, several with the model and split in front."""
     if len(parts) == 1:
         return to_csv(parts[0].tables, parts[0].metrics)
@@ -98,7 +98,7 @@ def _csv(parts: Sequence[Part]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _heading(part: Part) -> str:
+def _heading(part: ReportSection) -> str:
     about = part.run.about
     model = f"{about['model']} ({about['model_revision']}, {about['dtype']})"
     split = f"{about['split']} {about['split_version']}"
@@ -110,7 +110,7 @@ def _heading(part: Part) -> str:
     )
 
 
-def _markdown(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+def _markdown(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     out = []
     for part in parts:
         out.append(to_markdown(part.tables, part.metrics, heading=_heading(part)))
@@ -119,9 +119,9 @@ def _markdown(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
     return "\n".join(t for t in out if t)
 
 
-def _latex(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
+def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     out = [HEAD]
-    rated: list[tuple[Source, str, str | None]] = []  # with model and the unedited method's label
+    rated: list[tuple[RatingSource, str, str | None]] = []  # with model and the unedited method's label
     for n, part in enumerate(parts, 1):
         about = part.run.about
         model = escape(model_name(about["model"]))
@@ -141,7 +141,7 @@ def _latex(parts: Sequence[Part], others: Sequence[TextPart]) -> str:
     return "\n".join(out)
 
 
-def _json(parts: Sequence[Part]) -> dict[str, Any]:
+def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
     return {
         "written": now(zone="Z"),
         "parts": [

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT
-from evaluation.report.sections import Part, TextPart, main_source
+from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.reproduction.table_2_check import CASES, recompute, table_2
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
@@ -26,7 +26,7 @@ _BYTES = {"GPT2-XL": 6.2, "GPT-J": 24.2, "Llama-3": 32.1}  # GB of the weights i
 Verdict = Literal["within", "outside", "not comparable", "no figure"]
 
 
-class Target(NamedTuple):
+class PublishedTable(NamedTuple):
     """One published table: its name, what and where it is, and its part of ``published_scedit.toml``."""
 
     name: str
@@ -36,7 +36,7 @@ class Target(NamedTuple):
     data: Mapping[str, Any]
 
 
-class Printed(NamedTuple):
+class PrintedFigure(NamedTuple):
     """One printed figure: model and method as printed, data, metric or pair, value and half width (None: not printed).
 
     Values in the unit of the table: percent, points of 7, or a coefficient. ``note`` is an erratum.
@@ -51,7 +51,7 @@ class Printed(NamedTuple):
     note: str = ""
 
 
-class Beside(NamedTuple):
+class FigureComparison(NamedTuple):
     """A printed figure and ours.
 
     Attributes:
@@ -61,7 +61,7 @@ class Beside(NamedTuple):
         verdict: ``within`` or ``outside`` the tolerance where model and data are the same.
     """
 
-    printed: Printed
+    printed: PrintedFigure
     ours: float | None
     half: float | None
     told: str
@@ -69,7 +69,7 @@ class Beside(NamedTuple):
     verdict: Verdict
 
 
-class Need(NamedTuple):
+class Requirement(NamedTuple):
     """Something that a full reproduction needs, whether it is here, and what to do if not."""
 
     what: str
@@ -82,59 +82,59 @@ def _tables() -> dict[str, Any]:
     return tomllib.loads((files("evaluation.reproduction") / "scedit.toml").read_text(encoding="utf-8"))
 
 
-def targets() -> tuple[str, ...]:
+def published_tables() -> tuple[str, ...]:
     """Names of what can be reproduced.
 
     Example:
-        >>> targets()
+        >>> published_tables()
         ('scedit-table2', 'scedit-table3', 'scedit-table5', 'scedit-table6', 'scedit-table8')
     """
     return tuple(_tables())
 
 
-def target(name: str) -> Target:
+def published_table(name: str) -> PublishedTable:
     """A published table by name.
 
     Raises:
         UserError: unknown.
     """
     if name not in _tables():
-        near = suggest(name, list(targets()))
+        near = suggest(name, list(published_tables()))
         raise UserError(
             f"nothing published is known as '{name}'",
-            allowed=", ".join(targets()),
+            allowed=", ".join(published_tables()),
             fix=f"did you mean '{near}'?" if near else None,
         )
     data = _tables()[name]
-    return Target(name, data["title"], data["where"], data["kind"], data)
+    return PublishedTable(name, data["title"], data["where"], data["kind"], data)
 
 
-def printed(what: Target) -> tuple[Printed, ...]:
+def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
     """The printed figures.
 
     Example:
-        >>> printed(target("scedit-table5"))[2]
-        Printed(model='', method='', split='ScEdit-CF', metric='consistency', value=-0.09, half=None, note='')
+        >>> printed_figures(published_table("scedit-table5"))[2]
+        PrintedFigure(model='', method='', split='ScEdit-CF', metric='consistency', value=-0.09, half=None, note='')
     """
     if what.kind == "token":
         out = []
         for e in table_2():
             checked = recompute(e)
             note = "" if checked.verdict != "impossible" else f"impossible interval, should be {checked.half:.2f}"
-            out.append(Printed(e.model, e.method, e.split, e.metric, e.value, e.half, note))
+            out.append(PrintedFigure(e.model, e.method, e.split, e.metric, e.value, e.half, note))
         return tuple(out)
     if what.kind == "text":
         return tuple(
-            Printed(model, method, "ScEdit-CF", aspect, cell[0], cell[1] if len(cell) > 1 else None)
+            PrintedFigure(model, method, "ScEdit-CF", aspect, cell[0], cell[1] if len(cell) > 1 else None)
             for model, method, *cells in what.data["rows"]
             for aspect, cell in zip(ASPECTS, cells, strict=True)
         )
     if what.kind == "agreement":
-        return tuple(Printed("", "", "ScEdit-CF", aspect, v, None) for aspect, v in what.data["alpha"].items())
-    return tuple(Printed("Llama-3", "", "ScEdit-CF", f"{a}, {b}", v, None) for a, b, v in what.data["pairs"])
+        return tuple(PrintedFigure("", "", "ScEdit-CF", aspect, v, None) for aspect, v in what.data["alpha"].items())
+    return tuple(PrintedFigure("Llama-3", "", "ScEdit-CF", f"{a}, {b}", v, None) for a, b, v in what.data["pairs"])
 
 
-def needs(what: Target, *, data: Path | None = None) -> list[Need]:
+def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requirement]:
     """What a full reproduction needs, and what of it is on this machine.
 
     Args:
@@ -147,29 +147,33 @@ def needs(what: Target, *, data: Path | None = None) -> list[Need]:
         fix = (
             f"get {name} from the authors' repository (it is not redistributed here), then name its folder with --data"
         )
-        out.append(Need(f"data: {name}", (folder / name).is_file(), fix))
+        out.append(Requirement(f"data: {name}", (folder / name).is_file(), fix))
     for name, hub in what.data["models"].items():
         if what.data.get("endpoint"):
             continue
-        out.append(Need(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
+        out.append(Requirement(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
         size = _BYTES[name]
         told = f"memory for {name}: about {size:.0f} GB of weights in float32, or half of it"
-        out.append(Need(told, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16"))
+        out.append(Requirement(told, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16"))
     out += [_method(name) for name in what.data["methods"].values()]
     if what.data.get("endpoint"):
-        out.append(Need("a key for the closed models", bool(os.environ.get("OPENAI_API_KEY")), "export OPENAI_API_KEY"))
+        out.append(
+            Requirement("a key for the closed models", bool(os.environ.get("OPENAI_API_KEY")), "export OPENAI_API_KEY")
+        )
     if judge := what.data.get("judge"):
         fix = f"export OPENAI_API_KEY and judge with --model {judge}, or another judge (then Table 3 is not the same)"
-        out.append(Need(f"judge: {judge}", bool(os.environ.get("OPENAI_API_KEY")), fix))
+        out.append(Requirement(f"judge: {judge}", bool(os.environ.get("OPENAI_API_KEY")), fix))
     if people := what.data.get("people"):
-        out.append(Need(f"{people} people who rate the same scripts", False, "scedit annotate new NAME --overlap 3"))
+        out.append(
+            Requirement(f"{people} people who rate the same scripts", False, "scedit annotate new NAME --overlap 3")
+        )
     return out
 
 
-def _method(name: str) -> Need:
+def _method(name: str) -> Requirement:
     from evaluation.editors import EDITORS
 
-    return Need(f"method: {name}", name in EDITORS.names(), "it comes with a later version")
+    return Requirement(f"method: {name}", name in EDITORS.names(), "it comes with a later version")
 
 
 def _cached(hub: str) -> bool:
@@ -196,7 +200,7 @@ def _memory() -> float:
         return 0.0
 
 
-class Ours(NamedTuple):
+class OurFigure(NamedTuple):
     """A figure of ours: value, half width, whether model and data are the published ones, on what it rests."""
 
     value: float
@@ -205,7 +209,9 @@ class Ours(NamedTuple):
     told: str
 
 
-def beside(what: Target, parts: Sequence[Part], others: Sequence[TextPart] = ()) -> list[Beside]:
+def compare_figures(
+    what: PublishedTable, parts: Sequence[ReportSection], others: Sequence[TextSection] = ()
+) -> list[FigureComparison]:
     """Every printed figure with ours: of the same model and data where a run has them, else of the first run with any.
 
     Args:
@@ -213,26 +219,28 @@ def beside(what: Target, parts: Sequence[Part], others: Sequence[TextPart] = ())
         parts: Runs, as a report takes them.
         others: Scripts of models that no run is of (Table 8).
     """
-    ways: dict[str, Callable[[Target, Printed, Sequence[Part], Sequence[TextPart]], list[Ours]]] = {
+    ways: dict[
+        str, Callable[[PublishedTable, PrintedFigure, Sequence[ReportSection], Sequence[TextSection]], list[OurFigure]]
+    ] = {
         "token": _token,
         "text": _text,
         "agreement": _agreement,
         "correlation": _correlation,
     }
     out = []
-    for entry in printed(what):
+    for entry in printed_figures(what):
         found = sorted(ways[what.kind](what, entry, parts, others), key=lambda o: not o.same)
         if not found:
-            out.append(Beside(entry, None, None, "", None, "no figure"))
+            out.append(FigureComparison(entry, None, None, "", None, "no figure"))
             continue
         best = found[0]
         if not best.same:
-            out.append(Beside(entry, best.value, best.half, best.told, None, "not comparable"))
+            out.append(FigureComparison(entry, best.value, best.half, best.told, None, "not comparable"))
             continue
         tolerance = max(0.01, math.hypot(entry.half or 0.0, best.half or 0.0))
         inside = abs(best.value - entry.value) <= tolerance + 1e-9
         verdict: Verdict = "within" if inside else "outside"
-        out.append(Beside(entry, best.value, best.half, best.told, tolerance, verdict))
+        out.append(FigureComparison(entry, best.value, best.half, best.told, tolerance, verdict))
     return out
 
 
@@ -240,14 +248,16 @@ _METRICS = {"ES": "es", "S-ES": "s_es", "S-NS": "s_ns", "S-BO": "s_bo"}
 _GROUPS = {"ScEdit-CF": "counterfactual", "ScEdit-T": "temporal"}
 
 
-def _same(what: Target, entry: Printed, model: str, cases: int) -> bool:
+def _same(what: PublishedTable, entry: PrintedFigure, model: str, cases: int) -> bool:
     """Whether a model is the published one, by the last part of its name, and the cases as many as published."""
     hub = what.data["models"].get(entry.model, "")
     mine, theirs = (x.rstrip("/").rsplit("/", 1)[-1].casefold() for x in (model, hub))
     return mine == theirs and cases == CASES.get(entry.split, -1)
 
 
-def _token(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[TextPart]) -> list[Ours]:
+def _token(
+    what: PublishedTable, entry: PrintedFigure, parts: Sequence[ReportSection], others: Sequence[TextSection]
+) -> list[OurFigure]:
     out = []
     for part in parts:
         kind = _GROUPS[entry.split]
@@ -264,11 +274,13 @@ def _token(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence
             model = str(part.run.about["model"])
             told = f"{model}, {part.run.split.name}, {s.cases} cases, {row.label}"
             half = None if s.half is None else 100 * s.half
-            out.append(Ours(100 * s.mean, half, _same(what, entry, model, table.cases), told))
+            out.append(OurFigure(100 * s.mean, half, _same(what, entry, model, table.cases), told))
     return out
 
 
-def _text(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[TextPart]) -> list[Ours]:
+def _text(
+    what: PublishedTable, entry: PrintedFigure, parts: Sequence[ReportSection], others: Sequence[TextSection]
+) -> list[OurFigure]:
     known = [
         (p.text, len(p.run.cases), {e.label: e.manifest.editor for e in p.run.editors})
         for p in parts
@@ -287,11 +299,13 @@ def _text(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[
             judged = any(r == what.data.get("judge") for r in source.raters)
             same = judged and _same(what, entry, text.model.partition("@")[0], cases)
             told = f"{text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
-            out.append(Ours(cell.by_script.mean, cell.by_script.half, same, told))
+            out.append(OurFigure(cell.by_script.mean, cell.by_script.half, same, told))
     return out
 
 
-def _agreement(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[TextPart]) -> list[Ours]:
+def _agreement(
+    what: PublishedTable, entry: PrintedFigure, parts: Sequence[ReportSection], others: Sequence[TextSection]
+) -> list[OurFigure]:
     out = []
     for text in [*(p.text for p in parts if p.text is not None), *others]:
         found = None if text.judging is None else text.judging.people.get(entry.metric)
@@ -300,11 +314,15 @@ def _agreement(what: Target, entry: Printed, parts: Sequence[Part], others: Sequ
         low, high = found.alpha.low, found.alpha.high
         half = None if low is None or high is None else (high - low) / 2
         who = PROGRAMS if text.texts.synthetic else PEOPLE
-        out.append(Ours(found.alpha.value, half, False, f"{text.model}, {found.units} scripts, {found.raters} {who}"))
+        out.append(
+            OurFigure(found.alpha.value, half, False, f"{text.model}, {found.units} scripts, {found.raters} {who}")
+        )
     return out
 
 
-def _correlation(what: Target, entry: Printed, parts: Sequence[Part], others: Sequence[TextPart]) -> list[Ours]:
+def _correlation(
+    what: PublishedTable, entry: PrintedFigure, parts: Sequence[ReportSection], others: Sequence[TextSection]
+) -> list[OurFigure]:
     out = []
     for part in parts:
         for view in part.correlations:
@@ -317,11 +335,13 @@ def _correlation(what: Target, entry: Printed, parts: Sequence[Part], others: Se
             model = str(part.run.about["model"])
             same = _same(what, entry, model, len(part.run.cases))
             p = "–" if e.p is None else f"{e.p:.2g}"
-            out.append(Ours(e.value or 0.0, half, same, f"{model}, {e.cases} cases, {view.methods} methods, p {p}"))
+            out.append(
+                OurFigure(e.value or 0.0, half, same, f"{model}, {e.cases} cases, {view.methods} methods, p {p}")
+            )
     return out
 
 
-def unit(what: Target) -> str:
+def unit(what: PublishedTable) -> str:
     """What the figures of a table are."""
     return {"token": "percent", "text": "points of 7", "agreement": "alpha", "correlation": "rho"}[what.kind]
 

@@ -46,7 +46,7 @@ Llama-3 PROMPT 92.30 1.22  77.02 1.46  56.48 1.30
 """
 
 
-class Printed(NamedTuple):
+class PrintedInterval(NamedTuple):
     """One printed entry; ``value`` and ``half`` (of the 95 % interval) in percent, with two decimals."""
 
     split: str
@@ -71,7 +71,7 @@ class Recomputed(NamedTuple):
             ``possible`` (other metrics).
     """
 
-    printed: Printed
+    printed: PrintedInterval
     n: int
     hits: int | None
     half: float | None
@@ -79,19 +79,19 @@ class Recomputed(NamedTuple):
     verdict: Literal["agrees", "differs", "impossible", "possible"]
 
 
-def table_2() -> tuple[Printed, ...]:
+def table_2() -> tuple[PrintedInterval, ...]:
     """The entries of Table 2.
 
     Example:
         >>> len(table_2()), table_2()[0]
-        (99, Printed(split='ScEdit-CF', metric='ES', model='GPT2-XL', method='base', value=20.55, half=1.85))
+        (99, PrintedInterval(split='ScEdit-CF', metric='ES', model='GPT2-XL', method='base', value=20.55, half=1.85))
     """
     out = []
     for line in _PRINTED.strip().splitlines():
         model, method, *texts = line.split()
         figures = [float(t) for t in texts]
         for (split, metric), value, half in zip(_COLUMNS, figures[::2], figures[1::2], strict=False):
-            out.append(Printed(split, metric, model, method, value, half))
+            out.append(PrintedInterval(split, metric, model, method, value, half))
     return tuple(out)
 
 
@@ -105,11 +105,11 @@ def half_width(share: float, n: int) -> float:
     return 100 * Z95 * math.sqrt(share * (1 - share) / (n - 1))
 
 
-def recompute(entry: Printed, *, tolerance: float = 0.01) -> Recomputed:
+def recompute(entry: PrintedInterval, *, tolerance: float = 0.01) -> Recomputed:
     """What the interval of a printed entry can be, from its mean and the number of cases.
 
     Example:
-        >>> wrong = Printed("ScEdit-CF", "ES", "Llama-3", "MEMIT", 98.63, 1.19)
+        >>> wrong = PrintedInterval("ScEdit-CF", "ES", "Llama-3", "MEMIT", 98.63, 1.19)
         >>> found = recompute(wrong)
         >>> found.hits, round(found.half, 2), found.verdict
         (1805, 0.53, 'impossible')

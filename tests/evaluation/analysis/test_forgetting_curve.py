@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from evaluation.analysis.forgetting_curve import Point, forgetting
-from evaluation.analysis.forgetting_series import forgetting as report_curves
+from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
+from evaluation.analysis.forgetting_series import forgetting_curve as report_curves
 from evaluation.cli import run as commands
-from evaluation.cli.forgetting import forgetting as command
+from evaluation.cli.forgetting import forgetting_curve as command
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Runner
@@ -41,8 +41,8 @@ def run(out: Path, **more: Any) -> Path:
     return out
 
 
-def curve(out: Path) -> list[Point]:
-    return forgetting(load_run(out), load_metrics(["es"]), "mean")
+def curve(out: Path) -> list[ForgettingPoint]:
+    return forgetting_curve(load_run(out), load_metrics(["es"]), "mean")
 
 
 def test_hand_worked(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from curation.store.store import Store
-from evaluation.analysis.object_mentions import count, marked, named
-from evaluation.analysis.rating_agreement import judging
+from evaluation.analysis.object_mentions import count_mentions, mark_objects, which_objects
+from evaluation.analysis.rating_agreement import rating_agreement
 from evaluation.analysis.side_by_side import side_by_side
-from evaluation.analysis.text_ratings import PEOPLE, Texts, joined, profile, ranks, read_texts, sources
-from evaluation.report.sections import make_parts
+from evaluation.analysis.text_ratings import PEOPLE, RatedTexts, join_texts, profile, ranks, rating_sources, read_texts
+from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.results import Run, cases_by_key, load_run
 from evaluation.runs.runner import Runner
@@ -35,13 +35,13 @@ def run(tmp_path_factory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def texts(run: Run) -> Texts:
+def texts(run: Run) -> RatedTexts:
     scripts = made_scripts(run)
-    return Texts(tuple(scripts), tuple(rate(scripts, RATERS)))
+    return RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS)))
 
 
 def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
-    people, judge = sources(texts)
+    people, judge = rating_sources(texts)
     assert (people.title, people.person, people.raters) == (PEOPLE, True, ("ann", "bob"))
     assert judge.title == "m (judge@1)" and len(judge.forms) == 4
     of_script = {s.id: s for s in texts.scripts}
@@ -63,7 +63,7 @@ def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
 
 
 def test_unscored_is_counted_bounded_and_in_no_mean(texts):
-    judge = sources(texts)[1]
+    judge = rating_sources(texts)[1]
     of_script = {s.id: s.editor for s in texts.scripts}
     lost = 0
     for label, row in judge.cells.items():
@@ -86,12 +86,12 @@ def test_unscored_is_counted_bounded_and_in_no_mean(texts):
 def test_decisions_of_a_lead_are_no_ratings(texts, run):
     more = [r.model_copy(update={"form": "rate_script_adjudicated@1", "value": 1}) for r in texts.ratings[:8]]
     again = texts._replace(ratings=(*texts.ratings, *more))
-    assert sources(again) == sources(texts)
+    assert rating_sources(again) == rating_sources(texts)
 
 
 def test_two_profiles_of_a_judge_stand_apart(texts):
     other = [r.model_copy(update={"form": f"evidence_{r.aspect}@2"}) for r in texts.ratings if r.rater == "judge:m"]
-    found = sources(texts._replace(ratings=(*texts.ratings, *other)))
+    found = rating_sources(texts._replace(ratings=(*texts.ratings, *other)))
     assert [s.title for s in found] == ["people", "m (evidence@2)", "m (judge@1)"]
     assert profile(other[0]) == "evidence@2"
 
@@ -104,12 +104,15 @@ def test_best_and_second_leave_the_unedited_model_aside():
 
 def test_mentions_are_marked_and_counted(texts, run):
     cases = cases_by_key(run)
-    push = next(n for n in count(texts.scripts, cases, texts.editors) if n.label == "push")
+    push = next(n for n in count_mentions(texts.scripts, cases, texts.editors) if n.label == "push")
     assert push.scripts == 14 and push.counts == {"new only": 8, "old only": 0, "both": 6, "neither": 0}
     fact = next(iter(cases.values())).fact
-    assert named("Go to Oslo, then Lima's port", fact) == "both"
-    assert [[p.kind for p in line] for line in marked("Lima\nOslo or Lima", fact)] == [["old"], ["new", "", "old"]]
-    assert "".join(p.text for line in marked("a <b>Oslo</b>", fact) for p in line) == "a <b>Oslo</b>"
+    assert which_objects("Go to Oslo, then Lima's port", fact) == "both"
+    assert [[p.kind for p in line] for line in mark_objects("Lima\nOslo or Lima", fact)] == [
+        ["old"],
+        ["new", "", "old"],
+    ]
+    assert "".join(p.text for line in mark_objects("a <b>Oslo</b>", fact) for p in line) == "a <b>Oslo</b>"
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
@@ -123,7 +126,7 @@ def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
 
 
 def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
-    found = judging(texts, cases_by_key(run))
+    found = rating_agreement(texts, cases_by_key(run))
     assert set(found.people) == {"executability", "coherence", "consistency", "completeness"}
     coherence = next(a for a in found.against if a.aspect == "coherence")
     edited = {s.id for s in texts.scripts if s.edited}
@@ -136,7 +139,7 @@ def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
     rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
     assert ruled["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
-    assert judging(texts._replace(ratings=()), cases_by_key(run)) is None
+    assert rating_agreement(texts._replace(ratings=()), cases_by_key(run)) is None
 
 
 def test_judges_who_are_a_known_offset_away_are_found(run):
@@ -145,7 +148,7 @@ def test_judges_who_are_a_known_offset_away_are_found(run):
         return max(1, value - 1) if rater.startswith("judge") else value
 
     scripts = made_scripts(run)
-    found = judging(Texts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
+    found = rating_agreement(RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
     for a in found.against:
         assert a.gap.value == pytest.approx(-1, abs=0.15) and a.rho.value > 0.9
 
@@ -168,7 +171,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
         assert told in text
     assert '<mark class="new"' in html and '<mark class="old"' in html
     rows = list(csv.DictReader(io.StringIO((tmp_path / "ratings.csv").read_text())))
-    people = sources(read_texts(path))[0]
+    people = rating_sources(read_texts(path))[0]
     for row in rows:
         if row["source"] == "programs told to rate":
             assert float(row["mean_by_case"]) == people.cells[row["label"]][row["aspect"]].by_case.mean
@@ -184,7 +187,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
 
 def test_scripts_of_another_model_stand_apart(run, texts):
     other = texts._replace(scripts=tuple(s.model_copy(update={"model": "closed-1"}) for s in texts.scripts), ratings=())
-    parts, others = make_parts([run], None, other)
+    parts, others = make_sections([run], None, other)
     assert parts[0].text is None and [t.model for t in others] == ["closed-1"]
 
 
@@ -192,7 +195,7 @@ def test_the_same_store_twice_counts_once(run, tmp_path: Path):
     path = tmp_path / "s.duckdb"
     rated_store(path, run, ("judge:m",))
     once = read_texts(path)
-    assert joined([once, once]) == once and joined([]) is None
+    assert join_texts([once, once]) == once and join_texts([]) is None
 
 
 def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
@@ -207,7 +210,7 @@ def test_a_script_without_its_question_does_not_stop_the_report(run, tmp_path):
 
 def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
     rated_store(tmp_path / "s.duckdb", run, ("person:ann", "person:synthetic-bob"))
-    found = sources(read_texts(tmp_path / "s.duckdb"))
+    found = rating_sources(read_texts(tmp_path / "s.duckdb"))
     assert [(s.title, s.raters, s.person) for s in found] == [
         ("people", ("ann",), True),
         ("programs told to rate", ("synthetic-bob",), True),
@@ -217,7 +220,7 @@ def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
 def test_a_person_whose_name_only_begins_like_a_programs_is_a_person(run, tmp_path):
     rated_store(tmp_path / "s.duckdb", run, ("person:synthetica", "person:ann"))
     texts = read_texts(tmp_path / "s.duckdb")
-    assert [(s.title, s.raters) for s in sources(texts)] == [("people", ("ann", "synthetica"))]
+    assert [(s.title, s.raters) for s in rating_sources(texts)] == [("people", ("ann", "synthetica"))]
     assert not texts.synthetic
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from curation.stats.bootstrap import Resampling, two_way_bootstrap, two_way_interval
 from curation.stats.intervals import mean_interval
-from evaluation.analysis.two_way_intervals import two_way
+from evaluation.analysis.two_way_intervals import two_way_intervals
 from schemas.answers import CaseScores, ItemScore
 
 HOW = Resampling(300, seed=4)
@@ -41,7 +41,7 @@ def shared(rng: np.random.Generator) -> list[tuple[str, str | None, float | None
 
 def test_equals_the_statistics_and_is_wider_than_by_case():
     rows = shared(np.random.default_rng(3))
-    found = two_way(scores(rows), HOW)
+    found = two_way_intervals(scores(rows), HOW)
     values, cases, neighbours = [v for _, _, v in rows], [c for c, _, _ in rows], [n for _, n, _ in rows]
     assert found.formula == two_way_interval(values, cases, neighbours)
     assert found.bootstrap == two_way_bootstrap(values, cases, neighbours, HOW)
@@ -53,15 +53,15 @@ def test_equals_the_statistics_and_is_wider_than_by_case():
 
 def test_unscored_items_count_nowhere():
     rows = [("a", "x", 1.0), ("a", "y", None), ("b", "x", 0.0)]
-    assert two_way(scores(rows), HOW).neighbours == 1
+    assert two_way_intervals(scores(rows), HOW).neighbours == 1
 
 
 def test_where_nothing_recurs_it_says_so():
-    found = two_way(scores([("a", "x", 1.0), ("b", "y", 0.0)]), HOW)
+    found = two_way_intervals(scores([("a", "x", 1.0), ("b", "y", 0.0)]), HOW)
     assert found.recurring == 0 and found.formula.half is None
     assert "no neighbour fact recurs" in found.bootstrap.reason
 
 
 @pytest.mark.parametrize("rows", [[], [("a", None, 1.0), ("b", None, 0.0)]])
 def test_no_second_cluster_no_two_way(rows):
-    assert two_way(scores(rows), HOW) is None
+    assert two_way_intervals(scores(rows), HOW) is None

@@ -14,7 +14,7 @@ from construction.llm.step import Message, PlainText, Request
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
 from curation.store.store import Store
-from evaluation.api_models.editing import CONTINUE, ClosedStep, Remote, asks, make_editor
+from evaluation.api_models.editing import CONTINUE, ApiScriptStep, PromptOnlyModel, api_requests, make_editor
 from evaluation.cli.api_models import run_api as command
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
 from evaluation.runs.plan import choose
@@ -103,8 +103,8 @@ def test_the_scripts_can_be_judged(tmp_path):
 
 def test_what_is_sent(tmp_path):
     editors = {n: make_editor(n, "gpt-x", Cache(tmp_path)) for n in ("none", "prompt")}
-    case, step = CASES[0], ClosedStep("gpt-x")
-    sent = {(a.editor, a.goes_on, a.item): step.prompt(a)[0].content for a in asks([case], editors)}
+    case, step = CASES[0], ApiScriptStep("gpt-x")
+    sent = {(a.editor, a.goes_on, a.item): step.prompt(a)[0].content for a in api_requests([case], editors)}
     question, prompt = case.questions[0], case.prompts[0]
     plain = sent["none", False, question.key]
     assert plain == f"{INSTRUCTION}\n\n{question.text}"
@@ -112,13 +112,13 @@ def test_what_is_sent(tmp_path):
     assert sent["prompt", False, question.key] == f"{INSTRUCTION}\n\n{fact}{question.text}"
     assert sent["prompt", True, prompt.key] == f"{CONTINUE}\n\n{fact}{prompt.text}"
     assert len(sent) == 2 * (len(case.questions) + len(case.prompts))
-    assert len(asks([case], editors, goes_on=False)) == 2 * len(case.questions)
+    assert len(api_requests([case], editors, goes_on=False)) == 2 * len(case.questions)
 
 
 @pytest.mark.parametrize("name", ["rome", "ft", "memit", "lora", "alphaedit"])
 def test_methods_that_need_weights_are_refused(name, tmp_path):
     with pytest.raises(UserError, match="needs the weights of the model, which a closed model does not show"):
-        asks(CASES[:1], {name: make_editor(name, "gpt-x", Cache(tmp_path))})
+        api_requests(CASES[:1], {name: make_editor(name, "gpt-x", Cache(tmp_path))})
 
 
 def test_options_of_methods(tmp_path):
@@ -127,7 +127,7 @@ def test_options_of_methods(tmp_path):
     with pytest.raises(UserError, match="did you mean 'prompt'"):
         make_editor("promt", "gpt-x", Cache(tmp_path))
     with pytest.raises(UserError, match="needs the weights"):
-        _ = Remote("gpt-x").layout
+        _ = PromptOnlyModel("gpt-x").layout
     wrong = call(tmp_path / "s.duckdb", "--set", "rome.k=1")
     assert isinstance(wrong.exception, UserError) and "not among --editors" in str(wrong.exception)
     assert call(tmp_path / "s.duckdb", "--editors", ",").exit_code == 2

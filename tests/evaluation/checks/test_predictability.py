@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from curation.checks.store_checks import due, run_check
-from evaluation.checks.predictability import Asked, Predictability, ask, measure
+from evaluation.checks.predictability import Predictability, PredictabilityProbes, measure, predictability_probes
 from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Object
@@ -41,8 +41,10 @@ def test_masking(text: str, names: tuple[str, ...], want: str) -> None:
     assert mask(text, Entity(text=names[0], aliases=names[1:])) == want
 
 
-def asked(*others: str, new: str | None = "Oslo") -> Asked:
-    return ask(VISIT.text, subject=PERU.subject, template=PERU.prompt, old="Lima", new=new, others=others)
+def asked(*others: str, new: str | None = "Oslo") -> PredictabilityProbes:
+    return predictability_probes(
+        VISIT.text, subject=PERU.subject, template=PERU.prompt, old="Lima", new=new, others=others
+    )
 
 
 def test_worked_by_hand() -> None:
@@ -69,7 +71,7 @@ def test_popular_objects_are_no_leak() -> None:
 
 
 @torch.no_grad()
-def slow(lm: LM, one: Asked) -> float:
+def slow(lm: LM, one: PredictabilityProbes) -> float:
     """Every object as its own whole sequence, one token after the other, plain probabilities."""
     odds = []
     for probe in (one.script, one.neutral):
@@ -141,7 +143,9 @@ def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
 
     rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
     many = [
-        ask(r.prompt, subject=r.subject, template=r.fact_prompt, old=r.old.text, new=r.new.text, others=())
+        predictability_probes(
+            r.prompt, subject=r.subject, template=r.fact_prompt, old=r.old.text, new=r.new.text, others=()
+        )
         for r in rows
     ]
     found = measure(embedded, many)

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast
 
 from curation.checks.store_checks import due, make_checks, run_check
-from evaluation.checks.token_boundary import TokenBoundary, faults
+from evaluation.checks.token_boundary import TokenBoundary, boundary_faults
 from evaluation.models.tokenization import encode_target
 from schemas.core.errors import ModelError
 from tests.support.scripted_scorer import NORTH, PERU, VISIT, filled, prompt
@@ -62,15 +62,17 @@ KINDS |= {"wordpiece": wordpiece, "unigram": unigram}
 @pytest.mark.parametrize("separator", [" ", " (", "\n", ' "'])
 def test_usual_boundaries_are_clean(kind: str, separator: str) -> None:
     tok = KINDS[kind]()
-    found = faults(tok, "Step 1: Book a flight. Step 2: Fly to", ["Lima", "Oslo", "Quito"], separator=separator)
+    found = boundary_faults(
+        tok, "Step 1: Book a flight. Step 2: Fly to", ["Lima", "Oslo", "Quito"], separator=separator
+    )
     assert [f for f in found if "unknown" not in f.what] == []
 
 
 def test_a_token_over_the_boundary() -> None:
-    (found,) = faults(tokenizer(False), "The cap", ["ital"], separator="")
+    (found,) = boundary_faults(tokenizer(False), "The cap", ["ital"], separator="")
     assert "one token holds" in found.what and found.target == "ital"
     assert (found.start, found.end) == (found.start, len("The cap"))
-    (quoted,) = faults(greedy(), "flag", ["Oslo"], separator=" (")
+    (quoted,) = boundary_faults(greedy(), "flag", ["Oslo"], separator=" (")
     assert "with characters before the object" in quoted.what
 
 
@@ -78,22 +80,22 @@ def test_agrees_with_the_scorers_own_boundary() -> None:
     for tok in (tokenizer(False), tokenizer(True), unigram(), greedy()):
         for text, target, separator in [("The cap", "ital", ""), ("fly to", "Lima", " "), ("flag", "Oslo", " (")]:
             straddles = encode_target(tok, text, target, separator=separator).straddles
-            merged = any("one token holds" in f.what for f in faults(tok, text, [target], separator=separator))
+            merged = any("one token holds" in f.what for f in boundary_faults(tok, text, [target], separator=separator))
             assert merged == straddles, (text, tok)
 
 
 def test_a_prompt_that_changes_when_an_object_follows() -> None:
     tok = Tokenizer(models.BPE({"a": 0, "b": 1, "c": 2, " ": 3, "b ": 4, "ab": 5}, [("b", " "), ("a", "b")]))
     fast = PreTrainedTokenizerFast(tokenizer_object=tok)
-    (found,) = faults(fast, "ab", ["c"], separator=" ")  # alone: "ab"; with an object: "a", "b ", "c"
+    (found,) = boundary_faults(fast, "ab", ["c"], separator=" ")  # alone: "ab"; with an object: "a", "b ", "c"
     assert found.what == "the prompt's own tokens change when the object follows"
     assert (found.start, found.end) == (0, 2)
-    assert faults(fast, "a", ["c"], separator=" ") == []
+    assert boundary_faults(fast, "a", ["c"], separator=" ") == []
 
 
 def test_unknown_and_empty_objects() -> None:
-    assert any("unknown token" in f.what for f in faults(wordpiece(), "Fly to", ["東京"]))
-    (found,) = faults(tokenizer(False), "Fly to", [""], separator=" ")
+    assert any("unknown token" in f.what for f in boundary_faults(wordpiece(), "Fly to", ["東京"]))
+    (found,) = boundary_faults(tokenizer(False), "Fly to", [""], separator=" ")
     assert found.what == "no token of the text belongs to the object"
 
 

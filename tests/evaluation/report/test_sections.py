@@ -10,9 +10,9 @@ from curation.splits.split_file import make_split
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.breakdown import OTHERS, by_relation, by_step
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.analysis.forgetting_series import forgetting
-from evaluation.analysis.text_statistics import naming
-from evaluation.report.forgetting_plot import curve_picture
+from evaluation.analysis.forgetting_series import forgetting_series
+from evaluation.analysis.text_statistics import object_mention_rates
+from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import spread
 from evaluation.report.latex import WIDEST, escape, figure, token_table
 from evaluation.report.write import write_report
@@ -87,7 +87,7 @@ def test_rare_relations_are_one_line(two):
 
 def test_forgetting_is_worked_by_hand(sequence):
     run, metrics = load_run(sequence), load_metrics(["s_es"])
-    (found,) = forgetting(run, metrics, "mean")
+    (found,) = forgetting_series(run, metrics, "mean")
     assert [c.label for c in found.curves] == ["push", "weak"]
     push = found.curves[0]
     assert [s.edits for s in push.spots] == [1, 2, 5] and [s.value.n for s in push.spots] == [1, 2, 5]
@@ -101,10 +101,10 @@ def test_forgetting_is_worked_by_hand(sequence):
     first = [mean(u) for u in units if u.position == u.after]
     assert push.spots[-1].value.mean == pytest.approx(sum(late) / 5)
     assert push.at_once[-1].value.mean == pytest.approx(sum(first) / 5)
-    picture = curve_picture(found)
+    picture = forgetting_plot(found)
     assert [n for n, _ in picture.rows] == [1, 2, 5] and len(picture.lines) == 2
     assert abs(picture.lines[0].text_y - picture.lines[1].text_y) >= 14
-    assert forgetting(run._replace(about={**run.about, "regime": "single"}), metrics, "mean") == []
+    assert forgetting_series(run._replace(about={**run.about, "regime": "single"}), metrics, "mean") == []
 
 
 def test_latex_marks_best_and_second_and_escapes(two):
@@ -155,5 +155,5 @@ def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
     assert "No text was generated" not in text and "No rating of these scripts" in text
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
     run = load_run(out)
-    first = next(n for n in naming(run) if n.label == "push" and n.place == "question")
+    first = next(n for n in object_mention_rates(run) if n.label == "push" and n.place == "question")
     assert spread(first.new) in html

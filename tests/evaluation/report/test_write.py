@@ -14,9 +14,9 @@ import pytest
 from curation.splits.split_file import make_split
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.analysis.example_cases import pick
+from evaluation.analysis.example_cases import pick_examples
 from evaluation.report.formatting import flat, percent, spread
-from evaluation.report.tradeoff_plot import HEIGHT, WIDTH, plane
+from evaluation.report.tradeoff_plot import HEIGHT, WIDTH, tradeoff_plot
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
@@ -239,7 +239,7 @@ def test_examples_are_the_extremes_and_show_the_cut(tmp_path):
     finished(tmp_path)
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
     scores = score_run(run, metrics, "mean")
-    examples = pick(run, scores, metrics, "mean")
+    examples = pick_examples(run, scores, metrics, "mean")
     means = scores.means("push", "s_es")
     assert means[examples[0].case.key] == max(means.values())
     assert min(means.values()) in [means[e.case.key] for e in examples]
@@ -256,7 +256,7 @@ def test_plane_keeps_inside_and_labels_do_not_collide(tmp_path):
     finished(tmp_path, editors=editors, split=make_cases(20, 0))
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
     table = compare(run, score_run(run, metrics, "mean"), metrics)[0]
-    picture = plane(table, metrics)
+    picture = tradeoff_plot(table, metrics)
     assert len(picture.points) == 7
     for point in picture.points:
         assert 0 < point.x < WIDTH and 0 < point.y < HEIGHT
@@ -268,7 +268,7 @@ def test_plane_keeps_inside_and_labels_do_not_collide(tmp_path):
 def test_no_plane_without_both_axes(tmp_path):
     finished(tmp_path, split=make_cases(0, 3))
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    assert plane(compare(run, score_run(run, metrics, "mean"), metrics)[0], metrics) is None
+    assert tradeoff_plot(compare(run, score_run(run, metrics, "mean"), metrics)[0], metrics) is None
     assert "Efficacy and locality</h2>" not in write_report([tmp_path]).files[0].read_text()
 
 

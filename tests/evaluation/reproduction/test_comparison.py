@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluation.analysis.text_ratings import Texts
+from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.cli.reproduce import reproduce as command
-from evaluation.report.sections import make_parts
+from evaluation.report.sections import make_sections
 from evaluation.reproduction import comparison as reproduce
-from evaluation.reproduction.comparison import beside, needs, printed, target, targets
+from evaluation.reproduction.comparison import (
+    compare_figures,
+    printed_figures,
+    published_table,
+    published_tables,
+    requirements,
+)
 from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
@@ -31,20 +37,20 @@ def folder(tmp_path_factory) -> Path:
 
 
 def figures(name: str) -> set[str]:
-    return {f"{p.value:.2f}" for p in printed(target(name))}
+    return {f"{p.value:.2f}" for p in printed_figures(published_table(name))}
 
 
-@pytest.mark.parametrize("name", targets())
+@pytest.mark.parametrize("name", published_tables())
 def test_every_figure_stands_in_the_paper(name, shared):
     text = "".join(p.read_text(encoding="utf-8") for p in sorted((shared / "papers").glob("*.txt")))
     flat = text.replace("−", "-")
-    for p in printed(target(name)):
+    for p in printed_figures(published_table(name)):
         assert re.search(rf"(?<![\d.]){re.escape(f'{p.value:.2f}'.rstrip('0').rstrip('.'))}0?", flat), p
 
 
 def test_counts_of_the_tables():
-    assert [len(printed(target(n))) for n in targets()] == [99, 20, 4, 15, 48]
-    assert sum(bool(p.note) for p in printed(target("scedit-table2"))) == 1
+    assert [len(printed_figures(published_table(n))) for n in published_tables()] == [99, 20, 4, 15, 48]
+    assert sum(bool(p.note) for p in printed_figures(published_table("scedit-table2"))) == 1
 
 
 def test_named_pairs_of_table_6_agree_with_the_papers_words(shared):
@@ -54,13 +60,13 @@ def test_named_pairs_of_table_6_agree_with_the_papers_words(shared):
         frozenset(m.group(1, 2)): float(m.group(3))
         for m in re.finditer(r"^(\S+) vs\. (\S+)\t(-?0\.\d+)$", text, flags=re.M)
     }
-    ours = {frozenset(p.metric.split(", ")): p.value for p in printed(target("scedit-table6"))}
+    ours = {frozenset(p.metric.split(", ")): p.value for p in printed_figures(published_table("scedit-table6"))}
     assert len(lines) == 15 and lines == ours
 
 
 def test_other_data_is_never_called_the_same(folder):
-    parts, others = make_parts([load_run(folder)], None, None)
-    rows = beside(target("scedit-table2"), parts, others)
+    parts, others = make_sections([load_run(folder)], None, None)
+    rows = compare_figures(published_table("scedit-table2"), parts, others)
     assert {r.verdict for r in rows} == {"not comparable", "no figure"}
     mine = next(r for r in rows if (r.printed.model, r.printed.method, r.printed.metric) == ("GPT2-XL", "base", "ES"))
     table = next(t for t in parts[0].tables if t.group == "counterfactual")
@@ -70,8 +76,8 @@ def test_other_data_is_never_called_the_same(folder):
 
 def test_same_model_and_data_are_compared_within_both_intervals(folder, monkeypatch):
     monkeypatch.setitem(CASES, "ScEdit-CF", 6)
-    parts, _ = make_parts([load_run(folder)], None, None)
-    rows = beside(target("scedit-table2"), parts)
+    parts, _ = make_sections([load_run(folder)], None, None)
+    rows = compare_figures(published_table("scedit-table2"), parts)
     same = [r for r in rows if r.verdict in ("within", "outside")]
     assert same and {r.printed.model for r in same} == {"GPT2-XL"}
     assert {r.printed.split for r in same} == {"ScEdit-CF"}
@@ -85,9 +91,12 @@ def test_same_model_and_data_are_compared_within_both_intervals(folder, monkeypa
 def test_ratings_agreement_and_correlations_come_beside(folder):
     run = load_run(folder)
     scripts = made_scripts(run)
-    texts = Texts(tuple(scripts), tuple(rate(scripts, ("person:ann", "person:bob", "judge:m"))))
-    parts, others = make_parts([run], None, texts)
-    counts = {n: sum(r.ours is not None for r in beside(target(n), parts, others)) for n in targets()}
+    texts = RatedTexts(tuple(scripts), tuple(rate(scripts, ("person:ann", "person:bob", "judge:m"))))
+    parts, others = make_sections([run], None, texts)
+    counts = {
+        n: sum(r.ours is not None for r in compare_figures(published_table(n), parts, others))
+        for n in published_tables()
+    }
     assert counts["scedit-table5"] == 4
     assert counts["scedit-table6"] >= 3
     assert counts["scedit-table3"] == 4, "the base row; rome and ft are labels here, of another method"
@@ -95,20 +104,20 @@ def test_ratings_agreement_and_correlations_come_beside(folder):
 
 def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):
     (tmp_path / "ScEdit-CF.json").write_text("[]")
-    found = {n.what: n.here for n in needs(target("scedit-table2"), data=tmp_path)}
+    found = {n.what: n.here for n in requirements(published_table("scedit-table2"), data=tmp_path)}
     assert found["data: ScEdit-CF.json"] and not found["data: ScEdit-T.json"]
     assert found["method: rome"] and found["method: memit"]
-    assert all(n.fix for n in needs(target("scedit-table8")))
+    assert all(n.fix for n in requirements(published_table("scedit-table8")))
 
 
 def test_unknown_names_are_refused_with_a_near_one():
     with pytest.raises(UserError, match="did you mean 'scedit-table2'"):
-        target("scedit-table22")
+        published_table("scedit-table22")
 
 
 def test_command_lists_shows_and_prints_json(folder):
     listed = CliRunner().invoke(command, [], catch_exceptions=False).stdout
-    assert all(n in listed for n in targets())
+    assert all(n in listed for n in published_tables())
     shown = CliRunner().invoke(command, ["scedit-table2", str(folder)], catch_exceptions=False).stdout
     assert "impossible interval, should be 0.53" in shown and "not comparable" in shown and "MISSING" in shown
     lines = CliRunner().invoke(command, ["scedit-table5", "--json"], catch_exceptions=False).stdout.splitlines()
@@ -128,4 +137,4 @@ def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch, tmp_pat
     shown = CliRunner().invoke(command, words, catch_exceptions=False).stdout
     assert "Not the published model or data" in shown
     assert asked[0].model == "embedded" and asked[0].limit == {"counterfactual": 4, "temporal": 2}
-    assert reproduce.unit(target("scedit-table2")) == "percent"
+    assert reproduce.unit(published_table("scedit-table2")) == "percent"

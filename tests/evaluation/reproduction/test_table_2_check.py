@@ -3,7 +3,14 @@ from collections import Counter
 import pytest
 
 from curation.stats.intervals import mean_interval
-from evaluation.reproduction.table_2_check import CASES, Printed, half_width, recompute, recompute_table_2, table_2
+from evaluation.reproduction.table_2_check import (
+    CASES,
+    PrintedInterval,
+    half_width,
+    recompute,
+    recompute_table_2,
+    table_2,
+)
 
 
 def test_all_es_intervals_follow_from_the_number_of_cases_but_one():
@@ -15,7 +22,7 @@ def test_all_es_intervals_follow_from_the_number_of_cases_but_one():
 
 def test_the_impossible_one_is_memit_on_llama_3():
     (wrong,) = [r for r in recompute_table_2() if r.verdict == "impossible"]
-    assert wrong.printed == Printed("ScEdit-CF", "ES", "Llama-3", "MEMIT", 98.63, 1.19)
+    assert wrong.printed == PrintedInterval("ScEdit-CF", "ES", "Llama-3", "MEMIT", 98.63, 1.19)
     assert round(wrong.half, 2) == 0.53
     base = next(p for p in table_2() if (p.model, p.method, p.metric) == ("Llama-3", "base", "ES"))
     assert base.half == wrong.printed.half  # the base row's interval, copied
@@ -35,11 +42,11 @@ def test_half_width_is_that_of_the_values_themselves():
 @pytest.mark.parametrize(
     ("entry", "verdict"),
     [
-        pytest.param(Printed("ScEdit-CF", "ES", "m", "x", 98.63, 0.53), "agrees", id="as it should be"),
-        pytest.param(Printed("ScEdit-CF", "ES", "m", "x", 98.63, 0.40), "differs", id="too narrow for 0 and 1"),
-        pytest.param(Printed("ScEdit-CF", "S-ES", "m", "x", 50.0, 2.5), "impossible", id="wider than any"),
-        pytest.param(Printed("ScEdit-T", "S-BO", "m", "x", 0.0, 0.0), "possible", id="zero"),
-        pytest.param(Printed("ScEdit-T", "S-ES", "m", "x", 100.0, 0.0), "possible", id="all"),
+        pytest.param(PrintedInterval("ScEdit-CF", "ES", "m", "x", 98.63, 0.53), "agrees", id="as it should be"),
+        pytest.param(PrintedInterval("ScEdit-CF", "ES", "m", "x", 98.63, 0.40), "differs", id="too narrow for 0 and 1"),
+        pytest.param(PrintedInterval("ScEdit-CF", "S-ES", "m", "x", 50.0, 2.5), "impossible", id="wider than any"),
+        pytest.param(PrintedInterval("ScEdit-T", "S-BO", "m", "x", 0.0, 0.0), "possible", id="zero"),
+        pytest.param(PrintedInterval("ScEdit-T", "S-ES", "m", "x", 100.0, 0.0), "possible", id="all"),
     ],
 )
 def test_verdicts(entry, verdict):
@@ -47,7 +54,7 @@ def test_verdicts(entry, verdict):
 
 
 def test_a_share_that_no_number_of_cases_gives():
-    assert recompute(Printed("ScEdit-CF", "ES", "m", "x", 20.52, 1.85)).hits is None  # 375: 20.49, 376: 20.55
+    assert recompute(PrintedInterval("ScEdit-CF", "ES", "m", "x", 20.52, 1.85)).hits is None  # 375: 20.49, 376: 20.55
     assert CASES == {"ScEdit-CF": 1830, "ScEdit-T": 1762}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.comparison import compare, merge, score_run
+from evaluation.analysis.comparison import compare, merge_runs, score_run
 from evaluation.engines.base import Done
 from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, choose, load_metrics, make_manifest
@@ -309,9 +309,9 @@ def test_not_a_run_folder(tmp_path, damage):
 def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):
     go(tmp_path / "a")
     go(tmp_path / "b", editors=[{"name": "push", "params": {"strength": 9}}], limit=3)
-    (merged,) = merge([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
+    (merged,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
     labels = [e.label for e in merged.editors]
     assert labels[:2] == [BASELINE, "push"] and labels[2].startswith("push (") and len(labels) == 3
     assert [len(e.results) for e in merged.editors] == [6, 6, 3]
     go(tmp_path / "c", lm=ArithmeticLM(revision="2"))
-    assert len(merge([load_run(tmp_path / x) for x in "abc"])) == 2
+    assert len(merge_runs([load_run(tmp_path / x) for x in "abc"])) == 2
