@@ -24,8 +24,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
 from tests.support.facts import peru_fact
-from tests.support.patching import replace_everywhere
-from tests.support.tiny import make, shuffled
+from tests.support.tiny import make, replace_everywhere, shuffled
 
 FACTS = [
     peru_fact(),

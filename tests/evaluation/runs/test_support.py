@@ -13,7 +13,6 @@ from curation.splits.split_file import make_split, write_split
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import make_manifest
-from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute, size
 from evaluation.runs.support import SupportChoice, cases_from_facts, open_support
 from scedit import cli
@@ -162,10 +161,3 @@ def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
     config: RunConfig = make_config(tmp_path, editors=["push"])
     Runner(config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support).run()
     assert seen and all(cases == support.cases for cases in seen)
-
-
-def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
-    learnt = TrainingData.of("theirs", [make_case("Land01"), make_case("Other")])
-    refuse_overlap(learnt, make_split("e", [make_case("Elsewhere")]), where="x")
-    with pytest.raises(UserError, match=r"editors.m: it learnt from theirs, .*'case/land01'.*1 of 2 cases"):
-        refuse_overlap(learnt, make_split("e", [make_case("Land01"), make_case("Elsewhere")]), where="editors.m")

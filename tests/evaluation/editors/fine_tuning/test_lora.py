@@ -16,8 +16,7 @@ from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
 from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
 from tests.support.facts import peru_fact
-from tests.support.patching import replace_everywhere
-from tests.support.tiny import make
+from tests.support.tiny import make, replace_everywhere
 
 
 def state(lm: LM) -> tuple[Any, ...]:

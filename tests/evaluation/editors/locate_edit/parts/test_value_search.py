@@ -22,8 +22,7 @@ from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.facts import peru_fact
-from tests.support.patching import replace_everywhere
-from tests.support.tiny import CONFIGS, make, shuffled
+from tests.support.tiny import CONFIGS, make, replace_everywhere, shuffled
 
 CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
 HOW = Search(steps=12, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=-1.0)
