@@ -176,6 +176,7 @@ def _batch(access: Access) -> int:
 def _table(y: ConstructionCounts, store: Path) -> str:
     """The funnel as text: what was kept, and why the rest was not, with one example each."""
     from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
+    from construction.report.text import quality_sentence
 
     share = [f"{100 * n / y.asked if y.asked else 0:5.1f} %" for n in (y.kept, y.unsure, y.rejected)]
     lines = [
@@ -207,7 +208,7 @@ def _table(y: ConstructionCounts, store: Path) -> str:
     if y.quality:
         lines += [
             "",
-            f"This text is of {y.quality} quality: a small model shows that the road works, no more.",
+            quality_sentence(y.quality),
         ]
     lines += ["", f"Stored in {store}. Next: scedit store funnel --store {store}"]
     return "\n".join(lines)

@@ -76,7 +76,7 @@ class ConstructionPlan(Options):
 
         Example:
             >>> ConstructionPlan(questions=4, candidates=6, neighbour_questions=1).quota(edited=False)
-            Wanted(questions=1, candidates=2, scripts=1)
+            QuestionQuota(questions=1, candidates=2, scripts=1)
         """
         kept = self.questions if edited else self.neighbour_questions
         candidates = kept if self.candidates is None else ceil(kept * self.candidates / self.questions)

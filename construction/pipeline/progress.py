@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from construction.llm.cost.budget import Budget
 from construction.pipeline.pipeline import ConstructionProgress
+from schemas.text.status_line import StatusLine, duration
 
 _PLAIN = 30.0  # seconds between lines where they cannot be written over
 
@@ -29,10 +30,9 @@ class ProgressLine:
         terminal: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._write, self._expected, self._terminal, self._clock = write, expected, terminal, clock
+        self._line = StatusLine(write, terminal=terminal, every=_PLAIN, at_once=False, clock=clock)
+        self._expected = expected
         self._progress: ConstructionProgress | None = None
-        self._last = clock()
-        self._width = 0
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
@@ -40,22 +40,12 @@ class ProgressLine:
 
     def tick(self, budget: Budget, status: str = "") -> None:
         """Show the line, where it is time."""
-        now = self._clock()
-        if self._terminal:
-            text = self.line(budget, status)
-            self._write("\r" + text.ljust(self._width))
-            self._width = len(text)
-        elif now - self._last >= _PLAIN:
-            self._write(self.line(budget, status) + "\n")
-            self._last = now
+        self._line.show(lambda: self.line(budget, status))
 
     def end(self, budget: Budget) -> None:
-        """Show the last line."""
-        if self._terminal and (budget.answers or self._width):
-            self.tick(budget)
-            self._write("\n")
-        elif budget.answers:
-            self._write(self.line(budget) + "\n")
+        """Show the last line, where there is something to say."""
+        if budget.answers or self._line.is_open:
+            self._line.show(self.line(budget), last=True)
 
     def line(self, budget: Budget, status: str = "") -> str:
         """The line as it stands."""
@@ -70,18 +60,5 @@ class ProgressLine:
         parts.append(budget.sentence())
         left = self._expected - budget.answers
         if rate and left > 0:
-            parts.append(f"{_span(60.0 * left / rate)} left")
+            parts.append(f"{duration(60.0 * left / rate)} left")
         return ", ".join([*parts, status] if status else parts)
-
-
-def _span(seconds: float) -> str:
-    """A time in words.
-
-    Example:
-        >>> [_span(40), _span(90), _span(7300)]
-        ['40 s', '2 min', '2 h 2 min']
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -18,7 +18,7 @@ from construction.report.text import (
     filtered_sentence,
     lengths_rows,
     per_case,
-    plumbing_sentence,
+    quality_sentence,
 )
 from schemas.text.escaping import shown
 
@@ -72,7 +72,7 @@ def page(found: StoreYield) -> str:
         f"<h1>What became of the facts in {escape(found.store)}</h1>",
         '<p class="soft">Counted from the records and verdicts in the store, all runs together. '
         f"{escape(elsewhere_sentence(found))}</p>",
-        f'<p class="note">{escape(plumbing_sentence(found.quality))}</p>' if found.quality else "",
+        f'<p class="note">{escape(quality_sentence(found.quality))}</p>' if found.quality else "",
         "<h2>From facts to prompts</h2>",
         _legend(found),
         *_funnel(found),

@@ -12,14 +12,15 @@ COSTS_HEAD = ("stage", "model", "calls", "failed", "tokens in", "tokens out", "U
 CHANGES = {"counterfactual": "ScEdit-CF", "temporal": "ScEdit-T"}
 
 
-def plumbing_sentence(quality: str | None) -> str:
-    """What the quality of the text means.
+def quality_sentence(quality: str | None) -> str:
+    """What the quality of the text means; ``plumbing`` is how records spell a smoke test.
 
     Example:
-        >>> plumbing_sentence("plumbing")
-        'This text is of plumbing quality: a small model shows that the road works, no more.'
+        >>> quality_sentence("plumbing")
+        'This text is of smoke-test quality: a small model shows that the pipeline runs, and no more.'
     """
-    return f"This text is of {quality} quality: a small model shows that the road works, no more."
+    name = "smoke-test" if quality == "plumbing" else quality
+    return f"This text is of {name} quality: a small model shows that the pipeline runs, and no more."
 
 
 def filtered_sentence(found: StoreYield) -> str:
@@ -116,7 +117,7 @@ def text(found: StoreYield) -> Iterator[str]:
         yield f"          {key}: {_line(sample)}"
     if found.quality:
         yield ""
-        yield plumbing_sentence(found.quality)
+        yield quality_sentence(found.quality)
 
 
 def _line(sample: str, length: int = 100) -> str:

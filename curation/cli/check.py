@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from curation.checks.store_checks import Outcome, StoreCheck
@@ -91,19 +92,16 @@ class _progress:  # noqa: N801 - used as a function
     """A line on standard error that is rewritten, where a person looks at it."""
 
     def __init__(self, check: StoreCheck) -> None:
-        self.name, self.shown = check.name, False
+        self.name, self.line = check.name, StatusLine(every=None)
 
     def __enter__(self) -> _progress:
         return self
 
     def __call__(self, done: int, due: int) -> None:
-        if sys.stderr.isatty():
-            self.shown = True
-            click.echo(f"\r{self.name}: {done} of {due}", nl=False, err=True)
+        self.line.show(f"{self.name}: {done} of {due}")
 
     def __exit__(self, *_: object) -> None:
-        if self.shown:
-            click.echo(err=True)
+        self.line.end()
 
 
 def _list(*, as_json: bool) -> None:

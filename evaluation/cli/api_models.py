@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 
 from construction.llm.cli_options import model_options
 from schemas.core.errors import UserError
+from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,9 @@ def run_api(
         click.echo(json.dumps(told._asdict()) if as_json else text)
         return
     journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
-    found = summarise_answers(run_requests(store, journal, cases, wanted, step, access, tell=_tell))
+    line = StatusLine()
+    found = summarise_answers(run_requests(store, journal, cases, wanted, step, access, tell=partial(_tell, line)))
+    line.end()
     if as_json:
         told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(found)}
         click.echo(json.dumps(told_all, ensure_ascii=False))
@@ -118,9 +121,8 @@ def _prepared(
     return cases, {n: make_editor(n, access.label, cache, own.get(n), support=shown) for n in labels}
 
 
-def _tell(done: int, total: int, spent: str) -> None:
-    end = "\r" if sys.stderr.isatty() and done < total else "\n"
-    click.echo(f"{done} of {total} texts; {spent}{end}", err=True, nl=False)
+def _tell(line: StatusLine, done: int, total: int, spent: str) -> None:
+    line.show(f"{done} of {total} texts; {spent}", last=done == total)
 
 
 def _waiting(found: Sequence[ApiResultRow]) -> None:

@@ -184,7 +184,7 @@ class _Lines:
     def __call__(self, done: Pass) -> None:
         import time
 
-        from evaluation.runs.progress import duration
+        from schemas.text.status_line import duration
 
         if time.monotonic() - self._last < 10:
             return

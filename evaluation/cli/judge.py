@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import click
 
 from construction.llm.cli_options import model_options
 from schemas.core.errors import UserError
+from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from construction.llm.connection import Access
@@ -94,7 +95,9 @@ def judge(
         from evaluation.judge.session import run_judge
 
         journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
-        outcome = run_judge(store, journal, asks, how, access, with_controls=canaries, tell=_tell)
+        line = StatusLine()
+        outcome = run_judge(store, journal, asks, how, access, with_controls=canaries, tell=partial(_tell, line))
+        line.end()
     _report(store, asks, outcome, access, quorum, as_json=as_json)
     if outcome is not None and outcome.waiting:
         raise UserError(f"{outcome.waiting} ratings wait for an answer", fix="give the same command again")
@@ -141,13 +144,9 @@ def _tell_price(
         click.echo(found.advice)
 
 
-def _tell(progress: JudgeProgress) -> None:
-    end = "\r" if sys.stderr.isatty() and progress.done < progress.total else "\n"
-    click.echo(
-        f"{progress.done} of {progress.total} ratings, {progress.unscored} unscored; {progress.spent}{end}",
-        err=True,
-        nl=False,
-    )
+def _tell(line: StatusLine, progress: JudgeProgress) -> None:
+    text = f"{progress.done} of {progress.total} ratings, {progress.unscored} unscored; {progress.spent}"
+    line.show(text, last=progress.done == progress.total)
 
 
 def _report(

@@ -99,7 +99,7 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
 
 
 def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
-    from evaluation.runs.progress import duration
+    from schemas.text.status_line import duration
 
     if as_json:
         click.echo(json.dumps({**found._asdict(), "out": str(config.out)}, ensure_ascii=False))

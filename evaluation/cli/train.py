@@ -112,7 +112,7 @@ def _split(apart: str | None) -> Any:
 
 
 def _teller(as_json: bool) -> Callable[[Any], None]:
-    from evaluation.runs.progress import duration
+    from schemas.text.status_line import duration
 
     def tell(step: Any) -> None:
         if as_json:

@@ -1,27 +1,9 @@
-"""Progress on standard error: a line that rewrites itself on a terminal, now and then a new line elsewhere."""
+"""The progress of a run on standard error: one line a method."""
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import TextIO
-
 from evaluation.runs.runner import Event
-
-QUIET_SECONDS = 10.0  # between lines where standard error is a file or a pipe
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    Example:
-        >>> duration(42), duration(200), duration(7300)
-        ('42 s', '3 min', '2 h 2 min')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+from schemas.text.status_line import StatusLine, duration
 
 
 def line(event: Event) -> str:
@@ -50,19 +32,9 @@ def line(event: Event) -> str:
 class Progress:
     """Tells events as lines; call it with every event."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._terminal = self._stream.isatty()
-        self._last = float("-inf")
+    def __init__(self) -> None:
+        self._line = StatusLine()
 
     def __call__(self, event: Event) -> None:
         """Tell one event, if its time has come."""
-        ended = event.done == event.total
-        if self._terminal:
-            self._stream.write("\r\x1b[K" + line(event) + ("\n" if ended else ""))
-            self._stream.flush()
-            return
-        if ended or time.monotonic() - self._last >= QUIET_SECONDS:
-            self._last = time.monotonic()
-            self._stream.write(line(event) + "\n")
-            self._stream.flush()
+        self._line.show(lambda: line(event), last=event.done == event.total)

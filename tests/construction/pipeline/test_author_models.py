@@ -250,7 +250,7 @@ def test_authors_that_are_refused(named, words):
 
 def test_over_generation_for_neighbours_is_in_proportion():
     plan = ConstructionPlan(questions=4, candidates=8, neighbour_questions=1)
-    assert plan.quota(edited=False)[:2] == (1, 2) and plan.wanted(edited=True)[:2] == (4, 8)
+    assert plan.quota(edited=False)[:2] == (1, 2) and plan.quota(edited=True)[:2] == (4, 8)
     assert ConstructionPlan().quota(edited=True)[:2] == (4, 4)
 
 

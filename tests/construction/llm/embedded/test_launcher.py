@@ -91,7 +91,7 @@ def test_embedded_model_constructs_and_says_what_it_is(gguf, tmp_path):
     line = [str(facts), "--store", store, "--questions", "2", "--neighbours", "0"]
     done = CliRunner().invoke(construct, line)
     assert done.exit_code == 0, done.output
-    assert "plumbing quality" in done.output
+    assert "smoke-test quality" in done.output
     again = CliRunner().invoke(construct, [*line, "--json"])
     funnel = json.loads(again.stdout.splitlines()[-1])
     assert (funnel["calls"], funnel["quality"], funnel["asked"]) == (0, "plumbing", 2)
