@@ -82,16 +82,6 @@ class ConstructionCounts(Frozen):
     held: tuple[Reason, ...] = ()
 
     @property
-    def kept_percent(self) -> float:
-        """Kept questions in percent of those asked for."""
-        return _percent(self.kept, self.asked)
-
-    @property
-    def rejected_percent(self) -> float:
-        """Rejected questions in percent of those asked for; the paper filtered 8.23 %."""
-        return _percent(self.rejected, self.asked)
-
-    @property
     def early_percent(self) -> float:
         """Prompts cut in step 1 in percent of all prompts; 6.75 % in the paper."""
         return _percent(self.early, self.prompts)

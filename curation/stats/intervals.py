@@ -26,12 +26,6 @@ class Interval(NamedTuple):
         """Upper end, not clipped."""
         return None if self.mean is None or self.half is None else self.mean + self.half
 
-    def overlaps(self, other: Interval) -> bool | None:
-        """Whether two intervals share a point; None where one of them is not known."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return None
-        return self.low <= other.high and other.low <= self.high
-
 
 def mean_interval(values: Sequence[float]) -> Interval:
     """Mean and 1.96·sd/√n, with the sample standard deviation (n - 1).

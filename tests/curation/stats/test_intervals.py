@@ -60,16 +60,3 @@ def test_not_excluded_is_the_exact_bound(n, bound):
 def test_not_excluded_needs_a_unit():
     with pytest.raises(ValueError, match="at least 1"):
         not_excluded(0)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "answer"),
-    [
-        pytest.param(Interval(0.5, 0.1, 9), Interval(0.65, 0.06, 9), True, id="touch"),
-        pytest.param(Interval(0.5, 0.1, 9), Interval(0.8, 0.1, 9), False, id="apart"),
-        pytest.param(Interval(0.5, None, 1), Interval(0.8, 0.1, 9), None, id="unknown"),
-    ],
-)
-def test_overlaps(a, b, answer):
-    assert a.overlaps(b) is answer
-    assert b.overlaps(a) is answer

@@ -225,7 +225,7 @@ def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) 
 
 def test_keys_are_means_over_contexts(tiny: LM) -> None:
     one = [keys.read(tiny, 1, [keys.subject_place(tiny, NORWAY, c)]).keys[0] for c in CONTEXTS]
-    assert torch.allclose(keys.mean_key(tiny, 1, NORWAY, CONTEXTS), torch.stack(one).mean(0), atol=1e-5)
+    assert torch.allclose(keys.mean_keys(tiny, 1, [NORWAY], CONTEXTS)[0], torch.stack(one).mean(0), atol=1e-5)
 
 
 def test_direction_solves_for_the_key() -> None:

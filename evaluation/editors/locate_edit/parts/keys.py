@@ -56,8 +56,3 @@ def mean_keys(lm: LM, layer: int, facts: Sequence[Fact], templates: Sequence[str
     """k* of every fact: the key averaged over context templates, [facts, inner] (ROME Eq. 3)."""
     prompts = [subject_place(lm, fact, t) for fact in facts for t in templates]
     return read(lm, layer, prompts).keys.reshape(len(facts), len(templates), -1).mean(1)
-
-
-def mean_key(lm: LM, layer: int, fact: Fact, templates: Sequence[str]) -> Tensor:
-    """``mean_keys`` of one fact, [inner]."""
-    return mean_keys(lm, layer, [fact], templates)[0]
