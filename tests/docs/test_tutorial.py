@@ -47,6 +47,7 @@ def test_the_facts_are_read_without_a_problem(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.model
+@pytest.mark.timeout(1800)
 def test_from_a_csv_to_a_report(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
