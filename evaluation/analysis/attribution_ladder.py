@@ -1,6 +1,6 @@
-"""The attribution ladder: on the same cases from the fact prompt to the judged script, where do edits get lost?
+"""Attribution by stage: on the same cases from the fact prompt to the judged script, where do edits get lost?
 
-ES, PS, S-ES, S-ES-gen, Coherence: a rate for each rung, the paired drop from the rung before, and how many cases
+ES, PS, S-ES, S-ES-gen, Coherence: a rate at each stage, the paired drop from the stage before, and how many cases
 flip between the two, over cases in which the model knew the old object before.
 """
 
@@ -29,19 +29,19 @@ KNOWN_CASES: dict[KnownCases, str] = {
 STAGES = ("es", "ps", "s_es", "s_es_gen")
 COHERENCE = "coherence"
 PASS = 0.5
-"""A case passes a rung with more than half of its prompts; a script with a Coherence above the middle of the scale."""
+"""A case passes a stage with more than half of its prompts; a script with a Coherence above the middle of the scale."""
 
 
 class AttributionStage(NamedTuple):
-    """One step of the ladder.
+    """One stage.
 
     Attributes:
         metric: Name of the metric. ``title``: as shown.
-        rate: Mean of case means with its interval, over the ladder's cases.
-        drop: Paired difference to the rung before, case by case; None on the first rung.
-        passed: Cases that pass this rung.
-        lost: Of the cases that passed the rung before, the share that fails this one; None on the first rung.
-        gained: Of the cases that failed the rung before, the share that passes this one; None on the first rung.
+        rate: Mean of case means with its interval, over the breakdown's cases.
+        drop: Paired difference to the stage before, case by case; None on the first stage.
+        passed: Cases that pass this stage.
+        lost: Of the cases that passed the stage before, the share that fails this one; None on the first stage.
+        gained: Of the cases that failed the stage before, the share that passes this one; None on the first stage.
     """
 
     metric: str
@@ -54,7 +54,7 @@ class AttributionStage(NamedTuple):
 
 
 class StageBreakdown(NamedTuple):
-    """One editor's ladder, over ``cases`` cases that have a value on every rung and meet the condition ``known``."""
+    """One editor's stages, over ``cases`` cases that have a value at every stage and meet the condition ``known``."""
 
     label: str
     known: KnownCases
@@ -69,14 +69,14 @@ def stage_breakdowns(
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[StageBreakdown]:
-    """The ladders of all editors but the unedited model, on the same cases.
+    """The stages of all editors but the unedited model, on the same cases.
 
-    A rung without any value (no texts were written, nothing was rated) is left out for everyone.
+    A stage without any value (no texts were written, nothing was rated) is left out for everyone.
 
     Args:
         run: A run folder read back.
         known: Which cases count; see ``KNOWN_CASES``.
-        normalisation: Of the scored rungs.
+        normalisation: Of the scored stages.
         coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated.
     """
     metrics = load_metrics(STAGES, generation_of(run))
@@ -105,7 +105,7 @@ def stage_breakdowns(
 
 
 def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[AttributionStage, ...]:
-    """Rungs from the values by case of each metric in order, as (name, title, values); all over the same cases.
+    """Stages from the values by case of each metric in order, as (name, title, values); all over the same cases.
 
     Example:
         >>> low, high = attribution_stages([("es", "ES", {"a": 1.0, "b": 1.0}), ("ps", "PS", {"a": 1.0, "b": 0.0})])

@@ -47,7 +47,7 @@ class PairwiseTest(NamedTuple):
     verdict: Verdict
 
 
-class TestFamily(NamedTuple):
+class ComparisonFamily(NamedTuple):
     """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``."""
 
     metric: str
@@ -57,14 +57,14 @@ class TestFamily(NamedTuple):
     draws: int
 
 
-def test_families(
+def comparison_families(
     metric: str,
     values: Mapping[str, Mapping[str, float]],
     *,
     baseline: str | None,
     higher: bool = True,
     seed: int = 0,
-) -> tuple[TestFamily, ...]:
+) -> tuple[ComparisonFamily, ...]:
     """All pairs of methods as one family, and every method against no edit as another.
 
     Args:
@@ -79,7 +79,7 @@ def test_families(
 
     Example:
         >>> scores = {"none": {"a": 0.0, "b": 0.0}, "ft": {"a": 1.0, "b": 1.0}, "rome": {"a": 1.0, "b": 0.0}}
-        >>> [(f.kind, len(f.contests)) for f in test_families("ES", scores, baseline="none")]
+        >>> [(f.kind, len(f.contests)) for f in comparison_families("ES", scores, baseline="none")]
         [('among', 1), ('against', 2)]
     """
     methods = [label for label in values if label != baseline]
@@ -90,7 +90,7 @@ def test_families(
     for kind, wanted in pairs.items():
         if wanted:
             contests, draws = _family(metric, wanted, values, higher=higher, seed=seed)
-            out.append(TestFamily(metric, "among" if kind == "among" else "against", higher, contests, draws))
+            out.append(ComparisonFamily(metric, "among" if kind == "among" else "against", higher, contests, draws))
     return tuple(out)
 
 

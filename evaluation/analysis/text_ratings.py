@@ -20,13 +20,13 @@ from schemas.ratings import SCALES, Aspect, Rating
 ASPECTS: tuple[str, ...] = get_args(Aspect)
 SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
 PEOPLE = "people"
-PROGRAMS = "programs told to rate"
+PROGRAMS = "simulated raters"
 
 
 class RatedTexts(NamedTuple):
     """Generated scripts and the ratings on them; ``other`` counts ratings of items that are no generated script here.
 
-    ``synthetic``: some "people" are programs that were told to rate, and named so.
+    ``synthetic``: some "people" are programs, and named so.
     """
 
     scripts: tuple[GeneratedScript, ...]
@@ -140,7 +140,7 @@ def who(rater: Rater) -> str:
 
     Example:
         >>> [who(r) for r in (Rater.person("ann"), Rater.person("synthetic-a"), Rater.judge("gpt-4o"))]
-        ['people', 'programs told to rate', 'gpt-4o']
+        ['people', 'simulated raters', 'gpt-4o']
     """
     if rater.is_judge:
         return rater.name

@@ -45,7 +45,7 @@ class ObjectMentionRates(NamedTuple):
         texts: Texts written. ``missing``: probes without a text.
         new, old, neither: The object that is named first.
         mixed: Both are named.
-        loops: The text turns in circles. ``sound``: the new object comes first and the text does not.
+        loops: The text repeats itself. ``sound``: the new object comes first and the text does not.
     """
 
     label: str

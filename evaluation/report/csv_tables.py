@@ -9,7 +9,7 @@ from typing import Any
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.correlations import Correlations
-from evaluation.analysis.pairwise_tests import TestFamily
+from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
 from evaluation.report.sections import ReportSection, TextSection
 
@@ -98,7 +98,7 @@ def correlations_csv(parts: Sequence[ReportSection]) -> str:
 
 
 def more_markdown(
-    text: TextSection | None, contests: Sequence[TestFamily], correlations: Sequence[Correlations]
+    text: TextSection | None, contests: Sequence[ComparisonFamily], correlations: Sequence[Correlations]
 ) -> str:
     """Ratings, decided comparisons and kept correlations as Markdown tables."""
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""What a report says in words: the result in short, and what must not be read into it."""
+"""What a report says in words: a summary of the results, and the caveats."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def caveats(part: ReportSection) -> list[str]:
     out = []
     if run.about["model"] == EMBEDDED:
         out.append(
-            "The embedded model has 135 million parameters and knows little. These figures show that the machinery "
-            "works; they do not rank the methods. Published results are for models 10 to 60 times larger."
+            "The embedded model has 135 million parameters and knows little. These figures only show that the "
+            "pipeline runs; they do not rank the methods. Published results are for models 10 to 60 times larger."
         )
     out += _few(table, metrics)
     out += _meaning(run, metrics, part.normalisation)
@@ -133,8 +133,8 @@ def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     if table.cases >= FEW or not halves:
         return []
     return [
-        f"{table.cases} cases are few: the intervals of the success rates are ± {percent(median(halves))} points wide "
-        "at the median. A difference smaller than its own interval is noise until more cases say otherwise."
+        f"{table.cases} cases are few: the median interval of the success rates is ± {percent(median(halves))} points "
+        "wide. Treat a difference smaller than its own interval as noise until more cases are run."
     ]
 
 
@@ -147,14 +147,14 @@ def _meaning(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[st
             "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."
         )
     out.append(
-        f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can turn single decisions "
-        "where the two objects differ in length; it needs no new run: scedit report --normalisation."
+        f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can change individual "
+        "outcomes where the two objects differ in length; it needs no new run: scedit report --normalisation."
     )
     if run.about["regime"] == "single":
-        out.append("Each edit is made alone and undone before the next: nothing here is about many edits in one model.")
+        out.append("Each edit is made alone and undone before the next: results with many edits may differ.")
     else:
         out.append(
-            f"Many edits stand in the model at once ({run.about['regime']}): cases share one model, so they are not "
+            f"The model holds many edits at once ({run.about['regime']}): cases share one model, so they are not "
             "independent and the intervals by case are too narrow. Repeat with other orders before you rely on them."
         )
     return out
@@ -173,7 +173,7 @@ def _intervals(table: Comparison) -> list[str]:
         out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
     out.append(
         "Paired comparisons are corrected within a family (one metric, one question), not over all metrics together: "
-        "of many families some decide by chance."
+        "with many families, some are decided by chance."
     )
     return out
 
@@ -181,17 +181,16 @@ def _intervals(table: Comparison) -> list[str]:
 def _texts(text: TextSection) -> list[str]:
     out = []
     if text.texts.synthetic:
-        out.append("Some raters are programs that were told to rate: their agreement is no human agreement.")
+        out.append("Some raters are simulated (programs): their agreement is not human agreement.")
     lost = sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values())
     if lost:
         out.append(
-            f"{lost} ratings are unscored (refused or not readable). They are in no mean; the bounds show how far."
+            f"{lost} ratings are unscored (refused or unreadable). They are left out of every mean; the bounds show "
+            "their possible effect."
         )
     judges = [s for s in text.sources if not s.person]
     if judges and not any(s.person for s in text.sources):
-        out.append(
-            "A judge model rated and nobody checked it: its ratings are an opinion that no person has confirmed."
-        )
+        out.append("The only ratings are by a judge model: no human ratings confirm them.")
     out += [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]
     return out
 
@@ -201,20 +200,20 @@ def _happened(run: Run, table: Comparison) -> list[str]:
     for row in table.rows:
         if row.failed:
             out.append(
-                f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are in none of its means."
+                f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are left out of its means."
             )
         if row.pending:
             out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run, so it is not ranked.")
         if row.blow_ups:
             out.append(
-                f"{row.label}: {len(row.blow_ups)} edits are out of all proportion to the weights they change "
-                "(flagged by the method). They stay in the means."
+                f"{row.label}: {len(row.blow_ups)} edits diverged (flagged by the method: the change is far larger "
+                "than usual for these weights). They are included in the means."
             )
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
     if table.cases < run.about["split_cases"]:
         out.append(
-            f"{table.cases} of the split's {run.about['split_cases']} cases were taken, in an order drawn from the "
+            f"{table.cases} of the split's {run.about['split_cases']} cases were used, in an order drawn from the "
             "split's digest."
         )
     return out

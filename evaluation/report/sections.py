@@ -13,7 +13,7 @@ from evaluation.analysis.comparison import Comparison, Scores, compare, merge_ru
 from evaluation.analysis.correlations import Correlations, View, correlate
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
-from evaluation.analysis.pairwise_tests import TestFamily, test_families
+from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
 from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources
@@ -45,7 +45,7 @@ class TextSection(NamedTuple):
     named: tuple[ObjectMentionCounts, ...]
     beside: tuple[SideBySide, ...]
     judging: RatingAgreement | None
-    contests: tuple[TestFamily, ...]
+    contests: tuple[ComparisonFamily, ...]
     strange: int
 
 
@@ -66,7 +66,7 @@ class ReportSection(NamedTuple):
     normalisation: Normalisation
     tables: list[Comparison]
     scores: Scores
-    contests: tuple[TestFamily, ...]
+    contests: tuple[ComparisonFamily, ...]
     breakdowns: tuple[Breakdown, ...]
     forgetting: tuple[ForgettingSeries, ...]
     text: TextSection | None
@@ -122,11 +122,11 @@ def make_section(run: Run, normalisation: Normalisation | None, texts: RatedText
     how = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, how)
     base = run.baseline.label
-    contests: list[TestFamily] = []
+    contests: list[ComparisonFamily] = []
     for m in metrics:
         values = {e.label: scores.means(e.label, m.name) for e in run.editors}
         if any(values.values()):
-            contests += test_families(m.title, values, baseline=base, higher=m.better == "higher")
+            contests += comparison_families(m.title, values, baseline=base, higher=m.better == "higher")
     text = None if texts is None else text_section(texts, cases_by_key(run))
     return ReportSection(
         run,
@@ -204,7 +204,7 @@ def text_section(texts: RatedTexts, cases: Mapping[str, Case]) -> TextSection:
         for source in found
         for aspect in ASPECTS
         if aspect in source.values
-        for family in test_families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
+        for family in comparison_families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
     ]
     return TextSection(
         texts.scripts[0].model,

@@ -266,7 +266,7 @@ def as_text(found: Calibration) -> str:
     lines += [f"Left out: {n} {reason}." for reason, n in found.left_out.items()]
     if found.synthetic:
         lines.append(
-            f"Synthetic raters ({', '.join(found.synthetic)}) are programs: this shows that the road works, no more."
+            f"Synthetic raters ({', '.join(found.synthetic)}) are programs: this only shows that the pipeline runs."
         )
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from curation.stats.paired import holm, smallest_detectable
-from evaluation.analysis.pairwise_tests import test_families
+from evaluation.analysis.pairwise_tests import comparison_families
 
 
 def drawn(rng: np.random.Generator, cases: int, shifts: dict[str, float]) -> dict[str, dict[str, float]]:
@@ -20,7 +20,7 @@ def drawn(rng: np.random.Generator, cases: int, shifts: dict[str, float]) -> dic
 
 def test_numbers_are_those_of_the_pairs():
     values = drawn(np.random.default_rng(1), 30, {"none": 0.0, "a": 0.3, "b": 1.0, "c": 0.3})
-    among, against = test_families("S-ES", values, baseline="none")
+    among, against = comparison_families("S-ES", values, baseline="none")
     assert [(c.first, c.second) for c in among.contests] == list(itertools.combinations("abc", 2))
     assert [(c.first, c.second) for c in against.contests] == [("a", "none"), ("b", "none"), ("c", "none")]
     for c in among.contests:
@@ -34,8 +34,8 @@ def test_numbers_are_those_of_the_pairs():
 
 def test_lower_is_better_turns_wins_and_verdict_not_the_difference():
     values = {"a": {f"c{k}": 0.1 for k in range(12)}, "b": {f"c{k}": 0.5 for k in range(12)}}
-    (up,) = test_families("x", values, baseline=None)
-    (down,) = test_families("x", values, baseline=None, higher=False)
+    (up,) = comparison_families("x", values, baseline=None)
+    (down,) = comparison_families("x", values, baseline=None, higher=False)
     assert up.contests[0].difference == down.contests[0].difference == pytest.approx(-0.4)
     assert (up.contests[0].verdict, up.contests[0].wins, up.contests[0].losses) == ("second", 0, 12)
     assert (down.contests[0].verdict, down.contests[0].wins, down.contests[0].losses) == ("first", 12, 0)
@@ -50,12 +50,12 @@ def test_lower_is_better_turns_wins_and_verdict_not_the_difference():
     ],
 )
 def test_what_cannot_be_decided_is_not(first, second, verdict):
-    (family,) = test_families("x", {"m": first, "n": second}, baseline=None)
+    (family,) = comparison_families("x", {"m": first, "n": second}, baseline=None)
     assert family.contests[0].verdict == verdict
 
 
 def test_cases_of_one_method_only_are_counted_and_left_out():
-    (family,) = test_families("x", {"m": {"a": 1.0, "b": 1.0, "c": 0.0}, "n": {"a": 0.0}}, baseline=None)
+    (family,) = comparison_families("x", {"m": {"a": 1.0, "b": 1.0, "c": 0.0}, "n": {"a": 0.0}}, baseline=None)
     assert (family.contests[0].cases, family.contests[0].only_one) == (1, 2)
 
 
@@ -65,14 +65,15 @@ def test_error_of_the_family_is_held_and_power_is_as_promised():
     false = sum(
         any(
             c.verdict in ("first", "second")
-            for c in test_families("x", drawn(rng, 25, dict.fromkeys("abc", 0.0)), baseline=None)[0].contests
+            for c in comparison_families("x", drawn(rng, 25, dict.fromkeys("abc", 0.0)), baseline=None)[0].contests
         )
         for _ in range(60)
     )
     assert false <= 8, "3 expected of 60; more than 8 has a chance below 1 %"
     effect = smallest_detectable(sd=0.5 * 2**0.5, n=25)
     found = sum(
-        test_families("x", drawn(rng, 25, {"a": effect, "b": 0.0}), baseline=None)[0].contests[0].verdict == "first"
+        comparison_families("x", drawn(rng, 25, {"a": effect, "b": 0.0}), baseline=None)[0].contests[0].verdict
+        == "first"
         for _ in range(40)
     )
     assert 24 <= found <= 39, "32 expected of 40"
@@ -80,7 +81,7 @@ def test_error_of_the_family_is_held_and_power_is_as_promised():
 
 def test_detectable_is_that_of_the_familys_hardest_step():
     values = drawn(np.random.default_rng(5), 30, dict.fromkeys("abc", 0.0))
-    (family,) = test_families("x", values, baseline=None)
+    (family,) = comparison_families("x", values, baseline=None)
     for c in family.contests:
         gaps = np.array([values[c.first][k] - values[c.second][k] for k in values["a"]])
         assert c.detectable == pytest.approx(smallest_detectable(sd=gaps.std(ddof=1), n=30, family=3))
@@ -88,7 +89,7 @@ def test_detectable_is_that_of_the_familys_hardest_step():
 
 def test_enough_draws_for_the_corrected_level():
     values = drawn(np.random.default_rng(2), 40, {m: float(n) for n, m in enumerate("abcdefgh")})
-    (family,) = test_families("x", values, baseline=None)
+    (family,) = comparison_families("x", values, baseline=None)
     assert len(family.contests) == 28
     assert family.draws * 0.05 / 28 >= 10
     assert all(c.verdict == "second" for c in family.contests), "28 comparisons with large differences all decide"

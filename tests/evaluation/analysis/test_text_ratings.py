@@ -162,26 +162,26 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
     text = " ".join("".join(reader.text).split())
     assert reader.stack == [] and reader.loads == []
     for told in (
-        "Rated by programs told to rate",
+        "Rated by simulated raters",
         "Rated by m (judge@1)",
         "Synthetic raters",
-        "Rubric guard",
-        "Judges against people",
+        "Consistency with the rubric",
+        "Judges compared with people",
     ):
         assert told in text
     assert '<mark class="new"' in html and '<mark class="old"' in html
     rows = list(csv.DictReader(io.StringIO((tmp_path / "ratings.csv").read_text())))
     people = rating_sources(read_texts(path))[0]
     for row in rows:
-        if row["source"] == "programs told to rate":
+        if row["source"] == "simulated raters":
             assert float(row["mean_by_case"]) == people.cells[row["label"]][row["aspect"]].by_case.mean
-    assert {"programs told to rate", "m (judge@1)"} == {r["source"] for r in rows}
+    assert {"simulated raters", "m (judge@1)"} == {r["source"] for r in rows}
     assert "Rated by people" not in text
     tex = (tmp_path / "results.tex").read_text()
-    assert "rated by programs told to rate:" in tex and "rated by people" not in tex
+    assert "rated by simulated raters:" in tex and "rated by people" not in tex
     assert tex.count(r"\toprule") == 3 and tex.count("{") == tex.count("}")
     metrics = {r["metric"] for r in csv.DictReader(io.StringIO((tmp_path / "comparisons.csv").read_text()))}
-    assert "Coh. by programs told to rate" in metrics and "S-ES" in metrics
+    assert "Coh. by simulated raters" in metrics and "S-ES" in metrics
     assert "Coh." in (tmp_path / "correlations.csv").read_text()
 
 
@@ -213,7 +213,7 @@ def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
     found = rating_sources(read_texts(tmp_path / "s.duckdb"))
     assert [(s.title, s.raters, s.person) for s in found] == [
         ("people", ("ann",), True),
-        ("programs told to rate", ("synthetic-bob",), True),
+        ("simulated raters", ("synthetic-bob",), True),
     ]
 
 

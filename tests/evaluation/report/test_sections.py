@@ -41,7 +41,7 @@ def sequence(tmp_path_factory):
 def test_runs_in_other_regimes_are_told_apart(two, sequence, tmp_path):
     _, reader = read(write_report([two, sequence], out=tmp_path).files[0])
     text = " ".join("".join(reader.text).split())
-    assert "2 parts that are not compared" in text and "regime: part 1 single, part 2 sequential" in text
+    assert "2 parts that cannot be compared" in text and "regime: part 1 single, part 2 sequential" in text
     assert "edits stay in the model, one after the other" in text
     assert "cases share one model, so they are not independent" in text
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
@@ -150,9 +150,10 @@ def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
     written = write_report([out])
     html, reader = read(written.files[0])
     text = " ".join("".join(reader.text).split())
-    for told in ("S-ES-gen", "What is named first", "S-ES − S-ES-gen", "Generated texts", "What the scripts name"):
+    named = ("Which object is named first", "Objects named in the scripts")
+    for told in ("S-ES-gen", "S-ES − S-ES-gen", "Generated texts", *named):
         assert told in text, told
-    assert "No text was generated" not in text and "No rating of these scripts" in text
+    assert "No text was generated" not in text and "The store has no ratings of these scripts" in text
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
     run = load_run(out)
     first = next(n for n in object_mention_rates(run) if n.label == "push" and n.place == "question")

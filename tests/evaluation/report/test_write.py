@@ -179,7 +179,7 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
     text = " ".join("".join(reader.text).split())
     assert "RuntimeError: cannot edit Land01" in text
     assert "push: 1 of 11 cases ended in an error" in text
-    assert "Edits out of all proportion" in text and "|v| = 470" in text
+    assert "Diverged edits" in text and "|v| = 470" in text
     assert re.search(r"Ties1110Truncated00Unscored00 Failed cases01", text)
 
 
@@ -206,7 +206,7 @@ def test_best_and_second_and_whether_it_is_decided(tmp_path):
     assert (leads["s_es"].first, leads["s_es"].second, leads["s_es"].decided) == ("push", "weak", True)
     assert leads["s_ns"].first == "weak", "who pushes harder loses more neighbours"
     html, _ = read(write_report([tmp_path]).files[0])
-    assert re.search(r"S-ES: <strong>push</strong> better than weak by \d", html)
+    assert re.search(r"S-ES: <strong>push</strong> beats weak by \d", html)
 
 
 def test_equal_methods_are_both_best(tmp_path):
@@ -297,7 +297,7 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
     html, _ = read(write_report([finished(tmp_path / "run")], store=path).files[0])
     assert "5 items kept, 2 dropped" in html
     assert "2 × leak: old &lt;object&gt; named" in html
-    assert "Plumbing quality" in html
+    assert "Smoke-test quality" in html
 
 
 def test_flat_has_every_figure_once(tmp_path):
