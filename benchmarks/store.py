@@ -70,18 +70,18 @@ def one(n: int, folder: Path) -> dict[str, Any]:
         for item in items(n):
             out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
     of = ("--store", store)
-    result: dict[str, Any] = {"items": n, "import": measured("import", file, *of)}
-    result["dedup"] = measured("dedup", *of, "--method", "minhash", "--threshold", 0.8)
+    result: dict[str, Any] = {"items": n, "import": measured("data", "import", file, *of)}
+    result["dedup"] = measured("store", "dedup", *of, "--similarity", "minhash", "--threshold", 0.8)
     rule = folder / "rule.toml"
     rule.write_text('[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n', "utf-8")
     result["freeze"] = measured("split", "freeze", "all", *of, "--rule", rule)
     result["export"] = measured("split", "export", "all", folder / "e.jsonl", *of)
-    result["overlap"] = measured("overlap", "mini", store)
-    result["stats"] = measured("stats", *of)
-    result["dump"] = measured("dump", folder / "d.jsonl", *of)
+    result["overlap"] = measured("split", "overlap", "mini", store)
+    result["stats"] = measured("store", "stats", *of)
+    result["dump"] = measured("store", "dump", folder / "d.jsonl", *of)
     for name in ("parquet", "counterfact"):
         result[f"export {name}"] = measured("split", "export", "all", folder / name, "--format", name, *of)
-    result["rebuild"] = measured("rebuild", folder / "d.jsonl", "--store", again)
+    result["rebuild"] = measured("store", "rebuild", folder / "d.jsonl", "--store", again)
     result["store_mib"] = round(store.stat().st_size / 2**20)
     return result
 

@@ -40,7 +40,7 @@ def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
 
 
 def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
-    """Write the gold set as a file that ``scedit annotate new --known`` takes; returns the number of items."""
+    """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items."""
     found = gold_items(db, name)
     with atomic_file(path) as file:
         for g in found:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_option, json_options, store_option
+
 DB = click.option(
     "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
 )
-STORE = click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
-@JSON
+@json_options
 def tasks(as_json: bool) -> None:
     """List the tasks: what people are asked, and under which form version.
 
@@ -33,20 +33,28 @@ def tasks(as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--task", "task_name", required=True, help="What is asked; see: scedit annotate tasks")
-@STORE
+@click.option("--task", "task_name", required=True, help="What is asked; see scedit annotate tasks.")
+@store_option()
 @DB
-@click.option("--overlap", type=click.IntRange(1, 20), default=2, show_default=True, help="People an item.")
-@click.option("--batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items a batch.")
+@click.option("--overlap", type=click.IntRange(1, 20), default=2, show_default=True, help="Raters per item.")
+@click.option(
+    "--batch-size", "batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items a batch."
+)
 @click.option(
     "--percent", type=click.FloatRange(0, 100, min_open=True), default=100.0, help="Sample so much, stratified."
 )
 @click.option(
-    "--only", type=click.Choice(["all", "unsure"]), default="all", help="All items, or what checks leave open."
+    "--status",
+    "only",
+    type=click.Choice(["all", "unsure"]),
+    default="all",
+    help="All items, or what checks leave open.",
 )
-@click.option("--known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines).")
+@click.option(
+    "--control-items", "known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines)."
+)
 @click.option("--consent", type=click.Path(path_type=Path, exists=True), help="A text that people agree to first.")
-@JSON
+@json_option
 def new(
     name: str,
     task_name: str,
@@ -88,7 +96,7 @@ def new(
 @DB
 @click.option("--lead", is_flag=True, help="They lead: they see everybody's work and adjudicate.")
 @click.option("--synthetic", is_flag=True, help="They are programs; their names begin with 'synthetic-'.")
-@JSON
+@json_options
 def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, as_json: bool) -> None:
     """Add people under the pseudonyms NAMES, each with a personal secret that is shown once, here.
 
@@ -110,7 +118,7 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
 @click.command()
 @click.argument("name")
 @DB
-@JSON
+@json_option
 def share(name: str, db_path: Path, as_json: bool) -> None:
     """Share the items of campaign NAME out among all raters, evenly and in an order of their own.
 
@@ -132,7 +140,7 @@ def share(name: str, db_path: Path, as_json: bool) -> None:
 @click.command()
 @DB
 @click.option("--campaign", "name", help="Only this one.")
-@JSON
+@json_options
 def status(db_path: Path, name: str | None, as_json: bool) -> None:
     """How far everybody is.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_option, json_options
+
 if TYPE_CHECKING:
     from annotation_ui.label_studio.client import LabelStudioSite
     from annotation_ui.label_studio.validation import PullResult
@@ -24,13 +26,12 @@ _FOLDER = click.option(
     show_default=True,
     help="Where our own server keeps its data.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
 @_FOLDER
-@click.option("--port", type=click.IntRange(1, 65535), help="On 127.0.0.1; a free one where none is named.")
-@_JSON
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1; a free one where none is named.")
+@json_option
 def up(folder: Path, port: int | None, as_json: bool) -> None:
     """Start a Label Studio server on this machine only (127.0.0.1); the first start takes about two minutes.
 
@@ -63,7 +64,7 @@ def down(folder: Path) -> None:
 @click.argument("names", nargs=-1, required=True)
 @_DB
 @_FOLDER
-@_JSON
+@json_options
 def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -> None:
     """Make accounts for NAMES, people of the ratings file; passwords are shown once, here.
 
@@ -86,7 +87,7 @@ def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -
 @click.option(
     "--suggest", type=click.Path(path_type=Path), help="Show what the checks of this store say as predictions."
 )
-@_JSON
+@json_option
 def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: bool) -> None:
     """Bring the items of campaign NAME over, once: a project, or one a person where people must not see one another.
 
@@ -113,7 +114,7 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
 @click.option("--export", type=click.Path(path_type=Path), help="Read this recorded export (JSON), ask no server.")
 @click.option("--account", "accounts", multiple=True, metavar="NUMBER=NAME", help="With --export: whose an account is.")
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
-@_JSON
+@json_option
 def pull(
     name: str,
     db_path: Path,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from annotation_ui.cli.campaigns import DB, JSON, STORE
+from annotation_ui.cli.campaigns import DB
+from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option
 
 if TYPE_CHECKING:
     from annotation_ui.agreement.report import TaskReport
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("name")
 @DB
-@STORE
+@store_option()
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
-@JSON
+@json_option
 def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
     """Bring the answers of campaign NAME into the store, each checked by its form; again adds only what is new.
 
@@ -47,10 +48,10 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
 @click.command()
 @click.argument("name")
 @DB
-@click.option("--resamples", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="For intervals.")
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), help="Take judges' ratings from it.")
+@shared_option("--resamples", type=click.IntRange(0, 100000), default=1000, show_default=True)
+@store_option(required=False, also="Judges' ratings are taken from it.")
 @click.option("--page", type=click.Path(path_type=Path), help="Also write a page with plots (HTML).")
-@JSON
+@json_option
 def agreement(
     name: str, db_path: Path, resamples: int, store_path: Path | None, page: Path | None, as_json: bool
 ) -> None:
@@ -84,8 +85,8 @@ def agreement(
 @click.command()
 @click.argument("name")
 @DB
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@JSON
+@limit_option(default=20, also="items.")
+@json_options
 def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
     """Items of campaign NAME on which people differ, widest first: what to adjudicate.
 
@@ -126,7 +127,7 @@ def gold(name: str, db_path: Path, out: Path) -> None:
 
 @click.command("add-scripts")
 @click.argument("scripts", type=click.Path(path_type=Path))
-@STORE
+@store_option()
 def add_scripts(scripts: Path, store_path: Path) -> None:
     """Add generated SCRIPTS (JSON lines of generated-script records) to a store, to be rated.
 

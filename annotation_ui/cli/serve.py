@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import store_option
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -17,9 +19,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option(
     "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
 )
-@click.option("--store", type=click.Path(path_type=Path), help="A snapshot of the store, for the lead's views.")
+@store_option("store", required=False, also="A snapshot, for the lead's views.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on.")
 @click.option("--allow-network", is_flag=True, help="Needed for an address that other machines can reach.")
 def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network: bool) -> None:
     """Serve the rating app: raters and leads enter with their personal secrets.

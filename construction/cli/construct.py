@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from construction.llm.cli_options import model_options
+from curation.cli.options import json_option, limit_option, shared_option, store_option
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
     from construction.llm.connection import Access
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 _AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
 _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source: the file's own neighbours."
@@ -23,8 +23,8 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 
 @click.command()
 @click.argument("facts")
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
-@click.option("--format", "format_name", help="Format of FACTS; found from the file.")
+@store_option(also="It is made if need be.")
+@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option("--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'.")
 @click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with prompts of your own.")
@@ -45,13 +45,13 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 )
 @click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
 @click.option("--neighbours-from", "table_paths", multiple=True, help="More facts that may be neighbours (a file).")
-@click.option("--limit", type=click.IntRange(min=1), help="Edit only the first N facts; neighbours from all.")
+@limit_option(also="facts to edit; neighbours come from all.")
 @click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
 @click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
 @click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")
-@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
-@_JSON
+@json_option
 def construct(
     facts: str,
     store_path: Path,
@@ -221,10 +221,10 @@ def _clip(text: str, length: int = 100) -> str:
 
 @click.command()
 @click.argument("cases", type=click.Path(path_type=Path))
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store to fill.")
+@store_option(also="It is made if need be.")
 @click.option("--source", default="written by hand", show_default=True, help="Name of the source, kept with each fact.")
 @click.option("--licence", default="not stated", show_default=True, help="Licence, kept with each fact.")
-@_JSON
+@json_option
 def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
 

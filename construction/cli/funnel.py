@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_option, store_option
+
 
 @click.command()
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
+@store_option()
 @click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page with pictures here.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bool) -> None:
     """Count what became of the facts: the funnel to prompts, reasons with examples, Table 1, cost by stage and model.
 

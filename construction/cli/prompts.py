@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_options
+
 
 @click.command()
 @click.option("--profile", help="Only this profile; paper@1 for an earlier version.")
@@ -18,7 +20,7 @@ import click
 @click.option(
     "--write", "target", type=click.Path(path_type=Path), help="Copy a profile's prompts here, to change them."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_options
 def prompts(
     profile: str | None,
     folder: Path | None,

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from curation.cli.options import shared_option
+
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _KEY = "Environment variable with the key."
 _ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
@@ -27,8 +29,15 @@ _OPTIONS = (
     click.option("--reply-tokens", type=click.IntRange(min=1), help="Tokens of one reply (with a budget: 2048)."),
     click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours."),
     click.option("--batch", is_flag=True, help=_BATCH),
-    click.option("--batch-poll", "poll", type=_POSITIVE, default=30.0, show_default=True, help="Seconds between looks"),
-    click.option("--retry-failed", is_flag=True, help="Ask again what was refused or failed for good."),
+    click.option(
+        "--batch-poll",
+        "poll",
+        type=_POSITIVE,
+        default=30.0,
+        show_default=True,
+        help="Seconds between two looks at a batch.",
+    ),
+    shared_option("--retry-failed", is_flag=True, also="Calls refused or failed for good."),
 )
 
 

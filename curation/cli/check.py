@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import json_options, limit_option, shared_option, store_option
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), help="The store (a DuckDB file).")
+@store_option(required=False)
 @click.option(
     "--model",
     "models",
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     metavar="[CHECK=]MODEL",
     help="Judge with this model; repeatable: one after another.",
 )
-@click.option("--set", "settings", multiple=True, metavar="CHECK.NAME=VALUE", help="A setting of a check; repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most N items a check.")
+@shared_option("--set", "settings", multiple=True, metavar="CHECK.NAME=VALUE")
+@limit_option(also="items a check.")
 @click.option("--again", is_flag=True, help="Also judge what has a verdict; the new one replaces it.")
-@click.option("--dry-run", is_flag=True, help="Count what is due and what it costs; load no model, write nothing.")
+@shared_option("--dry-run", is_flag=True, also="Items due, and cost.")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and stop.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+@json_options
 def check(
     names: tuple[str, ...],
     store_path: Path | None,

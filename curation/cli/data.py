@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option
+
 if TYPE_CHECKING:
     from curation.loaders import Problem
 
@@ -17,17 +19,21 @@ _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
 
 @click.command("import")
 @click.argument("facts")
+@store_option(also="It is made if need be.")
+@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option(
-    "--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store (a DuckDB file)."
+    "--map",
+    "pairs",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="A foreign table's column for a field, such as old=answer; repeatable.",
 )
-@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
 @click.option(
-    "--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="For a foreign table: which column is what."
+    "--mapping", type=click.Path(path_type=Path), help="A mapping as a TOML file: tables [columns], [values], [source]."
 )
-@click.option("--mapping", type=click.Path(path_type=Path), help="The same as a TOML file.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N facts, without what else the file holds.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+@limit_option(also="facts, without what else the file holds.")
+@json_option
 def import_(
     facts: str,
     store_path: Path,
@@ -66,7 +72,7 @@ def import_(
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
+@json_options
 def formats(as_json: bool) -> None:
     """List the file formats that can be read, with source, licence and known numbers of records.
 
@@ -87,10 +93,10 @@ def formats(as_json: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
+@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
 @click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
-@click.option("--json", "as_json", is_flag=True, help="Print every problem as a JSON line.")
+@json_options
 @click.pass_context
 def audit(
     context: click.Context,
@@ -149,11 +155,17 @@ def _tell(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--format", "format_name", help="One of 'scedit data formats'; found from the file when left out.")
+@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option(
-    "--map", "columns", multiple=True, metavar="NAME=COLUMN", help="Our column from theirs, such as old=answer."
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="A foreign table's column for a field, such as old=answer; repeatable.",
 )
-@click.option("--mapping", type=click.Path(path_type=Path), help="TOML file: tables [columns], [values], [source].")
+@click.option(
+    "--mapping", type=click.Path(path_type=Path), help="A mapping as a TOML file: tables [columns], [values], [source]."
+)
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option("--facts-only", is_flag=True, help="Leave out questions, prompts, neighbours and extras.")
 def convert(

@@ -8,18 +8,14 @@ from typing import Any
 
 import click
 
+from curation.cli.options import json_option, json_options, limit_option, store_option
 from schemas.text.escaping import shown
-
-_STORE = click.option(
-    "--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store (a DuckDB file)."
-)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
 @click.argument("item")
-@_STORE
-@_JSON
+@store_option()
+@json_option
 def show(item: str, store_path: Path, as_json: bool) -> None:
     """Show one ITEM (key, id or the beginning of an id) with its lineage and the verdicts on it.
 
@@ -62,10 +58,10 @@ def _plain(value: Any) -> str:
 
 @click.command("list")
 @click.argument("kind")
-@_STORE
+@store_option()
 @click.option("--like", default="", help="Only keys that contain this.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
-@_JSON
+@limit_option(default=50, also="items.")
+@json_options
 def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> None:
     """List items of a KIND: fact, question, script, prompt, neighbour, verdict, rating, case, run, or split.
 
@@ -86,8 +82,8 @@ def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> 
 
 
 @click.command()
-@_STORE
-@_JSON
+@store_option()
+@json_option
 def stats(store_path: Path, as_json: bool) -> None:
     """Count what the store holds: records by kind, verdicts by check, splits, results.
 

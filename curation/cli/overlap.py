@@ -9,25 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import json_option, json_options, shared_option, store_option
+
 if TYPE_CHECKING:
     from curation.overlap.contamination import Overlap
     from curation.overlap.near_duplicates import Duplicates
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
-
 
 @click.command()
-@click.option("--store", "-s", "store_path", type=click.Path(path_type=Path), required=True, help="The store.")
-@click.option("--kind", default="question", show_default=True, help="question, fact, prompt or script.")
+@store_option()
+@click.option("--kind", default="question", show_default=True, help="Kind of items: question, fact, prompt or script.")
 @click.option("--within", default="all", show_default=True, help="Compare all, or inside a fact, or inside a relation.")
-@click.option("--method", default="rouge1", show_default=True, help="rouge1, minhash, exact or embedding.")
+@click.option(
+    "--similarity", "method", default="rouge1", show_default=True, help="Measure: rouge1, minhash, exact or embedding."
+)
 @click.option("--threshold", type=float, help="From which similarity on; 0.4 for ROUGE-1, 0.9 for embeddings.")
 @click.option("--prefer", default="key", show_default=True, help="Who represents: key, longest, shortest or judged.")
 @click.option("--split", "split_name", help="Only items of this split's cases.")
-@click.option("--device", default="cpu", show_default=True, help="Where embeddings are computed.")
-@click.option("--dry-run", is_flag=True, help="Show, and write no verdict.")
+@shared_option("--device", default="cpu", show_default=True, also="Embeddings only.")
+@shared_option("--dry-run", is_flag=True, also="Shows the clusters.")
 @click.option("--show", "most", type=click.IntRange(min=0), default=10, show_default=True, help="Clusters to show.")
-@_JSON
+@json_options
 def dedup(
     store_path: Path,
     kind: str,
@@ -74,13 +76,25 @@ def dedup(
 
 @click.command()
 @click.argument("source")
-@click.option("--by", multiple=True, default=("subject",), show_default=True, help="subject, relation, fact or object.")
+@click.option(
+    "--by",
+    multiple=True,
+    default=("subject",),
+    show_default=True,
+    help="What parts may not share: subject, relation, fact or object; repeatable.",
+)
 @click.option("--part", "parts", multiple=True, help="A part and its share, such as train=0.8 (give several).")
-@click.option("--seed", default="0", show_default=True, help="Another seed draws another division.")
-@click.option("--how", default="balanced", show_default=True, help="balanced, or hash (later cases move nobody).")
+@shared_option("--seed", default="0", show_default=True, also="Any text; another one draws another division.")
+@click.option(
+    "--strategy",
+    "how",
+    default="balanced",
+    show_default=True,
+    help="Either balanced, or hash (later cases move nobody).",
+)
 @click.option("--neighbours", is_flag=True, help="Also share no neighbour facts.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write each part as a split file into this folder.")
-@_JSON
+@json_options
 def partition(
     source: str,
     by: tuple[str, ...],
@@ -122,7 +136,7 @@ def partition(
 @click.option("--threshold", type=float, default=0.8, show_default=True, help="ROUGE-1 F of near-duplicate texts.")
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True, help="Examples a level.")
 @click.option("--fail-on", "fail_on", multiple=True, help="Exit with an error when this level shares anything.")
-@_JSON
+@json_option
 def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str, ...], as_json: bool) -> None:
     """Check what A (evaluation cases) shares with B (what a method was trained on).
 

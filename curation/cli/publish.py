@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_option, shared_option, store_option
 from schemas.core.clock import today
 
 if TYPE_CHECKING:
@@ -18,17 +19,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name")
 @click.argument("out_dir", type=click.Path(path_type=Path))
-@click.option(
-    "--store", "-s", "store_path", type=click.Path(path_type=Path), help="The store: split, verdicts, ratings, lineage."
-)
-@click.option("--split-file", type=click.Path(path_type=Path), help="Read the frozen split from this file instead.")
+@store_option(required=False, also="Gives split, verdicts, ratings, lineage.")
+@shared_option("--split-file", type=click.Path(path_type=Path), also="Instead of a split in --store.")
 @click.option("--formats", help="Formats divided by commas; all that can hold a case of the split when left out.")
 @click.option("--creator", help="Who publishes it, for the metadata.")
 @click.option("--url", help="Where it will be found, for the metadata.")
 @click.option("--cite", help="How to cite it, for the metadata.")
 @click.option("--date", help="Date of publication (YYYY-MM-DD); today when left out.")
 @click.option("--replace", is_flag=True, help="Put it in the place of an earlier release.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def publish(
     name: str,
     out_dir: Path,

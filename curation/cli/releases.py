@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_option, json_options, store_option
 from schemas.core.clock import today
 
 if TYPE_CHECKING:
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
     from curation.splits.split_file import Split
 
 _PATH = click.Path(path_type=Path)
-_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--store", "-s", "store_path", type=_PATH, help="The store, for splits by name and for reasons.")
+@store_option(required=False, also="Needed for splits by name, and for reasons.")
 @click.option("--changelog", is_flag=True, help="Print a changelog entry in Markdown.")
-@_JSON
+@json_options
 def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: bool) -> None:
     """Compare two splits: files, or names (NAME@VERSION) in a store. Added, dropped, changed cases and the reasons.
 
@@ -70,8 +69,14 @@ def _split(name: str, store: object) -> Split:
 @click.argument("item")
 @click.argument("what")
 @click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL); made if need be.")
-@click.option("--action", type=click.Choice(["drop", "hold", "note"]), default="drop", show_default=True)
-@click.option("--store", "-s", "store_path", type=_PATH, help="Check the item here, and hold for its content only.")
+@click.option(
+    "--action",
+    type=click.Choice(["drop", "hold", "note"]),
+    default="drop",
+    show_default=True,
+    help="What freezing does with the item.",
+)
+@store_option(required=False, also="Checks the item, and points the entry at its present content.")
 @click.option("--date", help="ISO date; today when left out.")
 def errata_add(item: str, what: str, path: Path, action: str, store_path: Path | None, date: str | None) -> None:
     """Add an erratum: ITEM is a key, WHAT says the fault in a sentence.
@@ -96,8 +101,8 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 @click.command("list")
 @click.option("--file", "path", type=_PATH, help="Errata file.")
 @click.option("--split", "split_name", help="Those in the header of this split.")
-@click.option("--store", "-s", "store_path", type=_PATH, help="Say also whether each applies to the present content.")
-@_JSON
+@store_option(required=False, also="Says also whether each still applies.")
+@json_options
 def errata_list(path: Path | None, split_name: str | None, store_path: Path | None, as_json: bool) -> None:
     """List errata of a file or of a split, and whether they still apply.
 
@@ -130,11 +135,11 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
 
 @click.command()
 @click.argument("name")
-@_STORE
+@store_option()
 @click.option("--version", help="The new version; what the changes ask for when left out.")
 @click.option("--without-sample", help="Why this release does not wait for a quality sample; kept in its header.")
 @click.option("--out", type=_PATH, help="Also write the released split file here.")
-@_JSON
+@json_option
 def release(
     name: str, store_path: Path, version: str | None, without_sample: str | None, out: Path | None, as_json: bool
 ) -> None:

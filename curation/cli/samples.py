@@ -7,22 +7,37 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_option, json_options, seed_option, shared_option, store_option
+
 _PATH = click.Path(path_type=Path)
-_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
 @click.argument("name")
-@_STORE
+@store_option()
 @click.option("--out", type=_PATH, required=True, help="Folder for one sheet a person.")
 @click.option("--person", "people", multiple=True, required=True, help="Who judges; give it once a person.")
 @click.option("--percent", type=float, default=10.0, show_default=True, help="How much of the split (the paper: 10).")
-@click.option("--unit", type=click.Choice(["prompt", "case"]), default="prompt", show_default=True)
-@click.option("--least", type=click.IntRange(min=0), default=0, show_default=True, help="Items a stratum at the least.")
-@click.option("--number", type=click.IntRange(min=0), default=0, show_default=True, help="Another number, other items.")
-@click.option("--form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
-@_JSON
+@click.option(
+    "--unit",
+    type=click.Choice(["prompt", "case"]),
+    default="prompt",
+    show_default=True,
+    help="What is drawn: prompts or cases.",
+)
+@click.option(
+    "--min-per-stratum",
+    "least",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Items a stratum at the least.",
+)
+@seed_option(also="Another one draws other items.")
+@shared_option(
+    "--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, also="Of each sheet."
+)
+@json_option
 def draw(
     name: str,
     store_path: Path,
@@ -31,7 +46,7 @@ def draw(
     percent: float,
     unit: str,
     least: int,
-    number: int,
+    seed: int,
     form: str,
     as_json: bool,
 ) -> None:
@@ -39,7 +54,7 @@ def draw(
 
     The same command draws the same items. The sampling probabilities are kept in the store.
 
-    Example: scedit split sample draw mine --store my.duckdb --person ann --person bob --out sheets --form csv
+    Example: scedit split sample draw mine --store my.duckdb --person ann --person bob --out sheets --format csv
     """
     from curation.quality.sample import draw as take
     from curation.quality.sample import keep_sample, sheet, strata_counts
@@ -50,7 +65,7 @@ def draw(
     with Store.open(store_path, write=True) as store:
         split = store.open_split(name)
         drawn = take(
-            split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=number,
+            split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=seed,
             people=people,
         )  # fmt: skip
         for person in people:
@@ -65,9 +80,9 @@ def draw(
 
 @click.command("import")
 @click.argument("sheets", type=_PATH, nargs=-1, required=True)
-@_STORE
+@store_option()
 @click.option("--partial", is_flag=True, help="Take a sheet that is not filled in to the end.")
-@_JSON
+@json_options
 def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: bool) -> None:
     """Read filled SHEETS back as verdicts; all or nothing, and every fault is named by line.
 
@@ -98,9 +113,9 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
 
 @click.command()
 @click.argument("name", default="")
-@_STORE
-@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True, help="For the intervals.")
-@_JSON
+@store_option()
+@shared_option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
+@json_option
 def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
     """Report a sample: acceptance, and apart from it the agreement between people. NAME may be left out if it is one.
 

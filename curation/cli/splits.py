@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_option, shared_option, store_option
+
 if TYPE_CHECKING:
     from curation.rules.rule import SplitRule
     from curation.splits.split_file import Split
 
 _PATH = click.Path(path_type=Path)
-_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of text.")
 
 
 @click.command()
 @click.argument("name")
-@_STORE
-@click.option("--version", default="1.0.0", show_default=True)
-@click.option("--rule", "rule_path", type=click.Path(path_type=Path), help="TOML file with a [rule] table.")
-@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
-@click.option("--errata", type=click.Path(path_type=Path), help="File of known faults (scedit split errata add).")
+@store_option()
+@click.option("--version", default="1.0.0", show_default=True, help="Version of the split.")
+@shared_option("--rule", "rule_path", type=click.Path(path_type=Path))
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the rule, such as unsure=keep.")
+@shared_option("--errata", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the split file here.")
-@_JSON
+@json_option
 def freeze(
     name: str,
     store_path: Path,
@@ -60,8 +60,8 @@ def freeze(
 
 @click.command()
 @click.argument("source")
-@_STORE
-@_JSON
+@store_option()
+@json_option
 def add(source: str, store_path: Path, as_json: bool) -> None:
     """Add a frozen split file, or 'mini', and all its records to a store.
 
@@ -82,13 +82,13 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("path", type=click.Path(path_type=Path))
-@_STORE
-@click.option(
+@store_option()
+@shared_option(
     "--format",
     "format_name",
     default="split",
     show_default=True,
-    help="split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
+    also="One of split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
 )
 def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
     """Write the frozen split NAME to PATH, in our format or in one of other tools.
@@ -106,12 +106,12 @@ def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
 
 @click.command()
 @click.argument("item")
-@_STORE
+@store_option()
 @click.option("--split", "split_name", help="Explain by the rule and errata of this frozen split.")
-@click.option("--rule", "rule_path", type=_PATH, help="TOML file with a [rule] table; the default rule when left out.")
-@click.option("--set", "settings", multiple=True, help="One setting of the rule, such as unsure=keep.")
-@click.option("--errata", "errata_path", type=_PATH, help="Errata file.")
-@_JSON
+@shared_option("--rule", "rule_path", type=_PATH, also="The default rule when left out.")
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the rule, such as unsure=keep.")
+@shared_option("--errata", "errata_path", type=_PATH)
+@json_option
 def explain(
     item: str,
     store_path: Path,

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_options, limit_option, store_option
+
 _PATH = click.Path(path_type=Path)
-_STORE = click.option("--store", "-s", "store_path", type=_PATH, required=True, help="The store (a DuckDB file).")
 
 
 @click.command()
 @click.argument("query")
-@_STORE
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@store_option()
+@limit_option(default=100, also="rows.")
+@json_options
 def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
     """Run one SQL QUERY, read-only. Views: facts, questions, scripts, prompts, neighbours, verdicts.
 
@@ -42,7 +43,7 @@ def _table(columns: list[str], rows: list[tuple[str, ...]]) -> None:
 
 @click.command()
 @click.argument("path", type=_PATH)
-@_STORE
+@store_option()
 def backup(path: Path, store_path: Path) -> None:
     """Copy a store to PATH, consistently; an older copy there is replaced only by a whole one.
 
@@ -58,7 +59,7 @@ def backup(path: Path, store_path: Path) -> None:
 
 @click.command()
 @click.argument("path", type=_PATH)
-@_STORE
+@store_option()
 def restore(path: Path, store_path: Path) -> None:
     """Make a store from the backup PATH; an existing store is never overwritten.
 
@@ -72,7 +73,7 @@ def restore(path: Path, store_path: Path) -> None:
 
 @click.command()
 @click.argument("path", type=_PATH)
-@_STORE
+@store_option()
 def dump(path: Path, store_path: Path) -> None:
     """Write everything a store holds to PATH as JSON lines, for keeping and for other tools.
 
@@ -90,7 +91,7 @@ def dump(path: Path, store_path: Path) -> None:
 
 @click.command()
 @click.argument("path", type=_PATH)
-@_STORE
+@store_option()
 def rebuild(path: Path, store_path: Path) -> None:
     """Make a new store from a dump: the same keys, ids, verdicts, lineage, splits and results.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from construction.llm.cli_options import model_options
+from curation.cli.options import editors_option, json_option, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
 from schemas.text.status_line import StatusLine
 
@@ -20,29 +21,41 @@ if TYPE_CHECKING:
     from evaluation.api_models.session import ApiResultRow
 
 _FILE = click.Path(path_type=Path)
-_SETTING = "An option of a method, such as ike.k=8; repeatable."
+_SETTING = ""
 _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
 
 
 @click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
-@click.option("--store", type=_FILE, required=True, help="Store that gets cases and scripts; made if absent.")
-@click.option("--split", "name", default="mini", show_default=True, help="mini, or a split in --store.")
-@click.option("--split-file", type=_FILE, help="A frozen split file instead.")
-@click.option("--editors", default="none,prompt,ike,script_ike", show_default=True, metavar="A,B", help="Methods.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_SETTING)
+@store_option("store", also="It gets cases and scripts, and is made if need be.")
+@click.option("--split", "name", default="mini", show_default=True, help="Split: mini, or one in --store.")
+@shared_option("--split-file", type=_FILE)
+@editors_option(default="none,prompt,ike,script_ike")
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of a method, such as ike.k=8.")
 @click.option("--support", default="shipped", show_default=True, help=_SUPPORT)
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Cases (Table 8: 100).")
-@click.option("--continue/--no-continue", "goes_on", default=True, show_default=True, help="Also have prompts gone on.")
-@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True, help="Of the texts.")
+@limit_option(default=100, also="cases (Table 8: 100).")
+@click.option(
+    "--continue/--no-continue",
+    "goes_on",
+    default=True,
+    show_default=True,
+    help="Also ask for continuations of the script prompts.",
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2),
+    default=0.0,
+    show_default=True,
+    help="Sampling temperature of the texts.",
+)
 @click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
-@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def run_api(
     store: Path,
     name: str,
     split_file: Path | None,
-    editors: str,
+    editors: tuple[str, ...],
     settings: tuple[str, ...],
     support: str,
     limit: int,
@@ -88,7 +101,7 @@ def _prepared(
     store: Path,
     name: str,
     split_file: Path | None,
-    editors: str,
+    editors: tuple[str, ...],
     settings: tuple[str, ...],
     support: str,
     limit: int,
@@ -104,9 +117,7 @@ def _prepared(
     from evaluation.runs.support import SHIPPED, SupportChoice, open_support
     from schemas.core.config import override
 
-    labels = [n.strip() for n in editors.split(",") if n.strip()]
-    if not labels:
-        raise click.UsageError("--editors names no method")
+    labels = list(editors)
     wanted = (
         SplitChoice(file=split_file) if split_file else SplitChoice(name=name, store=None if name == "mini" else store)
     )

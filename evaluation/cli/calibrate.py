@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from curation.cli.options import json_option
+
 _FILE = click.Path(path_type=Path)
 _WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
 
@@ -22,7 +24,7 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 )
 @click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
 @click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def calibrate(
     store_or_run: Path,
     judge: str | None,

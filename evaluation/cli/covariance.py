@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import json_options, shared_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FILE = click.Path(path_type=Path)
 def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say what is measured."""
     options = (
-        click.option("--model", default="embedded", show_default=True, help="'embedded', a folder or a hub name."),
+        click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name."),
         click.option("--layers", default="all", show_default=True, metavar="4-8,12", help="Layers, counted from 0."),
         click.option(
             "--corpus",
@@ -31,8 +32,8 @@ def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
             "the shipped corpus otherwise.",
         ),
         click.option("--cap", type=click.IntRange(min=1), help="Most tokens of one document."),
-        click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1 ..."),
-        click.option("--dtype", default="float32", show_default=True, help="Of the weights; sums are float64."),
+        shared_option("--device", default="auto", show_default=True),
+        shared_option("--dtype", default="float32", show_default=True),
     )
     for option in reversed(options):
         command = option(command)
@@ -118,7 +119,7 @@ def load(pack: Path, model: str | None) -> None:
 
 @click.command(epilog="Example: scedit model covariance show smollm2.safetensors")
 @click.argument("pack", type=_FILE, required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def show(pack: Path | None, as_json: bool) -> None:
     """What PACK holds (verified), or what this machine's cache holds."""
     if pack is not None:

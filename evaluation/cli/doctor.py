@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_option, shared_option
+
 if TYPE_CHECKING:
     from evaluation.checks.model_compatibility import Diagnosis
 
@@ -16,10 +18,10 @@ _COLOURS = {"ok": "green", "note": "yellow", "no": "red"}
 
 @click.command()
 @click.argument("name")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1 ..., or map (over all).")
-@click.option("--dtype", default="float32", show_default=True, help="float32, bfloat16 or float16.")
+@shared_option("--device", default="auto", show_default=True, also="Or map: spread over all.")
+@shared_option("--dtype", default="float32", show_default=True)
 @click.option("--trust-remote-code", is_flag=True, help="Run code that the model brings along. Read it first.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json: bool) -> None:
     """Examine the model NAME: 'embedded', a folder, a GGUF file or a hub name.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import editors_option, json_options, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ _FILE = click.Path(path_type=Path)
 )
 @click.argument("run", type=_FILE)
 @click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
-@click.option("--store", type=_FILE, help="Put them into this store too.")
-@click.option("--editors", metavar="A,B", help="Only these methods, by their label.")
+@store_option("store", required=False, also="The scripts are put into it too.")
+@editors_option(also="Only these.")
 @click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def extract_scripts(
-    run: Path, out: Path | None, store: Path | None, editors: str | None, ceiling: bool, as_json: bool
+    run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], ceiling: bool, as_json: bool
 ) -> None:
     """Take the scripts that were written in RUN (a run's folder) out of its journal.
 
@@ -38,7 +39,7 @@ def extract_scripts(
     from evaluation.runs.results import load_run
 
     finished = load_run(run)
-    found = generated(finished, [n.strip() for n in (editors or "").split(",") if n.strip()])
+    found = generated(finished, list(editors))
     if ceiling:
         found += by_hand(finished, shipped_steps() if store is None else _steps(store))
     target = out or run / "scripts.jsonl"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import json_options
+
 if TYPE_CHECKING:
     from evaluation.analysis.forgetting_curve import ForgettingPoint
 
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: scedit results forgetting runs/sequence")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--metrics", metavar="A,B", help="Only these metrics of the run.")
-@click.option("--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, with fractions.")
+@click.option(
+    "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
+)
+@json_options
 def forgetting_curve(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
     """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
 

@@ -8,24 +8,25 @@ from typing import Any
 
 import click
 
+from curation.cli.options import editors_option, json_options, limit_option
 from schemas.core.errors import UserError
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(epilog="Example: scedit model general-ability configs/mini.toml --tasks arc_easy --method rome")
+@click.command(epilog="Example: scedit model general-ability configs/mini.toml --tasks arc_easy --editors rome")
 @click.argument("config", type=_FILE)
 @click.option("--tasks", required=True, metavar="A,B", help="Tasks of the harness (lm-eval ls tasks) or of --include.")
-@click.option("--method", "methods", multiple=True, required=True, help="Label of a method in CONFIG; repeatable.")
+@editors_option(required=True, also="Of CONFIG.")
 @click.option("--edits", type=click.IntRange(min=1), default=1, show_default=True, help="So many edits at once.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many documents of each task.")
+@limit_option(also="documents of each task.")
 @click.option("--include", type=_FILE, help="Folder with task files of your own.")
 @click.option("--out", type=_FILE, help="Write the figures to this JSON file too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def general_ability(
     config: Path,
     tasks: str,
-    methods: tuple[str, ...],
+    editors: tuple[str, ...],
     edits: int,
     limit: int | None,
     include: Path | None,
@@ -34,7 +35,7 @@ def general_ability(
 ) -> None:
     """Ask general tasks before and after editing, through lm-evaluation-harness (pip install 'scedit[harness]').
 
-    The first --edits cases of the run that CONFIG describes are edited into the model at once, for every --method; the
+    The first --edits cases of the run that CONFIG describes are edited into the model at once, for every method; the
     model is as before afterwards. Tasks of the harness are fetched by it from their own places.
     """
     from curation.files.atomic import write_json
@@ -43,14 +44,14 @@ def general_ability(
     from evaluation.runs.general_ability import changes
 
     chosen = load_config(config, base={"limit": edits})
-    missing = [m for m in methods if m not in chosen.editors]
+    missing = [m for m in editors if m not in chosen.editors]
     if missing:
         raise UserError(f"CONFIG has no method '{missing[0]}'", where=str(config), allowed=", ".join(chosen.editors))
     names = [t.strip() for t in tasks.split(",") if t.strip()]
     lm, facts, make = _prepared(chosen)
     before = ask(lm, names, limit=limit, include=include)
     lines: list[dict[str, Any]] = []
-    for label in methods:
+    for label in editors:
         choice = chosen.editors[label]
         edit = make(choice.name, choice.params).edit(facts)
         for c in changes(before, ask(lm, names, edit=edit, limit=limit, include=include)):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from construction.llm.cli_options import model_options
+from curation.cli.options import editors_option, json_option, limit_option, seed_option, shared_option
 from schemas.core.errors import UserError
 from schemas.text.status_line import StatusLine
 
@@ -31,22 +32,28 @@ _QUORUM = "All judges in the store as a panel: its score needs so many of them."
 @click.argument("store_or_run", type=_FILE)
 @click.option("--profile", help=_PROFILE)
 @click.option("--aspect", "aspects", multiple=True, type=click.Choice(_ASPECTS), help="Only these; repeatable.")
-@click.option("--editor", "editors", multiple=True, metavar="LABEL", help="Only scripts of these methods; repeatable.")
+@editors_option(also="Only their scripts.")
 @click.option("--samples", type=click.IntRange(1, 50), default=1, show_default=True, help="Replies to each question.")
-@click.option("--temperature", type=click.FloatRange(0.01, 2.0), default=1.0, show_default=True, help="Of samples > 1.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0.01, 2.0),
+    default=1.0,
+    show_default=True,
+    help="Sampling temperature where --samples is more than 1.",
+)
 @click.option(
     "--retest", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of scripts asked twice."
 )
 @click.option("--logprobs/--no-logprobs", default=True, show_default=True, help="Weight by probabilities, where given.")
 @click.option("--canaries/--no-canaries", default=True, show_default=True, help="Also ask about items of known rating.")
-@click.option("--limit", type=click.IntRange(min=1), help=_LIMIT)
-@click.option("--seed", "number", type=int, default=0, show_default=True, help="Another one draws other scripts.")
+@limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
+@seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
 @click.option("--show-only", is_flag=True, help="Ask nothing; tell what the store holds.")
 @click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
-@click.option("--dry-run", is_flag=True, help="Only count the calls, their rough tokens and what they cost.")
+@shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@json_option
 def judge(
     store_or_run: Path,
     profile: str | None,
@@ -58,7 +65,7 @@ def judge(
     logprobs: bool,
     canaries: bool,
     limit: int | None,
-    number: int,
+    seed: int,
     quorum: int | None,
     show_only: bool,
     journal_path: Path | None,
@@ -86,7 +93,7 @@ def judge(
     profile = profile or ("embedded" if access.embedded else "paper")
     told = {"profile": profile, "samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
     how = JudgeOptions.model_validate({**told, "aspects": aspects or _ASPECTS})
-    asks = _chosen(store, editors, limit, number)
+    asks = _chosen(store, editors, limit, seed)
     if dry_run:
         _tell_price(asks, how, access, canaries, as_json=as_json)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from curation.cli.options import json_options, limit_option, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ _SMALL = ("none", "prompt", "ft", "rome")
 @click.command(epilog="Example: scedit results reproduce scedit-table2 runs/mini")
 @click.argument("name", required=False)
 @click.argument("folders", nargs=-1, type=_FILE)
-@click.option("--store", type=_FILE, help="Store with generated scripts and ratings (Tables 3, 5, 6, 8).")
+@store_option("store", required=False, also="Gives generated scripts and ratings (Tables 3, 5, 6, 8).")
 @click.option("--data", type=_FILE, help="Folder with the published data files.")
 @click.option("--run", "small", is_flag=True, help="First make a small run here: embedded model, split mini.")
-@click.option("--limit", type=click.IntRange(min=2), default=6, show_default=True, help="With --run: so many cases.")
+@limit_option(default=6, least=2, also="cases of the small run (--run).")
 @click.option("--out", type=_FILE, default=Path("runs/reproduce"), show_default=True, help="With --run: its folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def reproduce(
     name: str | None,
     folders: tuple[Path, ...],
@@ -86,7 +87,10 @@ def _small(limit: int, out: Path) -> None:
 
     kinds = {"counterfactual": limit - limit // 3, "temporal": limit // 3}
     told = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}
-    click.echo(f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.")
+    click.echo(
+        f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.",
+        err=True,
+    )
     execute(parse_config(told, where="the small run"), tell=Progress())
 
 

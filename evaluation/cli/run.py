@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
+from curation.cli.options import editors_option, json_options, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,27 +22,29 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(epilog="Example: scedit run configs/demo.toml --limit 4 --editors none,prompt --out runs/try")
 @click.argument("config", type=_FILE)
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Override a value of CONFIG; repeatable.")
-@click.option("--store", type=_FILE, help="Store that the split comes from and the results go to.")
+@shared_option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of CONFIG, such as editors.rome.params.layer=17."
+)
+@store_option("store", required=False, also="The split comes from it, the results go to it.")
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store: name or name@version.")
-@click.option("--split-file", type=_FILE, help="A frozen split file instead.")
-@click.option("--editors", metavar="A,B", help="Only these methods, by their label or name.")
+@shared_option("--split-file", type=_FILE)
+@editors_option(also="Only these of CONFIG.")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many cases.")
+@limit_option(also="cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
 @click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
 @click.option("--address", help="Ray: the cluster, such as ray://head:10001; else processes of this machine.")
 @click.option("--workers", type=click.IntRange(min=1), help="Ray: how many processes.")
-@click.option("--retry-failed", is_flag=True, help="Do cases again that ended in an error.")
-@click.option("--dry-run", is_flag=True, help="Count cases, probes and tokens; load no model, write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@shared_option("--retry-failed", is_flag=True, also="Cases that ended in an error.")
+@shared_option("--dry-run", is_flag=True, also="Loads no model.")
+@json_options
 def run(
     config: Path,
     settings: tuple[str, ...],
     store: Path | None,
     split_name: str | None,
     split_file: Path | None,
-    editors: str | None,
+    editors: tuple[str, ...],
     validity: str | None,
     limit: int | None,
     out: Path | None,
@@ -63,7 +66,7 @@ def run(
     base |= {"engine": engine, "address": address, "workers": workers}
     base |= _split_base(config, store=store, name=split_name, file=split_file)
     wanted = load_config(config, settings, base=base)
-    wanted = narrow(wanted, [n.strip() for n in (editors or "").split(",") if n.strip()])
+    wanted = narrow(wanted, list(editors))
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
@@ -156,11 +159,11 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
 @click.option(
     "--out", type=_FILE, help="Folder for the report, or its name (*.html); the first run's folder otherwise."
 )
-@click.option("--store", type=_FILE, help="Also show this store's generated scripts, ratings and construction.")
+@store_option("store", required=False, also="Its generated scripts, ratings and construction are shown too.")
 @click.option(
     "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON lines.")
+@json_options
 def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, as_json: bool) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
@@ -180,7 +183,7 @@ def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, norm
 
 @click.command(epilog="Example: scedit model editors rome")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def editors(name: str | None, as_json: bool) -> None:
     """List the editing methods, or one (NAME) with its settings."""
     from evaluation.editors import EDITORS

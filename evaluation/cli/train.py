@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import editors_option, heldout_option, json_options, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,27 +20,31 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command(
-    epilog="Example: scedit model train mend --model embedded --support shipped --apart mini --out mend.safetensors"
+    epilog="Example: scedit model train --editors mend --support shipped --heldout mini --out mend.safetensors"
 )
-@click.argument("method")
+@editors_option(required=True, also="Exactly one.")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
 @click.option("--support", "name", help="Shipped cases: shipped or demonstrations.")
 @click.option("--facts", type=_FILE, help="A file of facts; cases are made of them.")
-@click.option("--split-file", type=_FILE, help="A frozen split file.")
-@click.option("--store", type=_FILE, help="A store, with --split.")
+@shared_option("--split-file", type=_FILE)
+@store_option("store", required=False, also="With --split: the cases come from it.")
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store.")
-@click.option("--limit", type=click.IntRange(min=2), help="Only so many cases.")
+@limit_option(least=2, also="cases.")
+@heldout_option()
+@click.option("--drop-overlap", is_flag=True, help="Leave out what overlaps with --heldout, instead of refusing.")
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the method.")
+@shared_option("--device", default="auto", show_default=True)
 @click.option(
-    "--apart", metavar="SPLIT", help="Split that will be evaluated: mini or a split file. Overlap is refused."
+    "--time-limit",
+    "minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MINUTES",
+    help="End then, with the best network so far.",
 )
-@click.option("--leave-out", is_flag=True, help="Leave out what overlaps with --apart instead.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option of the method; repeatable.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda ...")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="End then, with the best network so far.")
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def train(
-    method: str,
+    editors: tuple[str, ...],
     model: str,
     name: str | None,
     facts: Path | None,
@@ -47,20 +52,23 @@ def train(
     store: Path | None,
     split_name: str | None,
     limit: int | None,
-    apart: str | None,
-    leave_out: bool,
+    heldout: str | None,
+    drop_overlap: bool,
     settings: tuple[str, ...],
     device: str,
     minutes: float | None,
     out: Path,
     as_json: bool,
 ) -> None:
-    """Train METHOD for a model. Stopped at any moment, the same command goes on.
+    """Train a method for a model. Stopped at any moment, the same command goes on.
 
     The file says what it was trained on; a run whose split shares a fact or subject with it is refused.
     """
+    if len(editors) != 1:
+        raise click.UsageError("--editors takes exactly one method here")
+    method = editors[0]
     given = {"name": name or split_name, "facts": facts, "file": split_file, "store": store, "limit": limit}
-    choice = _choice({k: v for k, v in given.items() if v is not None}, leave_out=leave_out)
+    choice = _choice({k: v for k, v in given.items() if v is not None}, leave_out=drop_overlap)
     from evaluation.editors import EDITORS
 
     kind = EDITORS.get(method)
@@ -69,7 +77,7 @@ def train(
         raise UserError(f"'{method}' is not trained beforehand", allowed=", ".join(able))
     from evaluation.runs.support import open_support
 
-    support = open_support(choice, _split(apart))
+    support = open_support(choice, _split(heldout))
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curation.cli.options import editors_option, heldout_option, json_options, seed_option, shared_option, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,30 +20,30 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command(
-    epilog="Example: scedit model tune rome memit --split dev.jsonl --against mini --budget 60 --out runs/tune"
+    epilog="Example: scedit model tune --editors rome,memit --split dev.jsonl --heldout mini --out runs/tune"
 )
-@click.argument("methods", nargs=-1, required=True)
+@editors_option(required=True)
 @click.option(
     "--split", "development", required=True, metavar="DEV", help="Development cases: a split file, mini, or shipped."
 )
-@click.option("--store", type=_FILE, help="Store that DEV is a split of.")
-@click.option("--against", multiple=True, metavar="SPLIT", help="An evaluation split that DEV must share nothing with.")
+@store_option("store", required=False, also="DEV is a split of it.")
+@heldout_option(multiple=True)
 @click.option("--budget", type=click.IntRange(min=2), default=60, show_default=True, help="Edits for each method.")
 @click.option("--objective", default="es,ps,ns", show_default=True, help="Metrics; their harmonic mean is maximised.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another one draws other settings.")
-@click.option("--first", type=click.IntRange(min=1), default=4, show_default=True, help="Cases of the first rung.")
+@seed_option(also="Another one draws other settings.")
+@click.option("--first", type=click.IntRange(min=1), default=4, show_default=True, help="Cases of the first round.")
 @click.option("--space", type=_FILE, help="TOML file of ranges: one table a method, one range an option.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="An option that every setting has.")
-@click.option("--model", default="embedded", show_default=True, help="'embedded', a folder or a hub name.")
-@click.option("--device", default="auto", show_default=True, help="cpu, cuda, cuda:1 ...")
-@click.option("--dtype", default="float32", show_default=True, help="Of the weights.")
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Every setting has it.")
+@click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
+@shared_option("--device", default="auto", show_default=True)
+@shared_option("--dtype", default="float32", show_default=True)
 @click.option("--out", type=_FILE, required=True, help="Folder for journals and results; the same one goes on.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@json_options
 def tune(
-    methods: tuple[str, ...],
+    editors: tuple[str, ...],
     development: str,
     store: Path | None,
-    against: tuple[str, ...],
+    heldout: tuple[str, ...],
     budget: int,
     objective: str,
     seed: int,
@@ -55,7 +56,7 @@ def tune(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Search settings of METHODS on development cases, each with the same budget, and print presets.
+    """Search settings of methods on development cases, each with the same budget, and print presets.
 
     A budget of N is N edits: one setting on one case is one. The method's present preset competes on every case. A
     search that was stopped goes on with the next edit. DEV 'shipped' is all facts that come with the program and share
@@ -66,14 +67,14 @@ def tune(
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
-    evaluated = [_opened(name, None) for name in against]
+    evaluated = [_opened(name, None) for name in heldout]
     split = _shipped(evaluated) if development == "shipped" else _opened(development, store)
     refuse_evaluated(split, evaluated)
     names = tuple(name.strip() for name in objective.split(",") if name.strip())
     place = {"model": model, "device": device, "dtype": dtype}
-    config = _config({**place, "editors": list(methods), "metrics": names}, split, out)
+    config = _config({**place, "editors": list(editors), "metrics": names}, split, out)
     lm = LM.load(model, device=device, dtype=dtype)
-    for method in methods:
+    for method in editors:
         found = search(
             method,
             lm,
@@ -90,7 +91,7 @@ def tune(
         preset = snippet(found, model=model, split=split, number=seed, objective=names)
         _tell(found, preset, names, as_json=as_json)
     if not evaluated and not as_json:
-        click.echo("No evaluation split was named (--against): nothing was checked for shared facts.")
+        click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
 
 
 def _config(data: dict[str, Any], split: Split, out: Path) -> RunConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import resource
 import subprocess
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 import scedit
 from curation.cli.command_table import Command, Group
+from curation.cli.options import TEXTS
 from tests.support.commands import all_commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,3 +173,86 @@ def test_every_command_line_mentioned_exists() -> None:
             if (words := unknown(found[1])) and found[1].split()[0] not in PROSE:
                 dead.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}: scedit {words}")
     assert not dead, "\n".join(dead)
+
+
+# Options: one idea has one name, one text and one type in every command.
+
+OWN_MEANING = {  # the name is a standard one and each command's help says what it is there
+    *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
+    *("--threshold", "--support", "--examples", "--percent", "--date", "--file", "--quorum", "--neighbours"),
+}
+OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
+RETIRED = {
+    *(
+        "--method",
+        "--editor",
+        "--apart",
+        "--leave-out",
+        "--minutes",
+        "--least",
+        "--number",
+        "--form",
+        "--how",
+        "--known",
+    ),
+    "--only",
+}
+
+
+def options() -> list[tuple[str, str, click.Option]]:
+    found = []
+    for words, command in LEAVES.items():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                found.append((words, max(option.opts, key=len), option))
+    return found
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_every_option_has_help(words: str) -> None:
+    for option in LEAVES[words].params:
+        if isinstance(option, click.Option):
+            assert option.help and (option.help[0].isupper() or option.help.startswith("lm-eval")), option.opts
+            assert option.help.rstrip()[-1] in ".)", option.opts
+
+
+def test_one_idea_has_one_text_and_one_type() -> None:
+    by_name: dict[str, list[tuple[str, click.Option]]] = {}
+    for words, name, option in options():
+        by_name.setdefault(name, []).append((words, option))
+    for name, found in by_name.items():
+        if name in TEXTS:
+            for words, option in found:
+                assert option.help.startswith(TEXTS[name]), (words, name, option.help)  # type: ignore[union-attr]
+        elif name not in OWN_MEANING:
+            assert len({option.help for _, option in found}) == 1, (name, [(w, o.help) for w, o in found])
+        types = {option.type.name for words, option in found if (words, name) not in OTHER_TYPE}
+        assert name in OWN_MEANING or len({t.removesuffix(" range") for t in types}) == 1, (name, types)
+
+
+def test_shared_options_are_there_in_full() -> None:
+    for words, name, option in options():
+        assert name not in RETIRED, (words, name)
+        if name == "--store":
+            assert set(option.opts) == {"--store", "-s"}, words
+        if name == "--jsonl":
+            assert any(n == "--json" for w, n, _ in options() if w == words), words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(["data", "formats"], ["annotate", "tasks"], ["prompts"], ["model", "editors"], ["store", "check", "--list"]),
+        *(["results", "reproduce", "scedit-table2"], ["prompts", "--fact", "shipped"], ["model", "covariance", "show"]),
+        *(["split", "overlap", "mini", "mini"], ["split", "partition", "mini"], ["split", "diff", "mini", "mini"]),
+    ],
+    ids=" ".join,
+)
+def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
+    done = CliRunner().invoke(scedit.cli, [*line, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    value = json.loads(done.stdout)
+    lines = CliRunner().invoke(scedit.cli, [*line, "--jsonl"], catch_exceptions=False)
+    if lines.exit_code == 0:
+        assert [json.loads(text) for text in lines.stdout.splitlines()] == value

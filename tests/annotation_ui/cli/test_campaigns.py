@@ -31,7 +31,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     db, store = files
     made = call("new", "pilot", "--task", "rate_script", "-s", store, "-r", db, "--overlap", 2)
     assert "12 items, 12 of them new" in made.output
-    rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db, "--json").output.splitlines()]
+    rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db, "--jsonl").output.splitlines()]
     assert [r["person"] for r in rows] == ["ann", "bob"] and all(len(r["secret"]) == 24 for r in rows)
     assert "24 assignments added, 0 taken back" in call("share", "pilot", "-r", db).output
     with RatingsDB(db) as opened:
@@ -57,7 +57,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_tasks_are_listed() -> None:
-    rows = [json.loads(x) for x in call("tasks", "--json").output.splitlines()]
+    rows = [json.loads(x) for x in call("tasks", "--jsonl").output.splitlines()]
     assert [r["task"] for r in rows] == [
         "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
     ]  # fmt: skip

@@ -110,7 +110,7 @@ def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
     with Store.open(path, create=True) as store:
         store.put([make_fact(), prompt])
     named = ["leak_in_prompt", "early_cut", "fact_dates"]
-    done = CliRunner().invoke(check_command, [*named, "--store", str(path), "--json"])
+    done = CliRunner().invoke(check_command, [*named, "--store", str(path), "--jsonl"])
     assert done.exit_code == 0, done.output
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [t["labels"] for t in told] == [{"drop": 1}, {"keep": 1}, {"keep": 1}] and not done.stderr

@@ -144,7 +144,7 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     assert done.exit_code == 0 and "scripts.toml" in done.output
     change(mine / "scripts.toml", "scripts_paper", "scripts_mine")
     change(mine / "scripts.toml", "Object: {object}", "Thing to use: {object}")
-    rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(mine), "--json"]).output.splitlines()]
+    rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(mine), "--jsonl"]).output.splitlines()]
     assert [r["label"] for r in rows] == ["questions_paper@1", "scripts_mine@1"]
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")

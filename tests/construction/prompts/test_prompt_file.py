@@ -124,7 +124,7 @@ def test_unknown_profile_is_answered_with_a_near_name():
 
 def test_prompts_command_lists_and_renders(tmp_path):
     runner = CliRunner()
-    rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--json"]).output.splitlines()]
+    rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--jsonl"]).output.splitlines()]
     assert {(r["task"], r["profile"]) for r in rows} == {
         (t, p) for t in (*TASKS, "verify_leak", "verify_depends") for p in ("paper", "embedded")
     }

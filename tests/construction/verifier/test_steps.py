@@ -211,7 +211,7 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put({r.key: r for p in prompts for r in (p.fact, p.script_question, p.script_prompt)}.values())
     with ScriptedServer(oracle) as server:
-        line = ["verify_leak", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--json"]
+        line = ["verify_leak", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--jsonl"]
         line += ["--set", f"verify_leak.base_url={server.url}", "--set", "verify_leak.key_name=SCEDIT_NO_KEY"]
         dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
         assert dry.exit_code == 0, dry.output

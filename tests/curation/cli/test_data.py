@@ -21,7 +21,7 @@ def test_defects_of_real_data(shared: Path) -> None:
     assert result.exit_code == 1
     assert "977 facts as zsre" in result.output
     assert "21  invalid (cannot be used)" in result.output and "2  malformed (cannot be used)" in result.output
-    lines = CliRunner().invoke(audit_command, [path, "--json"]).output.splitlines()
+    lines = CliRunner().invoke(audit_command, [path, "--jsonl"]).output.splitlines()
     assert {"file", "where", "kind", "what"} == set(json.loads(lines[0]))
 
 
@@ -37,7 +37,7 @@ def test_the_page_of_defects_tells_what_the_command_finds(shared: Path) -> None:
 
 
 def json_lines(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in CliRunner().invoke(audit_command, [str(path), "--json"]).output.splitlines()]
+    return [json.loads(line) for line in CliRunner().invoke(audit_command, [str(path), "--jsonl"]).output.splitlines()]
 
 
 def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
@@ -53,7 +53,7 @@ def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
 def test_formats() -> None:
     text = CliRunner().invoke(formats).output
     assert all(name in text for name in LOADERS.names()) and "known_1000.json: 1,209 records" in text
-    rows = [json.loads(line) for line in CliRunner().invoke(formats, ["--json"]).output.splitlines()]
+    rows = [json.loads(line) for line in CliRunner().invoke(formats, ["--jsonl"]).output.splitlines()]
     assert [r["format"] for r in rows] == LOADERS.names() and all(r["licence"] for r in rows)
 
 

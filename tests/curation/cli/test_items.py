@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_import_show_list_stats(store: Path) -> None:
-    rows = [json.loads(x) for x in invoke("store", "list", "fact", "-s", store, "--json").splitlines()]
+    rows = [json.loads(x) for x in invoke("store", "list", "fact", "-s", store, "--jsonl").splitlines()]
     assert len(rows) == 5
     shown = json.loads(invoke("store", "show", rows[0]["key"], "-s", store, "--json"))
     assert shown["id"] == rows[0]["id"] and shown["lineage"][0]["detail"] == {"from": "shipped"}

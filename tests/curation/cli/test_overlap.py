@@ -24,7 +24,7 @@ def run(command: object, *args: object) -> str:
 
 
 def test_the_command_writes_verdicts_and_judging_again_replaces_them(store: Path) -> None:
-    said = json.loads(run(commands_dedup.dedup, "-s", store, "--threshold", 0.6, "--json").splitlines()[0])
+    said = json.loads(run(commands_dedup.dedup, "-s", store, "--threshold", 0.6, "--jsonl").splitlines()[0])
     assert said["by"] == "near_duplicate@1" and said["verdicts_written"] == said["items"] > 200
     with Store.open(store) as s:
         one = {v.item_id: v for v in s.verdicts() if v.check == "near_duplicate"}

@@ -40,7 +40,7 @@ def run(command_: Any, *args: object) -> str:
 def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
     store = shutil.copy(base, tmp_path / "s.duckdb")
     people = ("--person", "ann", "--person", "bob")
-    call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--form", "csv", *people)
+    call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--format", "csv", *people)
     drawn = json.loads(run(sample_command, *call, "--json"))
     assert sum(drawn["strata"].values()) == drawn["items"] == -(-len(PROMPTS) // 10)
     assert run(sample_command, *call).startswith(f"sample {drawn['sample']}"), "the same command draws the same"

@@ -164,7 +164,7 @@ def test_commands(path: Path, tmp_path: Path) -> None:
         freeze(store, "mine", SplitRule(), version="2.0.0-candidate")
     text = run(diff_command, "mine@1.0.0", "mine@2.0.0-candidate", "-s", path)
     assert "changed  case/f/peru: script prompt dropped" in text and "version 2.0.0 or later after 1.0.0" in text
-    rows = [json.loads(x) for x in run(diff_command, out, out, "--json").splitlines()]
+    rows = [json.loads(x) for x in run(diff_command, out, out, "--jsonl").splitlines()]
     assert [r["level"] for r in rows] == ["none"]
     write_split(make_split("mini", mini_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
     assert "### Dropped (1)" in run(diff_command, "mini", tmp_path / "new.jsonl", "--changelog")

@@ -96,7 +96,7 @@ def test_command(tmp_path: Path) -> None:
     run(tmp_path)
     shown = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
     assert shown.exit_code == 0 and "\N{MINUS SIGN}50.0" in shown.stdout.splitlines()[3]
-    told = CliRunner().invoke(command, [str(tmp_path), "--json", "--metrics", "es"], catch_exceptions=False)
+    told = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
     assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
@@ -106,10 +106,10 @@ def test_from_the_run_to_the_curve(place: Path) -> None:
     words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
     done = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
     assert done.exit_code == 0
-    told = CliRunner().invoke(command, [str(place / "run"), "--json"], catch_exceptions=False)
+    told = CliRunner().invoke(command, [str(place / "run"), "--jsonl"], catch_exceptions=False)
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert {(x["label"], x["metric"], x["edits"]) for x in lines} >= {("ft", "es", 1), ("ft", "es", 4)}
-    again = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--json"], catch_exceptions=False)
+    again = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--jsonl"], catch_exceptions=False)
     assert {json.loads(x)["computed"] for x in again.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
 
 

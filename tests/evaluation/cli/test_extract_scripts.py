@@ -29,7 +29,7 @@ def test_command(run: Run, tmp_path: Path) -> None:
     with Store.open(store, write=True, create=True) as opened:
         for case in mini_split().cases:
             opened.put([case.fact, *case.questions])
-    done = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--json"])
+    done = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--jsonl"])
     assert done.exit_code == 0, done.output
     told = [json.loads(line) for line in done.output.splitlines()]
     assert [(t["editor"], t["scripts"], t["refused"]) for t in told] == [("none", 12, 0), ("push", 12, 0)]

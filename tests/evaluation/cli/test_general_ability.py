@@ -23,8 +23,8 @@ def test_the_command_tells_before_and_after(tmp_path, monkeypatch):
     monkeypatch.setattr(lm.LM, "load", classmethod(lambda cls, name, **more: make("llama")))
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     out = tmp_path / "ability.json"
-    words = ["--tasks", "tiny_capitals", "--method", "ft", "--edits", "2", "--include", str(task), "--out", str(out)]
-    done = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--json"], catch_exceptions=False)
+    words = ["--tasks", "tiny_capitals", "--editors", "ft", "--edits", "2", "--include", str(task), "--out", str(out)]
+    done = CliRunner().invoke(command, [str(config(tmp_path)), *words, "--jsonl"], catch_exceptions=False)
     (line,) = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
     assert (line["method"], line["edits"], line["task"], line["documents"]) == ("ft", 2, "tiny_capitals", 4)
     assert line["before"] == by_hand(make("llama"))
@@ -33,7 +33,7 @@ def test_the_command_tells_before_and_after(tmp_path, monkeypatch):
 
 def test_the_command_refuses_methods_that_the_run_has_not(tmp_path):
     with pytest.raises(UserError, match="CONFIG has no method 'rome'"):
-        words = [str(config(tmp_path)), "--tasks", "any", "--method", "rome"]
+        words = [str(config(tmp_path)), "--tasks", "any", "--editors", "rome"]
         CliRunner().invoke(command, words, catch_exceptions=False)
 
 

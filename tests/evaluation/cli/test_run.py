@@ -53,22 +53,22 @@ def test_run_then_report(place):
     told = call(commands.report, place / "run")
     assert (place / "run" / "report.html").exists()
     assert "no network" in told.stdout
-    figures = [json.loads(x) for x in call(commands.report, place / "run", "--json").stdout.splitlines()]
+    figures = [json.loads(x) for x in call(commands.report, place / "run", "--jsonl").stdout.splitlines()]
     assert {f["label"] for f in figures} == {"none", "prompt", "ft"}
 
 
 def test_run_as_json_and_again(place):
-    first = [json.loads(x) for x in call(commands.run, place / "run.toml", "--json").stdout.splitlines()]
+    first = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
     assert [x["editor"] for x in first] == ["none", "prompt", "ft"]
     assert all((x["computed"], x["found"], x["failed"]) == (4, 0, 0) for x in first)
-    again = [json.loads(x) for x in call(commands.run, place / "run.toml", "--json").stdout.splitlines()]
+    again = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
     assert all((x["computed"], x["found"]) == (0, 4) for x in again)
     assert [x["metrics"] for x in again] == [x["metrics"] for x in first]
 
 
 def test_batch_size_changes_nothing(place):
-    wide = call(commands.run, place / "run.toml", "--json").stdout.splitlines()
-    words = ("--set", "batch_tokens=16", "--out", place / "narrow", "--json")
+    wide = call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()
+    words = ("--set", "batch_tokens=16", "--out", place / "narrow", "--jsonl")
     narrow = call(commands.run, place / "run.toml", *words).stdout.splitlines()
     for a, b in zip(map(json.loads, wide), map(json.loads, narrow), strict=True):
         assert a["run"] == b["run"]
@@ -79,7 +79,7 @@ def test_batch_size_changes_nothing(place):
 
 
 def test_from_a_store_and_back_to_it(place):
-    done = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--json")
+    done = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--jsonl")
     runs = [json.loads(x)["run"] for x in done.stdout.splitlines()]
     with Store.open(place / "s.duckdb") as store:
         for run in runs:
@@ -110,7 +110,7 @@ def test_a_locked_store_at_the_end_loses_nothing(place, monkeypatch):
     with pytest.raises(UserError, match="the same command again feeds them"):
         call(commands.run, *words)
     monkeypatch.setattr(Store, "open", real)
-    again = [json.loads(x) for x in call(commands.run, *words, "--json").stdout.splitlines()]
+    again = [json.loads(x) for x in call(commands.run, *words, "--jsonl").stdout.splitlines()]
     assert {x["computed"] for x in again} == {0}
     with Store.open(place / "s.duckdb") as store:
         assert store.stats()["results"] == 12
@@ -124,20 +124,20 @@ def test_dry_run_loads_no_model_and_writes_nothing(place, monkeypatch):
     told = call(commands.run, place / "run.toml", "--dry-run").stdout
     assert "4 of 4 cases (" in told and "3 counterfactual" in told
     assert not (place / "run").exists()
-    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--limit", 2, "--json").stdout)
+    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--limit", 2, "--jsonl").stdout)
     assert (data["cases"], data["of"], data["seconds"]) == (2, 4, None)
     assert data["targets"] > data["probes"] > 0
 
 
 def test_dry_run_knows_what_is_finished(place):
     call(commands.run, place / "run.toml", "--limit", 2)
-    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--json").stdout)
+    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--jsonl").stdout)
     assert data["finished"] == {"none": 2, "prompt": 2, "ft": 2}
     assert data["seconds"] > 0
 
 
 def test_only_some_editors(place):
-    lines = call(commands.run, place / "run.toml", "--editors", "prompt", "--json").stdout.splitlines()
+    lines = call(commands.run, place / "run.toml", "--editors", "prompt", "--jsonl").stdout.splitlines()
     assert [json.loads(x)["editor"] for x in lines] == ["none", "prompt"]
 
 
@@ -196,7 +196,7 @@ def test_editors_lists_methods_with_their_settings():
     told = call(commands.editors).stdout
     for name in ("none", "prompt", "ft", "ft_l", "rome"):
         assert f"\n{name}  " in "\n" + told
-    data = [json.loads(x) for x in call(commands.editors, "rome", "--json").stdout.splitlines()]
+    data = [json.loads(x) for x in call(commands.editors, "rome", "--jsonl").stdout.splitlines()]
     assert data[0]["name"] == "rome" and data[0]["params"]["layer"] == {"type": "int", "default": "from the preset"}
     assert data[0]["params"]["corpus"]["type"] == "list of str or str or none"
     assert data[0]["params"]["template_lengths"]["type"] == "list of (int, int)"

@@ -142,7 +142,7 @@ def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     run.invoke(command("model covariance"), ["pack", str(tmp_path / "p.safetensors"), *of], catch_exceptions=False)
     shown = run.invoke(command("model covariance"), ["show", str(tmp_path / "p.safetensors")], catch_exceptions=False)
     assert "layers 1, 2, keys of 48, 240 tokens of corpus.txt" in shown.output
-    listed = run.invoke(command("model covariance"), ["show", "--json"], catch_exceptions=False).output.splitlines()
+    listed = run.invoke(command("model covariance"), ["show", "--jsonl"], catch_exceptions=False).output.splitlines()
     assert [json.loads(line)["layer"] for line in listed] == [1, 2]
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "other"))
     assert "No second moments" in run.invoke(command("model covariance"), ["show"]).output

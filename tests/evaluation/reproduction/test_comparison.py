@@ -120,7 +120,7 @@ def test_command_lists_shows_and_prints_json(folder):
     assert all(n in listed for n in published_tables())
     shown = CliRunner().invoke(command, ["scedit-table2", str(folder)], catch_exceptions=False).stdout
     assert "impossible interval, should be 0.53" in shown and "not comparable" in shown and "MISSING" in shown
-    lines = CliRunner().invoke(command, ["scedit-table5", "--json"], catch_exceptions=False).stdout.splitlines()
+    lines = CliRunner().invoke(command, ["scedit-table5", "--jsonl"], catch_exceptions=False).stdout.splitlines()
     data = [json.loads(x) for x in lines]
     assert [x["printed"]["value"] for x in data if "printed" in x] == [0.59, 0.35, -0.09, 0.25]
     assert any("need" in x for x in data)

@@ -245,10 +245,13 @@ def test_train_command_refuses(tmp_path: Path) -> None:
     write_split(make_split("train", [make_case("Land01")]), split)
     out = ["--out", str(tmp_path / "m.safetensors")]
     for args, message in (
-        (["rome", "--support", "shipped", *out], "'rome' is not trained beforehand; allowed: mend"),
-        (["mend", *out], "what to train on"),
-        (["mend", "--support", "mini", "--apart", "mini", *out], "shares the case 'case/mini/cf-001'"),
-        (["mend", "--split-file", str(split), "--apart", str(split), *out], "shares the case 'case/land01'"),
+        (["--editors", "rome", "--support", "shipped", *out], "'rome' is not trained beforehand; allowed: mend"),
+        (["--editors", "mend", *out], "what to train on"),
+        (["--editors", "mend", "--support", "mini", "--heldout", "mini", *out], "shares the case 'case/mini/cf-001'"),
+        (
+            ["--editors", "mend", "--split-file", str(split), "--heldout", str(split), *out],
+            "shares the case 'case/land01'",
+        ),
     ):
         told = CliRunner().invoke(cli, ["model", "train", *args])
         assert isinstance(told.exception, UserError) and message in str(told.exception), args
@@ -262,12 +265,13 @@ def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, mo
     args = [
         "model",
         "train",
+        "--editors",
         "mend",
         "--split-file",
         str(tmp_path / "train.jsonl"),
-        "--apart",
+        "--heldout",
         "mini",
-        "--leave-out",
+        "--drop-overlap",
         *settings,
     ]
     told = CliRunner().invoke(cli, [*args, "--out", str(out)])

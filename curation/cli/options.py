@@ -1,0 +1,163 @@
+"""Options that several commands share: one idea, one name, one help text.
+
+This is the one module of a ``cli`` folder that other packages' ``cli`` folders may import (as they may import all of
+curation below them). A command adds what is its own to the shared text with ``also``; it never says it in other words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+TEXTS = {
+    "--store": "The store (a DuckDB file).",
+    "--editors": "Editing methods, by label or name; divided by commas or given again.",
+    "--heldout": "Split that will be evaluated (mini or a split file); nothing may be shared with it.",
+    "--seed": "Seed of the random draw.",
+    "--limit": "Take at most this many:",
+    "--json": "Print one JSON value instead of text.",
+    "--jsonl": "Print JSON lines instead of text.",
+    "--set": "Override a setting; repeatable.",
+    "--device": "Where to compute: auto, cpu, cuda, cuda:1 ...",
+    "--dtype": "Precision of the weights: float32, bfloat16 or float16.",
+    "--dry-run": "Only count what would be done; write nothing.",
+    "--format": "Format of the file.",
+    "--split-file": "A frozen split file.",
+    "--rule": "TOML file with a [rule] table.",
+    "--errata": "File of known faults (scedit split errata add).",
+    "--resamples": "Bootstrap resamples for the intervals.",
+    "--retry-failed": "Try again what failed.",
+}
+
+
+def shared_option(name: str, *declarations: str, also: str = "", **attrs: Any) -> Callable[[F], F]:
+    """A click option with the text that it has everywhere, and what this command adds to it."""
+    return click.option(name, *declarations, help=f"{TEXTS[name]} {also}".strip(), **attrs)
+
+
+def store_option(param: str = "store_path", *, required: bool = True, also: str = "") -> Callable[[F], F]:
+    """``--store``, ``-s``; ``param`` is the parameter's name."""
+    return shared_option("--store", "-s", param, type=PATH, required=required, also=also)
+
+
+def editors_option(*, required: bool = False, default: str = "", also: str = "") -> Callable[[F], F]:
+    """``--editors``: the parameter ``editors``, a tuple of names without repetition; empty where none is given."""
+    return shared_option(
+        "--editors",
+        multiple=True,
+        required=required,
+        metavar="A,B",
+        default=(default,) if default else (),
+        show_default=bool(default),
+        callback=lambda context, option, values: names_of(values),
+        also=also,
+    )
+
+
+def names_of(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Names out of values that may hold several, divided by commas.
+
+    Raises:
+        BadParameter: a value names nothing.
+
+    Example:
+        >>> names_of(("rome,ft", " memit "))
+        ('rome', 'ft', 'memit')
+    """
+    found: dict[str, None] = {}
+    for value in values:
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        if not parts:
+            raise click.BadParameter("names no method")
+        found |= dict.fromkeys(parts)
+    return tuple(found)
+
+
+def heldout_option(*, multiple: bool = False) -> Callable[[F], F]:
+    """``--heldout``: the parameter ``heldout``, a split's name or file; several with ``multiple``."""
+    return shared_option("--heldout", metavar="SPLIT", multiple=multiple)
+
+
+def limit_option(*, default: int | None = None, least: int = 1, also: str = "") -> Callable[[F], F]:
+    """``--limit``: the parameter ``limit``."""
+    shown = {} if default is None else {"default": default, "show_default": True}
+    return shared_option("--limit", type=click.IntRange(min=least), also=also, **shown)
+
+
+def seed_option(*, also: str = "") -> Callable[[F], F]:
+    """``--seed``: the parameter ``seed``, 0 where it is not given."""
+    return shared_option("--seed", type=int, default=0, show_default=True, also=also)
+
+
+def json_option(command: F) -> F:
+    """``--json``: the parameter ``as_json``, for a command that prints one value."""
+    return shared_option("--json", "as_json", is_flag=True)(command)
+
+
+def json_options(command: F) -> F:
+    """``--json`` and ``--jsonl``, for a command that prints a JSON line a row where ``as_json`` is true.
+
+    With ``--json`` the lines become one array. It is written row by row, and closed when the command fails later on; a
+    command that fails before its first row prints nothing.
+    """
+
+    @functools.wraps(command)
+    def with_rows(*args: Any, as_json: bool, as_lines: bool, **options: Any) -> Any:
+        if as_json and as_lines:
+            raise click.UsageError("give --json or --jsonl, not both")
+        with array_of_lines() if as_json else contextlib.nullcontext():
+            return command(*args, as_json=as_json or as_lines, **options)
+
+    with_rows = shared_option("--jsonl", "as_lines", is_flag=True)(with_rows)
+    with_rows = shared_option("--json", "as_json", is_flag=True)(with_rows)
+    return with_rows  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def array_of_lines() -> Iterator[None]:
+    """What is printed inside, a JSON value a line, becomes one JSON array."""
+    rows = _Rows(sys.stdout)
+    failed = True
+    try:
+        with contextlib.redirect_stdout(rows):
+            yield
+        failed = False
+    finally:
+        rows.end(failed=failed)
+
+
+class _Rows(io.TextIOBase):
+    """A stream whose lines are written as the elements of an array."""
+
+    def __init__(self, out: Any) -> None:
+        self.out, self.begun, self.rest = out, False, ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        *lines, self.rest = (self.rest + text).split("\n")
+        for line in lines:
+            self.out.write(("," if self.begun else "[") + "\n" + line)
+            self.begun = True
+        return len(text)
+
+    def flush(self) -> None:
+        self.out.flush()
+
+    def end(self, *, failed: bool) -> None:
+        """Close the array; a command that failed before its first row has none."""
+        if self.rest:
+            self.write("\n")
+        if self.begun or not failed:
+            self.out.write("\n]\n" if self.begun else "[]\n")
+        self.out.flush()
