@@ -62,6 +62,7 @@ def compute(
     from evaluation.models.language_model import LM
 
     text = open_corpus(corpus or None)
+    parse_layers(layers, depth=None)  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
     found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, tell=_Lines())
@@ -143,8 +144,8 @@ def show(pack: Path | None, as_json: bool) -> None:
         click.echo(f"No second moments in {cache_dir()}. Measure some: scedit model covariance compute")
 
 
-def parse_layers(text: str, depth: int) -> list[int]:
-    """Layers from ``4-8,12`` or ``all``.
+def parse_layers(text: str, depth: int | None) -> list[int]:
+    """Layers from ``4-8,12`` or ``all``; without the model's depth only the form is checked.
 
     Raises:
         UserError: not of that form, or the model has no such layer.
@@ -154,7 +155,7 @@ def parse_layers(text: str, depth: int) -> list[int]:
         [4, 5, 6, 9]
     """
     if text == "all":
-        return list(range(depth))
+        return list(range(depth or 0))
     found: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
@@ -162,8 +163,10 @@ def parse_layers(text: str, depth: int) -> list[int]:
             found |= set(range(int(first), int(last if dash else first) + 1))
         except ValueError:
             raise UserError(f"'{text}' names no layers", allowed="such as 5, 4-8 or 4-8,12, or all") from None
-    if not found or max(found) >= depth:
-        raise UserError(f"the model has no layers '{text}'", allowed=f"0 to {depth - 1}")
+    if not found or (depth is not None and max(found) >= depth):
+        raise UserError(
+            f"the model has no layers '{text}'", allowed="such as 4-8" if depth is None else f"0 to {depth - 1}"
+        )
     return sorted(found)
 
 

@@ -39,6 +39,7 @@ def general_ability(
     model is as before afterwards. Tasks of the harness are fetched by it from their own places.
     """
     from curation.files.atomic import write_json
+    from evaluation.editors.presets import check_options
     from evaluation.runs.config import load_config
     from evaluation.runs.general_ability import ability as ask
     from evaluation.runs.general_ability import changes
@@ -47,6 +48,9 @@ def general_ability(
     missing = [m for m in editors if m not in chosen.editors]
     if missing:
         raise UserError(f"CONFIG has no method '{missing[0]}'", where=str(config), allowed=", ".join(chosen.editors))
+    for label in editors:
+        choice = chosen.editors[label]
+        check_options(choice.name, chosen.model, choice.params, where=f"editors.{label}.params")
     names = [t.strip() for t in tasks.split(",") if t.strip()]
     lm, facts, make = _prepared(chosen)
     before = ask(lm, names, limit=limit, include=include)

@@ -75,17 +75,20 @@ def train(
     if not kind.trainable:
         able = [known for known in EDITORS.names() if EDITORS.get(known).trainable]
         raise UserError(f"'{method}' is not trained beforehand", allowed=", ".join(able))
+    from evaluation.editors.presets import check_options
     from evaluation.runs.support import open_support
+    from schemas.core.config import override
 
+    given_options = override({}, settings)
+    check_options(method, model, given_options, where=f"--set for '{method}'")
     support = open_support(choice, _split(heldout))
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
-    from schemas.core.config import override
 
     lm = LM.load(model, device=device)
-    editor: Any = make_editor(method, lm, Cache(cache_dir()), override({}, settings))
+    editor: Any = make_editor(method, lm, Cache(cache_dir()), given_options)
     left = f", {support.left_out} overlapping left out" if support.left_out else ""
     if not as_json:
         click.echo(f"Training {method} for {model} on {len(support.cases)} cases of {support.name}{left}")

@@ -62,11 +62,15 @@ def tune(
     search that was stopped goes on with the next edit. DEV 'shipped' is all facts that come with the program and share
     nothing with the first evaluation split (mini where none is named).
     """
+    from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
     from evaluation.runs.progress import Progress
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
+    kept = override({}, settings)
+    for method in editors:
+        check_options(method, model, kept, where=f"--set for '{method}'")
     evaluated = [_opened(name, None) for name in heldout]
     split = _shipped(evaluated) if development == "shipped" else _opened(development, store)
     refuse_evaluated(split, evaluated)
@@ -85,7 +89,7 @@ def tune(
             number=seed,
             first=first,
             space=space,
-            kept=override({}, settings),
+            kept=kept,
             tell=Progress(),
         )
         preset = snippet(found, model=model, split=split, number=seed, objective=names)

@@ -32,7 +32,7 @@ class Editor(ABC):
         needs: What must be at hand beside the model.
         costs: What an edit costs, in words.
         alternatives: Options that exclude each other: one that is given takes the place of the preset's other one.
-        trainable: Whether it has a ``train`` method, for ``scedit train``.
+        trainable: Whether it has a ``train`` method, for ``scedit model train``.
 
     Args:
         params: Its options.

@@ -69,7 +69,41 @@ def options(method: str, lm: LM, given: Mapping[str, Any]) -> dict[str, Any]:
         UserError: unknown method.
     """
     kind: type[Editor] = EDITORS.get(method)
-    tuned = preset(method, lm)
+    return _without_alternatives(kind, preset(method, lm), given)
+
+
+def check_options(method: str, model: str, given: Mapping[str, Any], *, where: str) -> None:
+    """Refuse a method's options without loading a model: unknown names, values of a wrong kind or out of range.
+
+    Layers that a preset takes from the model's depth stand in as the first ones, so that only what is given is judged.
+
+    Args:
+        method: Name in ``EDITORS``.
+        model: Name of the model, for the presets.
+        given: Options that differ from the preset.
+        where: What the error names, such as ``editors.rome.params``.
+
+    Raises:
+        UserError: unknown method.
+        DataError: an option is refused; one sentence with the nearest name.
+
+    Example:
+        >>> check_options("rome", "gpt2-xl", {"layers": [3]}, where="editors.rome.params")
+        Traceback (most recent call last):
+        schemas.core.errors.DataError: editors.rome.params: layers: unknown field, did you mean 'layer'?
+    """
+    kind: type[Editor] = EDITORS.get(method)
+    try:
+        tuned = preset(method, model)
+    except UserError:
+        scaled = _table()["scaled"][method]
+        span = scaled.get("span")
+        tuned = {**({"layer": 0} if span is None else {"layers": list(range(span))}), **scaled["params"]}
+    validate(kind.Params, _without_alternatives(kind, tuned, given), where=where)
+
+
+def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A preset with the given options in place of its own, and of what they exclude."""
     for names in kind.alternatives:
         if any(option in given for option in names):
             tuned = {option: value for option, value in tuned.items() if option not in names}

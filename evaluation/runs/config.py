@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +16,7 @@ from evaluation.runs.support import SupportChoice
 from evaluation.runs.validity_variants import VARIANTS, Variant
 from schemas.core.config import Options, override, read_toml, validate
 from schemas.core.errors import UserError
+from schemas.core.registry import suggest
 
 Kind = Literal["counterfactual", "temporal"]
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
@@ -88,7 +90,9 @@ class RunConfig(Options):
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
         regime: How many edits stand in the model when it is asked: ``single``, or a table such as
             ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
-        engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``.
+        engine: ``fast`` (many edits scored in one batch), ``simple`` (one edit at a time: the reference), ``ray``. In a
+            file it is a table ``engine`` whose ``name`` this is and which holds the four settings that follow; beside
+            the others, as in files of version 0.1 and in a run's folder, they mean the same.
         address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
         group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
@@ -136,6 +140,11 @@ class RunConfig(Options):
     def _variants_here(self) -> RunConfig:
         if self.engine == "ray" and any(e.variant for e in self.editors.values()):
             raise ValueError("validity rows are not spread over workers: use engine = 'fast'")
+        if self.engine == "ray" and self.regime.name != "single":
+            name = self.regime.name
+            raise ValueError(
+                f"in the regime '{name}' edits build on each other, so cases cannot be spread: use engine = 'fast'"
+            )
         return self
 
     @field_validator("metrics")
@@ -151,14 +160,52 @@ class RunConfig(Options):
         return tuple(dict.fromkeys(metrics))
 
 
+ENGINE = {"name": "engine", **{name: name for name in ("address", "workers", "group", "batch_tokens")}}
+"""Settings of the table ``engine``, and the fields of a run that they are."""
+
+
+def flat_engine(data: dict[str, Any]) -> dict[str, Any]:
+    """The table ``engine`` as the fields of a run: ``engine``, ``address``, ``workers``, ``group``, ``batch_tokens``.
+
+    Raises:
+        ValueError: an unknown setting, or one that stands both in the table and beside it.
+
+    Example:
+        >>> flat_engine({"engine": {"name": "ray", "workers": 4}, "model": "embedded"})
+        {'model': 'embedded', 'engine': 'ray', 'workers': 4}
+    """
+    table = data.get("engine")
+    if not isinstance(table, dict):
+        return data
+    out = {name: value for name, value in data.items() if name != "engine"}
+    for name, value in table.items():
+        if name not in ENGINE:
+            near = suggest(name, list(ENGINE))
+            hint = f", did you mean '{near}'?" if near else f"; allowed: {', '.join(ENGINE)}"
+            raise ValueError(f"engine.{name}: unknown field{hint}")
+        if out.get(ENGINE[name], value) != value:
+            raise ValueError(f"'{name}' stands in the table engine and beside it: keep the one in the table")
+        out[ENGINE[name]] = value
+    return out
+
+
+def flat_setting(setting: str) -> str:
+    """An override of the table ``engine``, such as ``engine.group=4``, as one of the run's field."""
+    name, found, value = setting.partition("=")
+    field = ENGINE.get(name.removeprefix("engine.")) if name.startswith("engine.") else None
+    if field is None and name.startswith("engine."):
+        return f"engine={json.dumps({name.removeprefix('engine.'): value})}"  # refused by name
+    return f"{field or name}{found}{value}"
+
+
 def spell_out(data: dict[str, Any]) -> dict[str, Any]:
-    """Short forms written out: a split or regime given as a string, editors given as a list of names or tables.
+    """Short forms written out: a split or regime as a string, editors as a list of names or tables, the engine's table.
 
     Example:
         >>> spell_out({"split": "mini", "editors": ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]})
         {'split': {'name': 'mini'}, 'editors': {'ft': {'name': 'ft'}, 'long': {'name': 'ft', 'params': {'steps': 9}}}}
     """
-    out = dict(data)
+    out = dict(flat_engine(data))
     if isinstance(out.get("split"), str):
         out["split"] = {"name": out["split"]}
     if isinstance(out.get("regime"), str):
@@ -193,7 +240,7 @@ def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any
     Raises:
         UserError: no such file, an unknown key, a value of the wrong kind; one sentence that names the place.
     """
-    data = read_toml(path) | {k: v for k, v in (base or {}).items() if v is not None}
+    data = _spelt_out(read_toml(path), where=str(path)) | {k: v for k, v in (base or {}).items() if v is not None}
     return parse_config(data, settings, where=str(path))
 
 
@@ -203,8 +250,12 @@ def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: s
     Raises:
         UserError: as ``load_config``.
     """
+    data = override(_spelt_out(data, where=where), [flat_setting(s) for s in settings])
+    return validate(RunConfig, data, where=where)
+
+
+def _spelt_out(data: dict[str, Any], *, where: str) -> dict[str, Any]:
     try:
-        data = spell_out(data)
+        return spell_out(data)
     except ValueError as error:
         raise UserError(str(error), where=where) from None
-    return validate(RunConfig, override(data, settings), where=where)

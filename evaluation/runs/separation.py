@@ -8,10 +8,20 @@ from typing import Any
 
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
-from evaluation.editors.presets import preset
+from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
+
+
+def check_parameters(editors: Mapping[str, Any], *, model: str) -> None:
+    """Refuse bad parameters of methods before anything is opened or loaded.
+
+    Raises:
+        UserError: an unknown method or parameter, or a value that it does not take; names the editor.
+    """
+    for label, choice in editors.items():
+        check_options(choice.name, model, choice.params, where=f"editors.{label}.params")
 
 
 def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support, model: str) -> None:

@@ -17,7 +17,7 @@ from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, Event, Runner
-from evaluation.runs.separation import check_editors
+from evaluation.runs.separation import check_editors, check_parameters
 from evaluation.runs.support import Support, open_support
 from schemas.core.errors import UserError
 
@@ -62,6 +62,7 @@ def execute(
     Raises:
         UserError: anything that the person can mend; finished cases are kept.
     """
+    check_parameters(config.editors, model=config.model)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
@@ -166,6 +167,7 @@ def size(config: RunConfig) -> Size:
     ``tokens`` is a rough count for one editor (characters divided by four). The time is that of the cases which this
     run folder has finished, carried over to the others.
     """
+    check_parameters(config.editors, model=config.model)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)

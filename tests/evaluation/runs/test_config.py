@@ -99,3 +99,64 @@ def test_narrow_keeps_params_and_refuses_unknown_names():
     assert narrow(config, []) == config
     with pytest.raises(UserError, match="did you mean 'rome'"):
         narrow(config, ["rmoe"])
+
+
+ENGINE_FILES = {
+    "flat": 'engine = "ray"\nworkers = 3\ngroup = 5\nbatch_tokens = 512\naddress = "ray://x:1"\n',
+    "inline": 'engine = { name = "ray", workers = 3, group = 5, batch_tokens = 512, address = "ray://x:1" }\n',
+    "table": '[engine]\nname = "ray"\nworkers = 3\ngroup = 5\nbatch_tokens = 512\naddress = "ray://x:1"\n',
+    "both, the same": 'workers = 3\ngroup = 5\n[engine]\nname = "ray"\nworkers = 3\nbatch_tokens = 512\naddress = "ray://x:1"\n',
+}
+
+
+def written(folder: Path, engine: str) -> Path:
+    path = folder / "run.toml"
+    path.write_text(f'split = "mini"\neditors = ["none"]\nout = "x"\n{engine}')
+    return path
+
+
+def test_an_engine_table_means_what_the_flat_settings_mean(tmp_path):
+    found = [load_config(written(tmp_path, text)) for text in ENGINE_FILES.values()]
+    assert all(c == found[0] and c.model_fields_set == found[0].model_fields_set for c in found)
+    flat = found[0].model_dump(mode="json")
+    assert (flat["engine"], flat["workers"], flat["group"], flat["batch_tokens"]) == ("ray", 3, 5, 512)
+    assert RunConfig.model_validate(flat) == found[0], "what a run's folder holds is read back"
+
+
+@pytest.mark.parametrize("start", ["", 'engine = "fast"\ngroup = 9\n', '[engine]\nname = "fast"\ngroup = 9\n'])
+@pytest.mark.parametrize("setting", ["group=4", "engine.group=4", 'engine={ name = "fast", group = 4 }'])
+def test_old_and_new_overrides(tmp_path, start, setting):
+    path = written(tmp_path, start)
+    if start and setting.startswith("engine={"):
+        with pytest.raises(UserError, match="stands in the table engine and beside it"):
+            load_config(path, [setting])
+        return
+    config = load_config(path, [setting])
+    assert (config.engine, config.group) == ("fast", 4)
+
+
+def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
+    path = written(tmp_path, ENGINE_FILES["table"])
+    config = load_config(path, ["engine.workers=7"], base={"engine": "simple", "workers": 8, "address": None})
+    assert (config.engine, config.workers, config.group, config.address) == ("simple", 7, 5, "ray://x:1")
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings", "told"),
+    [
+        ("[engine]\ngruop = 4\n", [], "engine.gruop: unknown field, did you mean 'group'?"),
+        ("[engine]\nengine = 'ray'\n", [], "engine.engine: unknown field"),
+        ("group = 3\n[engine]\ngroup = 4\n", [], "'group' stands in the table engine and beside it"),
+        ("[engine]\nname = 'quick'\n", [], "engine: Input should be 'fast', 'simple' or 'ray'"),
+        ("[engine]\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
+        ("", ["engine.gruop=4"], "engine.gruop: unknown field, did you mean 'group'?"),
+        ("", ["engine.group=many"], "group: Input should be a valid integer"),
+        ("", ["engine.=4"], "engine.: unknown field"),
+        ("engine = 3\n", [], "engine: Input should be"),
+        ('regime = { name = "batch", size = 2 }\nengine = "ray"\n', [], "edits build on each other"),
+    ],
+)
+def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, told):
+    with pytest.raises(UserError) as error:
+        load_config(written(tmp_path, engine), settings)
+    assert told in str(error.value) and "\n" not in str(error.value)

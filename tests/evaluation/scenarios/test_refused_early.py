@@ -1,0 +1,111 @@
+"""What a person typed wrong is refused before a model is loaded, and in a dry run: every method, metric and regime."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from curation.splits.split_file import write_split
+from evaluation.editors import EDITORS
+from evaluation.editors.presets import check_options, preset
+from evaluation.models import language_model
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_cases
+from tests.support.commands import command
+
+DRY = ([], ["--dry-run"])
+WRONG: dict[str, Any] = {"int": "two", "float": "big", "bool": "perhaps", "str": [1], "tuple": 5, "list": 5, "dict": 5}
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr(language_model.LM, "load", refuse)
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    write_split(make_cases(3, 1), tmp_path / "split.jsonl")
+    path = tmp_path / "run.toml"
+    text = f'split = {{file = "{tmp_path}/split.jsonl"}}\nmodel = "embedded"\n'
+    path.write_text(f'{text}editors = ["none", "rome"]\nout = "{tmp_path}/run"\n')
+    return path
+
+
+def refusal(words: str, *line: str) -> str:
+    done = CliRunner().invoke(command(words), list(line))
+    assert isinstance(done.exception, UserError), (words, line, done.output, done.exception)
+    text = str(done.exception)
+    assert "\n" not in text and len(text) < 600
+    return text
+
+
+@pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
+@pytest.mark.parametrize("method", EDITORS.names())
+def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, more: list[str]) -> None:
+    told = refusal(
+        "run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", "editors.x.params.zzz=1", *more
+    )
+    assert told.startswith("editors.x.params: zzz: unknown field")
+    kinds = {n: getattr(f.annotation, "__name__", "") for n, f in EDITORS.get(method).Params.model_fields.items()}
+    for name, kind in [(n, k) for n, k in kinds.items() if k in WRONG][:3]:
+        setting = f"editors.x.params.{name}={str(WRONG[kind]).replace(chr(39), chr(34))}"
+        told = refusal("run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", setting, *more)
+        assert told.startswith("editors.x.params: ") and name in told
+
+
+@pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("editors.rome.params.layers=[3]", "editors.rome.params: layers: unknown field, did you mean 'layer'?"),
+        ("editors.rome.params.layer=x", "layer: Input should be a valid integer"),
+        ("editors.rome.name=rmoe", "did you mean 'rome'"),
+        ('metrics=["es","sx"]', "unknown metric 'sx'"),
+        ("metrics=[]", "name at least one metric"),
+        ("normalisation=median", "normalisation: Input should be 'mean' or 'sum'"),
+        ("regime=bach", "regime.name: Input should be"),
+        ('regime={ name = "batch" }', "'batch' takes one size"),
+        ('regime={ name = "batch", size = 0 }', "sizes are 1 or more"),
+        ('regime={ name = "sequential", size = [1, -1] }', "sizes are 1 or more"),
+        ('regime={ name = "sequential", score = "never" }', "regime.score: Input should be"),
+        ('regime={ name = "single", size = 2 }', "'single' takes no size"),
+        ("generation.max_tokens=0", "generation.max_tokens"),
+        ("generation.max_tokns=9", "generation.max_tokns: unknown field"),
+        ("engine.group=0", "group: Input should be greater than or equal to 1"),
+        ("device=3", "device: Input should be a valid string"),
+        ("dtype=float8", "dtype: Input should be"),
+    ],
+)
+def test_other_settings_of_a_run(config: Path, setting: str, told: str, more: list[str]) -> None:
+    assert told in refusal("run", str(config), "--set", setting, *more)
+
+
+def test_other_commands_that_load_a_model(config: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    for method in ("rome", "ft"):
+        told = refusal("model tune", "--editors", method, "--split", "mini", "--set", "zzz=1", "--out", out)
+        assert "zzz: unknown field" in told
+    told = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "zzz=1", "--out", out)
+    assert "zzz: unknown field" in told
+    config.write_text(config.read_text().replace('"rome"]', '{name = "rome", params = {layers = [3]}}]'))
+    told = refusal("model general-ability", str(config), "--tasks", "any", "--editors", "rome")
+    assert "did you mean 'layer'?" in told
+    assert "names no layers" in refusal("model covariance compute", "--layers", "4-x")
+
+
+@pytest.mark.parametrize("method", EDITORS.names())
+@pytest.mark.parametrize("model", ["embedded", "gpt2-xl", "a-model-nobody-tuned"])
+def test_presets_themselves_are_accepted(method: str, model: str) -> None:
+    check_options(method, model, {}, where="x")
+
+
+def test_what_excludes_an_option_of_the_preset_is_accepted() -> None:
+    for method in EDITORS.names():
+        kind = EDITORS.get(method)
+        assert all(isinstance(names, tuple) for names in kind.alternatives)
+    assert "layer" in preset("rome", "gpt2-xl")
+    assert "model" in inspect.signature(check_options).parameters
