@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
 )
 @json_options
-def forgetting_curve(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
+def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:
     """Show the forgetting curve of the run in FOLDER, which was in the regime 'sequential'.
 
     For every number of edits in the model: the mean over all cases edited so far, the same cases right after their own

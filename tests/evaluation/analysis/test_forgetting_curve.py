@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
 from evaluation.analysis.forgetting_series import forgetting_curve as report_curves
 from evaluation.cli import run as commands
-from evaluation.cli.forgetting import forgetting_curve as command
+from evaluation.cli.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Runner
