@@ -135,8 +135,9 @@ PLACES = (
 PACKAGES = ("schemas", "curation", "construction", "annotation_ui", "evaluation", "scedit.py")
 SUFFIXES = {".py", ".md", ".toml", ".sh", ".j2", ".html", ".yml", ""}
 MENTION = re.compile(r"(?<!from )(?<![\w./-])scedit ((?:[a-z][a-z-]*)(?: +[a-z][a-z-]*)*)")
-PROSE = {  # words after "scedit" that are no command: the format and the statistics corpus of that name
+PROSE = {  # words after the name "scedit" that are no command
     "statistics",
+    "is",
 }
 
 
