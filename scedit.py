@@ -8,7 +8,7 @@ import click
 
 from curation.cli.command_table import Command, Group, LazyGroup
 from schemas.core.errors import UserError
-from schemas.text.escaping import ShownStream
+from schemas.text.escaping import EscapingStream
 
 COMMANDS: dict[str, Command | Group] = {
     "demo": Command("evaluation.cli.demo:demo", "Run the full pipeline on a laptop: construct, curate, run, report."),
@@ -162,7 +162,7 @@ def cli(verbose: int) -> None:
 
 def main() -> None:
     """Run the command line; a user's error becomes one sentence and its exit status (1, or that of the signal)."""
-    sys.stdout, sys.stderr = ShownStream(sys.stdout), ShownStream(sys.stderr)
+    sys.stdout, sys.stderr = EscapingStream(sys.stdout), EscapingStream(sys.stderr)
     try:
         cli(standalone_mode=False)
     except UserError as error:

@@ -105,7 +105,7 @@ def peak_mib() -> float:
 
 def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> dict[str, Any]:
     """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
-    from curation.overlap.near_duplicates import Item, near_duplicates
+    from curation.overlap.near_duplicates import TextItem, near_duplicates
     from curation.similarity.rouge import require
 
     require()
@@ -114,7 +114,7 @@ def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> 
         pass
     made, before, making = time.perf_counter() - start, peak_mib(), time.process_time() - worked
     start, worked = time.perf_counter(), time.process_time()
-    items = (Item(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n)))
+    items = (TextItem(f"{i:09d}", f"q/{i:09d}", text) for i, text in enumerate(questions(n)))
     found = near_duplicates(items, method=method, threshold=threshold)  # type: ignore[arg-type]
     seconds = time.perf_counter() - start - made
     result = {"n": n, "method": method, "threshold": threshold, "seconds": round(seconds, 1)}

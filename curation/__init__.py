@@ -4,12 +4,12 @@ from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
     "Cache": "curation.files.artifact_cache:Cache",
-    "CheckContext": "curation.checks.store_checks:Surroundings",
+    "CheckContext": "curation.checks.store_checks:CheckContext",
     "Journal": "curation.files.journal:Journal",
     "Loader": "curation.loaders.base:Loader",
     "Problem": "curation.loaders.reading.raw_records:Problem",
     "Row": "curation.loaders.reading.raw_records:Row",
-    "Shape": "curation.loaders.base:Shape",
+    "FormatReader": "curation.loaders.base:FormatReader",
     "Split": "curation.splits.split_file:Split",
     "SplitRule": "curation.rules.rule:SplitRule",
     "Store": "curation.store.store:Store",

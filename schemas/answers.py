@@ -19,7 +19,7 @@ class TargetScore(Frozen):
         return self.logprob / self.tokens if normalisation == "mean" else self.logprob
 
 
-class Written(Frozen):
+class GeneratedText(Frozen):
     """A text as the model wrote it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Answer(Frozen):
 
     probe: str
     targets: tuple[TargetScore, ...] = ()
-    written: Written | None = None
+    written: GeneratedText | None = None
     truncated: bool = False
     error: str | None = None
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
 from construction.scripts.truncation import apart
-from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.records import Record
 from schemas.facts import Entity
-from schemas.text.escaping import shown_line
+from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
@@ -41,7 +41,7 @@ class RuleCheck(StoreCheck):
         """The verdict on the item of this check's stage, where the check applies."""
         raise NotImplementedError
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """Verdicts on items of a store; none on an item whose fact or question is not there, which stays due."""
         for item, inputs in store_inputs(self.on, items, around):
             yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
@@ -58,7 +58,7 @@ class RuleCheck(StoreCheck):
         related: tuple[str, ...] = (),
     ) -> Verdict:
         """A verdict by this check on an item, in relation to other items where some are named."""
-        verdict = super().verdict(item, label, shown_line(reason), value=value, unit=unit, spans=spans)
+        verdict = super().verdict(item, label, escape_line(reason), value=value, unit=unit, spans=spans)
         if not related:
             return verdict
         key = verdict_key(item_id=item.id, by=self.by, related=related)

@@ -16,12 +16,12 @@ from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
 if TYPE_CHECKING:
-    from curation.checks.store_checks import Surroundings
+    from curation.checks.store_checks import CheckContext
 
 ItemInputs = Iterator[tuple[Record, CheckInputs]]
 
 
-def store_inputs(kind: str, items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def store_inputs(kind: str, items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Items with what a check looks at; an item whose fact or question is not in the store is left out.
 
     Args:
@@ -35,7 +35,7 @@ def store_inputs(kind: str, items: Sequence[Record], around: Surroundings) -> It
     return _LOOKUPS[kind](items, around)
 
 
-def _facts(items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def _facts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Facts; temporal ones with the other temporal facts of their subject and relation."""
     groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in around.facts.values():
@@ -47,7 +47,7 @@ def _facts(items: Sequence[Record], around: Surroundings) -> ItemInputs:
         yield item, CheckInputs(fact=fact, facts=tuple(f for f in group if f.key != fact.key))
 
 
-def _questions(items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def _questions(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Questions with their facts, and those of the same fact that come before them by key."""
     questions = [q for q in items if isinstance(q, ScriptQuestion) and q.fact in around.facts]
     siblings: dict[str, list[ScriptQuestion]] = defaultdict(list)
@@ -58,7 +58,7 @@ def _questions(items: Sequence[Record], around: Surroundings) -> ItemInputs:
         yield question, CheckInputs(fact=around.facts[question.fact], question=question, questions=earlier)
 
 
-def _scripts(items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def _scripts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Scripts with their questions and facts."""
     scripts = [s for s in items if isinstance(s, Script)]
     questions = {q.key: q for q in around.store.by_keys(ScriptQuestion, {s.question for s in scripts})}
@@ -68,14 +68,14 @@ def _scripts(items: Sequence[Record], around: Surroundings) -> ItemInputs:
             yield script, CheckInputs(fact=around.facts[question.fact], question=question, script=script)
 
 
-def _prompts(items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def _prompts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Prompts with their facts."""
     for prompt in items:
         if isinstance(prompt, ScriptPrompt) and prompt.fact in around.facts:
             yield prompt, CheckInputs(fact=around.facts[prompt.fact], prompt=prompt)
 
 
-def _neighbours(items: Sequence[Record], around: Surroundings) -> ItemInputs:
+def _neighbours(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Links with both facts, once for each prompt of the neighbour; a link without any stays due."""
     links = [x for x in items if isinstance(x, Neighbour) and {x.edit, x.fact} <= around.facts.keys()]
     prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
@@ -87,7 +87,7 @@ def _neighbours(items: Sequence[Record], around: Surroundings) -> ItemInputs:
             yield link, CheckInputs(fact=fact, edit=edit, link=link, prompt=prompt)
 
 
-_LOOKUPS: Mapping[str, Callable[[Sequence[Record], Surroundings], ItemInputs]] = {
+_LOOKUPS: Mapping[str, Callable[[Sequence[Record], CheckContext], ItemInputs]] = {
     "fact": _facts,
     "question": _questions,
     "script": _scripts,

@@ -24,7 +24,7 @@ from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.text.escaping import shown_line
+from schemas.text.escaping import escape_line
 from schemas.text.mentions import find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
@@ -137,7 +137,7 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
             item_id=item.id,
             by=self.by,
             label=label,
-            reason=f"{shown_line(reason)} ({self.label})",
+            reason=f"{escape_line(reason)} ({self.label})",
             model=self.model,
             spans=tuple(spans),
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, verify_all
-from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
 from schemas.core.records import Record
@@ -83,7 +83,7 @@ class VerifyCheck(StoreCheck):
         """``name@version``, with the version of the prompt file in use."""
         return self.step.by
 
-    def asks(self, items: Sequence[Record], around: Surroundings) -> list[VerifyAsk]:
+    def asks(self, items: Sequence[Record], around: CheckContext) -> list[VerifyAsk]:
         """What to ask about each item; an item whose fact is not in the store is left out, and stays due."""
         asks: list[VerifyAsk] = []
         for item in items:
@@ -92,7 +92,7 @@ class VerifyCheck(StoreCheck):
                 asks.append(VerifyAsk(fact=fact, question=question, prompt=prompt))
         return asks
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> list[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> list[Verdict]:
         """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
         from construction.llm.session import ModelSession, model_session
 
@@ -106,7 +106,7 @@ class VerifyCheck(StoreCheck):
         with model_session(path, self.access) as session:
             return session.run(work(session))
 
-    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Calls, rough tokens, and US dollars where the model's price is known; replies on record cost nothing."""
         from construction.llm.cost.estimates import CallCounter
 

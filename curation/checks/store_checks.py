@@ -43,7 +43,7 @@ STORE_CHECKS = Registry(
 )
 
 
-class Surroundings:
+class CheckContext:
     """What a check may look at beside the item: the store, its facts by key, the objects of a relation.
 
     Facts are read once, when first asked for; a check run does not change them.
@@ -110,11 +110,11 @@ class StoreCheck:
         """``name@version``."""
         return f"{self.name}@{self.version}"
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterable[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterable[Verdict]:
         """Verdicts on all items, at least one each; an item left without one stays due (a model that is away, say)."""
         raise NotImplementedError
 
-    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """What judging these items takes, for ``--dry-run``: plain numbers by name, such as calls or dollars."""
         return {}
 
@@ -142,7 +142,7 @@ class StoreCheck:
         )
 
 
-class Outcome(NamedTuple):
+class CheckOutcome(NamedTuple):
     """What one run of a check did: items due, verdicts written by label, items that got none."""
 
     check: StoreCheck
@@ -201,11 +201,11 @@ def run_check(
     store: Store,
     check: StoreCheck,
     *,
-    around: Surroundings | None = None,
+    around: CheckContext | None = None,
     again: bool = False,
     limit: int | None = None,
     tell: Callable[[int, int], None] | None = None,
-) -> Outcome:
+) -> CheckOutcome:
     """Judge what is due, batch by batch; each batch's verdicts are in the store before the next one begins.
 
     Args:
@@ -216,7 +216,7 @@ def run_check(
         limit: Only so many items.
         tell: Called with (done, due) after every batch.
     """
-    around = around or Surroundings(store)
+    around = around or CheckContext(store)
     ids = due(store, check, again=again)[:limit]
     labels: dict[str, int] = {}
     left = done = 0
@@ -231,7 +231,7 @@ def run_check(
         done += len(items)
         if tell:
             tell(done, len(ids))
-    return Outcome(check, len(ids), labels, left)
+    return CheckOutcome(check, len(ids), labels, left)
 
 
 def due_items(store: Store, check: StoreCheck, *, again: bool = False, limit: int | None = None) -> Iterator[Record]:

@@ -12,7 +12,7 @@ from curation.store.store import Store
 PLUMBING = "plumbing"
 
 
-class Yield(NamedTuple):
+class VerdictCounts(NamedTuple):
     """What became of constructed items: counts by check and label, reasons, and whether a small model wrote them."""
 
     store: str
@@ -25,7 +25,7 @@ class Yield(NamedTuple):
     plumbing: bool
 
 
-def construction_yield(path: Path) -> Yield:
+def count_verdicts(path: Path) -> VerdictCounts:
     """Counts of verdicts in a store, by check, label and reason.
 
     Raises:
@@ -47,7 +47,7 @@ def construction_yield(path: Path) -> Yield:
     plumbing = plumbing or any(PLUMBING in str(x.detail.get("quality", "")) for x in lineages)
     dropped = sum("drop" in labels for labels in items.values())
     unsure = sum("drop" not in labels and bool(labels & {"unsure", "unscored"}) for labels in items.values())
-    return Yield(
+    return VerdictCounts(
         store=path.name,
         kept=len(items) - dropped - unsure,
         dropped=dropped,

@@ -13,7 +13,7 @@ from curation.cli.options import json_options, limit_option, shared_option, stor
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from curation.checks.store_checks import Outcome, StoreCheck
+    from curation.checks.store_checks import CheckOutcome, StoreCheck
 
 
 @click.command()
@@ -58,7 +58,7 @@ def check(
         return
     if store_path is None:
         raise click.UsageError("Missing option '--store' / '-s'.")
-    from curation.checks.store_checks import Surroundings, make_checks, run_check
+    from curation.checks.store_checks import CheckContext, make_checks, run_check
     from curation.store.store import Store
     from schemas.core.config import override
 
@@ -66,7 +66,7 @@ def check(
     if not names:
         _tell_choice(checks)
     with Store.open(store_path, write=not dry_run) as store:
-        around = Surroundings(store)
+        around = CheckContext(store)
         for one in checks:
             if dry_run:
                 _tell_due(one, around, again=again, limit=limit, as_json=as_json)
@@ -133,7 +133,7 @@ def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None,
     click.echo(f"{len(items):>7}  {check.on}s due for {check.by}{_with(check)}{more}")
 
 
-def _tell(done: Outcome, *, as_json: bool) -> None:
+def _tell(done: CheckOutcome, *, as_json: bool) -> None:
     check = done.check
     if as_json:
         row = {"check": check.by, "model": check.model, "due": done.due, "labels": done.labels, "left": done.left}

@@ -146,11 +146,11 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
 
     Example: scedit split overlap mini shipped --fail-on same_edit
     """  # noqa: D301 - click wants the character
-    from curation.overlap.contamination import material
+    from curation.overlap.contamination import open_collection
     from curation.overlap.contamination import overlap as compare
     from schemas.core.errors import UserError
 
-    report = compare(material(a), material(b), threshold=threshold, examples=examples)
+    report = compare(open_collection(a), open_collection(b), threshold=threshold, examples=examples)
     levels = [report.level(name) for name in fail_on]
     if as_json:
         click.echo(json.dumps({**report.payload(), "id": report.id}, ensure_ascii=False))

@@ -67,13 +67,13 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
 
     Example: scedit split add mini --store my.duckdb
     """
-    from curation.loaders.importer import keep_split
+    from curation.loaders.importer import import_split
     from curation.shipped import mini_split
     from curation.splits.split_file import open_split
     from curation.store.store import Store
 
     made = mini_split() if source == "mini" else open_split(source)
-    keep_split(made, store_path, origin=source)
+    import_split(made, store_path, origin=source)
     with Store.open(store_path) as store:
         sizes = store.split_sizes(f"{made.name}@{made.version}")
     _tell(made, sizes, as_json=as_json)

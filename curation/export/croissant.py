@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from curation.export.parquet import EXTRAS, TABLES, Column
-from curation.export.summary import Survey
+from curation.export.summary import SplitSummary
 from curation.splits.split_file import Split
 
 _URLS = {  # addresses of the licences that sources name
@@ -87,7 +87,9 @@ class About(NamedTuple):
     cite: str | None = None
 
 
-def croissant(split: Split, found: Survey, files: Iterable[DataFile], about: About | None = None) -> dict[str, Any]:
+def croissant(
+    split: Split, found: SplitSummary, files: Iterable[DataFile], about: About | None = None
+) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
     listed, about = list(files), about or About()
     columns = {**TABLES, "extras": EXTRAS}

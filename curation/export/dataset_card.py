@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from curation.export.parquet import tables_of
-from curation.export.summary import People, Survey
+from curation.export.summary import HumanJudgements, SplitSummary
 from curation.splits.split_file import Split
-from schemas.text.escaping import shown_line
+from schemas.text.escaping import escape_line
 
 _HUB = {  # the hub's names of licences
     "CC0-1.0": "cc0-1.0",
@@ -25,7 +25,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 _KNOWN = {"format", "split", "version", "cases", "digest", "rule", "counts"}  # parts of the header with a place here
 
 
-class Part(NamedTuple):
+class ReleasePart(NamedTuple):
     """A file or folder of the release: its name, what it is, what it cannot carry, cases in it."""
 
     name: str
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     cases: int
 
 
-def card(split: Split, found: Survey, parts: Sequence[Part], *, tables: bool = True) -> str:
+def card(split: Split, found: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
     """The card as Markdown.
 
     Args:
@@ -71,7 +71,7 @@ def hub_licence(licences: Sequence[str]) -> str:
     return _HUB.get(licences[0], "other") if len(licences) == 1 else "other"
 
 
-def _header(split: Split, found: Survey, *, tables: bool) -> str:
+def _header(split: Split, found: SplitSummary, *, tables: bool) -> str:
     size = next((name for limit, name in _SIZES if len(split.cases) < limit), "n>1M")
     licence = hub_licence(found.licences)
     lines = [f"pretty_name: {_quote(f'{split.name} {split.version}')}", f"license: {licence}"]
@@ -95,7 +95,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"## {title}", "", *lines])
 
 
-def _opening(split: Split, found: Survey) -> str:
+def _opening(split: Split, found: SplitSummary) -> str:
     return (
         f"{len(split.cases):,} cases for evaluating knowledge editing with scripts: each is one edit of a fact "
         f"with script prompts (a how-to question, and a script cut before the object) and with neighbours that the "
@@ -103,7 +103,7 @@ def _opening(split: Split, found: Survey) -> str:
     )
 
 
-def _counts(found: Survey) -> Iterator[str]:
+def _counts(found: SplitSummary) -> Iterator[str]:
     rows = [(f"cases, {change}", n) for change, n in found.changes.items()]
     rows += [("relations", len(found.relations)), ("script questions", found.questions)]
     rows += [("script prompts", found.prompts)]
@@ -117,7 +117,7 @@ def _counts(found: Survey) -> Iterator[str]:
         yield f"Script prompts by the step that was cut: {steps}."
 
 
-def _load(split: Split, parts: Sequence[Part], *, tables: bool) -> Iterator[str]:
+def _load(split: Split, parts: Sequence[ReleasePart], *, tables: bool) -> Iterator[str]:
     yield "```python"
     if tables:
         yield "from datasets import load_dataset"
@@ -133,12 +133,12 @@ def _load(split: Split, parts: Sequence[Part], *, tables: bool) -> Iterator[str]
     yield from ("", "`sha256sum -c checksums.sha256` verifies the files.")
 
 
-def _files(parts: Sequence[Part]) -> Iterator[str]:
+def _files(parts: Sequence[ReleasePart]) -> Iterator[str]:
     rows = ((f"`{p.name}`", p.about, f"{p.cases:,}", "; ".join(p.losses) or "nothing") for p in parts)
     yield from _table(("file", "what", "cases", "not in it"), rows)
 
 
-def _construction(split: Split, found: Survey) -> Iterator[str]:
+def _construction(split: Split, found: SplitSummary) -> Iterator[str]:
     if rule := split.header.get("rule"):
         yield "A rule over verdicts chose the cases: " + _plain(rule) + "."
     else:
@@ -161,7 +161,7 @@ def _period(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _checks(split: Split, found: Survey) -> Iterator[str]:
+def _checks(split: Split, found: SplitSummary) -> Iterator[str]:
     if not found.from_store:
         yield "The card was made from the frozen split alone; the verdicts of its checks are in the store it came from."
     elif not found.checks:
@@ -180,7 +180,7 @@ def _checks(split: Split, found: Survey) -> Iterator[str]:
         yield from ("", f"Rated by judge models: {models}.")
 
 
-def _people(found: Survey) -> Iterator[str]:
+def _people(found: SplitSummary) -> Iterator[str]:
     if not found.from_store:
         yield "The frozen split does not say whether people judged it; the store was not given."
     elif not found.people:
@@ -190,7 +190,7 @@ def _people(found: Survey) -> Iterator[str]:
         yield from _task(task)
 
 
-def _task(task: People) -> Iterator[str]:
+def _task(task: HumanJudgements) -> Iterator[str]:
     ordinal = task.level == "ordinal"
     yield f"**{task.task}**: {task.judgements:,} judgements of {task.items:,} items by {task.raters} raters."
     yield ""
@@ -202,7 +202,7 @@ def _task(task: People) -> Iterator[str]:
     yield f"- exact agreement: {task.exact}"
 
 
-def _licences(found: Survey) -> Iterator[str]:
+def _licences(found: SplitSummary) -> Iterator[str]:
     rows = ((name, licence, url or "-", f"{n:,}") for (name, licence, url), n in found.sources.items())
     yield from _table(("source", "licence", "address", "facts (edited and neighbour)"), rows)
     if len(found.licences) > 1:
@@ -220,7 +220,7 @@ _USE = (
 )
 
 
-def _limits(split: Split, found: Survey) -> Iterator[str]:
+def _limits(split: Split, found: SplitSummary) -> Iterator[str]:
     cases = len(split.cases)
     half = 100 * 1.96 * math.sqrt(0.25 / cases)
     yield f"- With {cases:,} cases, a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
@@ -260,7 +260,7 @@ def _cell(text: str) -> str:
         >>> _cell("<b>[x](javascript:y)|")
         '&lt;b>[x]\\(javascript:y)\\|'
     """
-    return shown_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
+    return escape_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
 
 
 def _plain(value: Any) -> str:

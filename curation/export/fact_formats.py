@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.export.scedit_format import cloze
-from curation.files.disk_map import Spilled
+from curation.files.disk_map import DiskMap
 from curation.files.json_files import write_array, write_lines
 from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import Case
@@ -39,7 +39,7 @@ def write_easyedit(split: Split, path: Path) -> int:
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Whole facts, each once: those to be edited, then (``change`` none or edited elsewhere) the neighbours'."""
-    seen = Spilled()
+    seen = DiskMap()
     for fact in chain((c.fact for c in cases), (n.fact for c in cases for n in c.neighbours)):
         if seen.add(int(fact.id[:15], 16)):
             yield fact.payload()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.export.croissant import About, DataFile, croissant
-from curation.export.dataset_card import Part, card
+from curation.export.dataset_card import ReleasePart, card
 from curation.export.formats import EXPORTERS, Exporter
 from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
@@ -22,7 +22,7 @@ DEFAULT = ("split", "facts", "parquet", "scedit-cf", "scedit-t", "counterfact", 
 _CHECKSUMS, _CROISSANT, _CARD = "checksums.sha256", "croissant.json", "README.md"
 
 
-class Published(NamedTuple):
+class PublishResult(NamedTuple):
     """What was written: the folder, its data files, cases by format, formats that hold none of the cases."""
 
     folder: Path
@@ -39,7 +39,7 @@ def publish(
     formats: Sequence[str] | None = None,
     about: About | None = None,
     replace: bool = False,
-) -> Published:
+) -> PublishResult:
     """Write a release.
 
     Args:
@@ -66,7 +66,7 @@ def publish(
         for name, exporter in chosen.items():
             place = exporter.file.format(name=split.name.replace("/", "-"))
             cases[name] = exporter(split, partial / place)
-            parts.append(Part(place, exporter.about, exporter.losses, cases[name]))
+            parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
         files = _listed(partial)
         text = card(split, found, parts, tables="parquet" in chosen)
         with atomic_file(partial / _CARD) as file:
@@ -75,7 +75,7 @@ def publish(
             file.write(json.dumps(croissant(split, found, files, about), ensure_ascii=False, indent=1) + "\n")
         with atomic_file(partial / _CHECKSUMS) as file:
             file.writelines(f"{f.sha256}  {f.path}\n" for f in _listed(partial) if f.path != _CHECKSUMS)
-    return Published(folder, files, cases, skipped)
+    return PublishResult(folder, files, cases, skipped)
 
 
 def write_dataset(split: Split, path: Path) -> int:

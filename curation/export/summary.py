@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from curation.files.disk_map import Spilled
+from curation.files.disk_map import DiskMap
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.cases import Case
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Made:
+class ItemOrigin:
     """One way in which items were made: stage, model and prompt, number of items, first and last UTC date."""
 
     stage: str
@@ -34,7 +34,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class People:
+class HumanJudgements:
     """What people said in one task or on one aspect.
 
     ``acceptance`` (share of judgements that keep, with its exact interval) is given for verdicts; ``alpha``, ``ac1``
@@ -55,7 +55,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Survey:
+class SplitSummary:
     """Counts of a split; what the store adds is empty where none was given (``from_store`` False)."""
 
     changes: Mapping[str, int]
@@ -69,9 +69,9 @@ class Survey:
     repeated: int
     sources: Mapping[tuple[str, str, str | None], int]
     from_store: bool = False
-    made: tuple[Made, ...] = ()
+    made: tuple[ItemOrigin, ...] = ()
     checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    people: tuple[People, ...] = ()
+    people: tuple[HumanJudgements, ...] = ()
     judge_models: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -83,7 +83,7 @@ class Survey:
         return [licence for licence, _ in found.most_common()]
 
 
-def survey(split: Split, store: Store | None = None) -> Survey:
+def survey(split: Split, store: Store | None = None) -> SplitSummary:
     """Count a split, and with its store also lineage, verdicts and ratings of the split's items.
 
     Memory holds what people said; checks and lineage are counted as they stream by, ids lie on the disk where they are
@@ -127,7 +127,7 @@ class _Cases:
     """To which case something belongs, by its name (a key or an id); of several the first."""
 
     def __init__(self) -> None:
-        self._found = Spilled()
+        self._found = DiskMap()
 
     def add(self, name: str, case: str) -> None:
         self._found.first(hash(name), case)
@@ -155,13 +155,13 @@ def _items(split: Split, store: Store) -> tuple[_Cases, _Cases]:
     return items, links
 
 
-def _numbers(cases: Iterable[Case]) -> Survey:
+def _numbers(cases: Iterable[Case]) -> SplitSummary:
     changes: Counter[str] = Counter()
     relations: Counter[str] = Counter()
     steps: Counter[int | None] = Counter()
     neighbours: Counter[str] = Counter()
     sources: Counter[tuple[str, str, str | None]] = Counter()
-    texts = Spilled()
+    texts = DiskMap()
     questions = prompts = near = lonely = repeated = 0
     for case in cases:
         changes[case.fact.change] += 1
@@ -174,7 +174,7 @@ def _numbers(cases: Iterable[Case]) -> Survey:
         for fact in (case.fact, *(n.fact for n in case.neighbours)):
             sources[fact.source.name, fact.source.licence, fact.source.url] += 1
         repeated += sum(not texts.add(hash(p.text)) for p in case.prompts)
-    return Survey(
+    return SplitSummary(
         changes=dict(sorted(changes.items())),
         relations=dict(relations.most_common()),
         questions=questions,
@@ -205,7 +205,7 @@ def _script_keys(case: Case) -> Iterator[str]:
             yield prompt.script
 
 
-def _made(store: Store, items: _Cases) -> tuple[Made, ...]:
+def _made(store: Store, items: _Cases) -> tuple[ItemOrigin, ...]:
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():
@@ -215,7 +215,7 @@ def _made(store: Store, items: _Cases) -> tuple[Made, ...]:
             found[way] = [min(first, day), max(last, day)]
             counts[way] += 1
     ways = sorted(found, key=lambda w: (found[w][0], w[0], w[1] or "", w[2] or ""))
-    return tuple(Made(*way, counts[way], *found[way]) for way in ways)
+    return tuple(ItemOrigin(*way, counts[way], *found[way]) for way in ways)
 
 
 def _people(
@@ -227,13 +227,13 @@ def _people(
     level: Level,
     scale: Sequence[Category] | None = None,
     acceptance: str = "",
-) -> People:
+) -> HumanJudgements:
     from curation.stats.panel import agreement
     from curation.stats.rating_table import rating_table
 
     found = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
     weighted = found.ac2 if level == "ordinal" else found.ac1
-    return People(
+    return HumanJudgements(
         task=task,
         raters=found.raters,
         items=found.units,
@@ -247,7 +247,7 @@ def _people(
     )
 
 
-def _verdicts(task: str, found: list[Verdict], items: _Cases) -> People:
+def _verdicts(task: str, found: list[Verdict], items: _Cases) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     from curation.stats.proportions import binomial_interval
 
@@ -263,7 +263,7 @@ def _label(verdict: Verdict) -> str | None:
     return None if verdict.label == "unscored" else verdict.label
 
 
-def _ratings(task: str, found: list[Rating], items: _Cases) -> People:
+def _ratings(task: str, found: list[Rating], items: _Cases) -> HumanJudgements:
     last = {(r.item_id, r.rater): r for r in found}  # who rated a text again meant the later rating
     rows = [(item, rater, None if r.value is None else float(r.value)) for (item, rater), r in last.items()]
     low, high = SCALES[found[0].scale]

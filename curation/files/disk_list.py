@@ -15,7 +15,7 @@ T = TypeVar("T")
 _PORTION = 1000
 
 
-class Kept(Sequence[T]):
+class DiskList(Sequence[T]):
     """Values in the order in which they came.
 
     Args:
@@ -27,7 +27,7 @@ class Kept(Sequence[T]):
         UserError: the temporary file cannot be written.
 
     Example:
-        >>> kept = Kept([(1, "a"), (2, "b")], load=tuple)
+        >>> kept = DiskList([(1, "a"), (2, "b")], load=tuple)
         >>> len(kept), kept[-1], list(kept)
         (2, (2, 'b'), [(1, 'a'), (2, 'b')])
     """

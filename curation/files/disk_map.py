@@ -12,14 +12,14 @@ LIMIT = 100_000
 _CACHE = 32 * 1024  # KiB of the file that SQLite holds
 
 
-class Spilled:
+class DiskMap:
     """Numbers (64 bits, signed) and what was first said of each.
 
     Args:
         limit: Entries held in memory.
 
     Example:
-        >>> known = Spilled(limit=1)
+        >>> known = DiskMap(limit=1)
         >>> known.first(7, "a"), known.first(8, "b"), known.first(7, "c")
         (None, None, 'a')
     """

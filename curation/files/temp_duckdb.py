@@ -10,11 +10,11 @@ import duckdb
 MEMORY = "256MB"
 
 
-class Scratch:
+class TempDatabase:
     """A database in a temporary folder; ``db`` is its connection.
 
     Example:
-        >>> scratch = Scratch()
+        >>> scratch = TempDatabase()
         >>> scratch.db.execute("SELECT 1").fetchone()
         (1,)
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.loaders.base import Loaded, Placed, Problem, json_rows, read_text
+from curation.loaders.base import LoadResult, LocatedRecord, Problem, json_rows, read_text
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Row
 from schemas.core.errors import DataError
@@ -37,7 +37,18 @@ LOADERS = Registry(
     ),
 )
 
-__all__ = ["LOADERS", "Loaded", "Placed", "Problem", "Stream", "detect", "json_rows", "load", "read_text", "stream"]
+__all__ = [
+    "LOADERS",
+    "LoadResult",
+    "LocatedRecord",
+    "Problem",
+    "RecordStream",
+    "detect",
+    "json_rows",
+    "load",
+    "read_text",
+    "stream",
+]
 
 _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("scedit-cf", frozenset({"subject", "ground_truth", "target_new", "rephrase_prompts"})),
@@ -97,14 +108,14 @@ def _unknown(data: dict[str, Any], path: Path) -> str:
     )
 
 
-class Stream(NamedTuple):
+class RecordStream(NamedTuple):
     """A file's records and problems, one at a time, and the format they are read as."""
 
     format: str
-    items: Iterator[Placed | Problem]
+    items: Iterator[LocatedRecord | Problem]
 
 
-def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> Stream:
+def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> RecordStream:
     """The same as ``load``, one record at a time: memory holds one row and a short entry for each fact seen."""
     if str(path) == "shipped":
         from curation.shipped import facts_path
@@ -117,10 +128,10 @@ def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping
         loader = table_loader(mapping)
     else:
         loader = LOADERS.get(format or detect(path))
-    return Stream(loader.format, loader.stream(path))
+    return RecordStream(loader.format, loader.stream(path))
 
 
-def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> Loaded:
+def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> LoadResult:
     """Facts of a file with what else it holds; what cannot be read is returned beside them, by line.
 
     Args:
@@ -128,7 +139,7 @@ def load(path: Path | str, format: str | None = None, *, mapping: TableMapping |
         format: A name in ``LOADERS``; found from the file when left out.
         mapping: For a foreign table: which column is what; see ``curation.loaders.formats.custom_table.read_mapping``.
     """
-    loaded: Loaded
+    loaded: LoadResult
     if str(path) == "shipped":
         from curation.shipped import facts_path
 

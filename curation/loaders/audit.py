@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.loaders import Loaded, detect, load
+from curation.loaders import LoadResult, detect, load
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Problem, Row
 from schemas.facts import Fact
@@ -40,13 +40,13 @@ CHECKS: Mapping[str, str] = {
 """Kinds of problems that the checks report."""
 
 
-def defects(path: Path, format: str | None = None) -> tuple[Loaded, tuple[Problem, ...]]:
+def defects(path: Path, format: str | None = None) -> tuple[LoadResult, tuple[Problem, ...]]:
     """A file loaded, and everything that is wrong with it: the loader's problems, then those of the checks."""
     loaded = load(path, format or detect(path))
     return loaded, (*loaded.problems, *audit(loaded), *texts(path))
 
 
-def audit(loaded: Loaded) -> Iterator[Problem]:
+def audit(loaded: LoadResult) -> Iterator[Problem]:
     """Problems of the facts and script prompts of a file, in their order."""
     for fact in loaded.facts:
         where = loaded.places.get(fact.key, fact.key)

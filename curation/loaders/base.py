@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.files.disk_map import Spilled
+from curation.files.disk_map import DiskMap
 from curation.loaders.fields import template
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
@@ -22,23 +22,23 @@ from schemas.core.records import Record
 from schemas.facts import Fact
 
 __all__ = [
-    "Beside",
+    "FileNotes",
+    "FormatReader",
     "Invalid",
-    "Loaded",
+    "LoadResult",
     "Loader",
+    "LocatedRecord",
     "Made",
-    "Placed",
+    "NeighbourFact",
     "Problem",
     "Row",
-    "Shape",
-    "Tally",
     "json_rows",
     "read_text",
     "template",
 ]
 
 
-class Placed(NamedTuple):
+class LocatedRecord(NamedTuple):
     """A record made of a file, and the place it came from. ``main``: one of the file's own facts."""
 
     where: str
@@ -46,7 +46,7 @@ class Placed(NamedTuple):
     main: bool
 
 
-class Beside(NamedTuple):
+class NeighbourFact(NamedTuple):
     """A fact that a row mentions beside its own: a neighbour, not to be edited."""
 
     fact: Fact
@@ -56,7 +56,7 @@ class Invalid(ValueError):
     """A record that is well formed and says something that cannot be."""
 
 
-class Loaded(NamedTuple):
+class LoadResult(NamedTuple):
     """What came out of a file.
 
     Attributes:
@@ -96,11 +96,11 @@ class Loaded(NamedTuple):
         return self.facts
 
 
-Made = Record | Beside | Problem
+Made = Record | NeighbourFact | Problem
 """What a row gives."""
 
 
-class Shape:
+class FormatReader:
     """One published shape, while one file of it is read. Subclasses say how a row becomes records."""
 
     upstream: ClassVar[Upstream] = OWN
@@ -123,13 +123,13 @@ class Loader:
     def __init__(
         self,
         format: str,
-        shape: Callable[[Path], Shape],
+        shape: Callable[[Path], FormatReader],
         *,
         read: Callable[[Path], Iterator[Row | Problem]] = rows,
     ) -> None:
         self.format, self._shape, self._read = format, shape, read
 
-    def __call__(self, path: Path) -> Loaded:
+    def __call__(self, path: Path) -> LoadResult:
         """Everything in the file."""
         facts: list[Fact] = []
         beside: list[Record] = []
@@ -144,9 +144,9 @@ class Loader:
                 places[item.record.key] = item.where
             else:
                 beside.append(item.record)
-        return Loaded(tuple(facts), tuple(problems), self.format, tuple(beside), places)
+        return LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places)
 
-    def stream(self, path: Path) -> Iterator[Placed | Problem]:
+    def stream(self, path: Path) -> Iterator[LocatedRecord | Problem]:
         """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen."""
         shape, ledger, count = self._shape(path), _Ledger(), 0
         for row in self._read(path):
@@ -163,7 +163,7 @@ class Loader:
             yield Problem(str(path), "count", f"{count:,} records, upstream has {known:,} ({how})")
 
 
-def _of_row(row: Row, shape: Shape, ledger: _Ledger) -> Iterator[Placed | Problem]:
+def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedRecord | Problem]:
     try:
         made = list(shape.make(row))
     except KeyError as error:
@@ -186,12 +186,12 @@ def _of_row(row: Row, shape: Shape, ledger: _Ledger) -> Iterator[Placed | Proble
         if dropped:  # what hangs on a fact goes with it
             continue
         main = isinstance(item, Fact)
-        record = item.fact if isinstance(item, Beside) else item
+        record = item.fact if isinstance(item, NeighbourFact) else item
         problem, keep = ledger.enter(record, main=main)
         if problem is not None:
             yield row.problem(*problem)
         if keep:
-            yield Placed(row.where, record, main)
+            yield LocatedRecord(row.where, record, main)
         dropped = main and not keep
 
 
@@ -202,7 +202,7 @@ class _Ledger:
     """
 
     def __init__(self) -> None:
-        self._seen, self._truth = Spilled(), Spilled()
+        self._seen, self._truth = DiskMap(), DiskMap()
 
     def enter(self, record: Record, *, main: bool) -> tuple[tuple[str, str] | None, bool]:
         """(kind and text of a problem, or None; whether the record is to be kept)."""
@@ -230,11 +230,11 @@ class _Ledger:
         return "contradictory", what
 
 
-class Tally:
+class FileNotes:
     """Counts of what is said once for a whole file, with the first place of each.
 
     Example:
-        >>> tally = Tally()
+        >>> tally = FileNotes()
         >>> tally.add("have no old object", Row("f, line 3", {}))
         >>> next(tally.told("f")).what
         '1 record: have no old object (first: f, line 3)'

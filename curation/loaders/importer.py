@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.files.disk_map import Spilled
-from curation.loaders import Placed, Problem, stream
+from curation.files.disk_map import DiskMap
+from curation.loaders import LocatedRecord, Problem, stream
 from curation.splits.split_file import Split
-from curation.store.store import Put, Store
+from curation.store.store import PutResult, Store
 from schemas.core.clock import now
 from schemas.core.errors import DataError
 from schemas.core.records import Record
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 SHOWN = 10  # problems that are told one by one
 
 
-class Imported(NamedTuple):
+class FileImport(NamedTuple):
     """What an import did. ``shown`` are its first problems; ``problems`` counts all of them."""
 
-    put: Put
+    put: PutResult
     facts: int
     problems: int
     shown: tuple[Problem, ...]
@@ -40,7 +40,7 @@ def import_file(
     mapping: TableMapping | None = None,
     skip_bad: bool = False,
     limit: int | None = None,
-) -> Imported:
+) -> FileImport:
     """Read a file into a store (made if need be), record by record, in one transaction: all of it or nothing.
 
     Args:
@@ -55,17 +55,17 @@ def import_file(
         DataError: a record that cannot be used (unless ``skip_bad``), or no fact at all.
     """
     reading = stream(source, format, mapping=mapping)
-    told = _Told(skip_bad=skip_bad, limit=limit)
+    told = _ProblemLog(skip_bad=skip_bad, limit=limit)
     made_at = now()
     first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
     rest = itertools.chain([] if first is None else [first], records)
     pairs = ((r, Lineage(item_id=r.id, stage="load", made_at=made_at, detail={"from": source})) for r in rest)
     with Store.open(path, create=True) as store:
         put = store.put_each(pairs)
-    return Imported(put, told.facts, told.problems, tuple(told.shown), reading.format)
+    return FileImport(put, told.facts, told.problems, tuple(told.shown), reading.format)
 
 
-class _Told:
+class _ProblemLog:
     """Passes records on and remembers what was wrong."""
 
     def __init__(self, *, skip_bad: bool, limit: int | None) -> None:
@@ -73,7 +73,7 @@ class _Told:
         self.facts = self.problems = 0
         self.shown: list[Problem] = []
 
-    def records(self, items: Iterator[Placed | Problem]) -> Iterator[Record]:
+    def records(self, items: Iterator[LocatedRecord | Problem]) -> Iterator[Record]:
         """The records; raises at the first one that cannot be used, and at the end where there was no fact."""
         for item in items:
             if isinstance(item, Problem):
@@ -98,10 +98,10 @@ class _Told:
             self.shown.append(problem)
 
 
-def keep_split(split: Split, path: Path, *, origin: str) -> Put:
+def import_split(split: Split, path: Path, *, origin: str) -> PutResult:
     """Put a frozen split and every record inside its cases into a store (made if need be)."""
     made_at = now()
-    seen = Spilled()
+    seen = DiskMap()
     records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
     pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=made_at, detail={"from": origin})) for r in records)
     with Store.open(path, create=True) as store:

@@ -7,14 +7,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files.disk_list import Kept
-from curation.loaders.base import Placed
+from curation.files.disk_list import DiskList
+from curation.loaders.base import LocatedRecord
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
 
 
-class Text(NamedTuple):
+class OwnedText(NamedTuple):
     """A text, whose it is, and whether it is a cloze prompt of a fact (those of one relation are always alike)."""
 
     owner: str
@@ -22,7 +22,7 @@ class Text(NamedTuple):
     cloze: bool = False
 
 
-class Material(NamedTuple):
+class TextCollection(NamedTuple):
     """One side of the comparison. ``owners``: keys of cases, facts or lines; each is counted once a level.
 
     Facts and texts lie on the disk; of each memory holds its place.
@@ -31,52 +31,52 @@ class Material(NamedTuple):
     name: str
     owners: tuple[str, ...]
     facts: Sequence[tuple[str, Fact]]
-    texts: Sequence[Text]
+    texts: Sequence[OwnedText]
 
 
-def of_cases(name: str, cases: Iterable[Case]) -> Material:
+def of_cases(name: str, cases: Iterable[Case]) -> TextCollection:
     """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
-    cases = Kept(cases, load=Case.model_validate, dump=Case.payload)
+    cases = DiskList(cases, load=Case.model_validate, dump=Case.payload)
 
-    def texts() -> Iterator[Text]:
+    def texts() -> Iterator[OwnedText]:
         yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
-        yield from (Text(case.key, q.text) for case in cases for q in case.questions)
-        yield from (Text(case.key, p.text) for case in cases for p in case.prompts)
+        yield from (OwnedText(case.key, q.text) for case in cases for q in case.questions)
+        yield from (OwnedText(case.key, p.text) for case in cases for p in case.prompts)
 
     return _made(name, ((case.key, case.fact) for case in cases), lambda _: texts())
 
 
-def of_facts(name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[Text]] = tuple) -> Material:
+def of_facts(name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[OwnedText]] = tuple) -> TextCollection:
     """Facts with their prompt and paraphrases, and other texts that belong to them."""
     own = ((fact.key, fact) for fact in facts)
     return _made(name, own, lambda kept: chain((t for o, f in kept for t in _fact_texts(o, f)), texts()))
 
 
-def of_texts(name: str, texts: Iterable[str]) -> Material:
+def of_texts(name: str, texts: Iterable[str]) -> TextCollection:
     """Plain texts, owned by their line numbers."""
-    made = (Text(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-    kept = Kept(made, load=_text)
-    return Material(name, tuple(t.owner for t in kept), (), kept)
+    made = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
+    kept = DiskList(made, load=_text)
+    return TextCollection(name, tuple(t.owner for t in kept), (), kept)
 
 
 def _made(
     name: str,
     facts: Iterable[tuple[str, Fact]],
-    texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[Text]],
-) -> Material:
-    kept = Kept(facts, load=_owned, dump=lambda owned: [owned[0], owned[1].payload()])
-    return Material(name, tuple(owner for owner, _ in kept), kept, Kept(texts(kept), load=_text))
+    texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
+) -> TextCollection:
+    kept = DiskList(facts, load=_owned, dump=lambda owned: [owned[0], owned[1].payload()])
+    return TextCollection(name, tuple(owner for owner, _ in kept), kept, DiskList(texts(kept), load=_text))
 
 
 def _owned(data: Any) -> tuple[str, Fact]:
     return data[0], Fact.model_validate(data[1])
 
 
-def _text(data: Any) -> Text:
-    return Text(*data)
+def _text(data: Any) -> OwnedText:
+    return OwnedText(*data)
 
 
-def material(source: Path | str) -> Material:
+def open_collection(source: Path | str) -> TextCollection:
     """One side from a name: ``mini``, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
 
     Raises:
@@ -103,29 +103,31 @@ def material(source: Path | str) -> Material:
     return _of_file(source, name)
 
 
-def _of_store(path: Path) -> Material:
+def _of_store(path: Path) -> TextCollection:
     from curation.store.store import Store
     from schemas.scripts import ScriptPrompt, ScriptQuestion
 
     with Store.open(path) as store:
 
-        def texts() -> Iterator[Text]:
-            yield from (Text(q.fact, q.text) for q in store.all(ScriptQuestion))
-            yield from (Text(p.fact, p.text) for p in store.all(ScriptPrompt))
+        def texts() -> Iterator[OwnedText]:
+            yield from (OwnedText(q.fact, q.text) for q in store.all(ScriptQuestion))
+            yield from (OwnedText(p.fact, p.text) for p in store.all(ScriptPrompt))
 
         return of_facts(path.name, store.all(Fact), texts=texts)
 
 
-def _of_file(source: Path | str, name: str) -> Material:
+def _of_file(source: Path | str, name: str) -> TextCollection:
     """Facts of a file in any known shape; what cannot be read is left out."""
     from curation.loaders import stream
 
     items = stream(str(source)).items
-    found = of_facts(name, (i.record for i in items if isinstance(i, Placed) and isinstance(i.record, Fact) and i.main))
+    found = of_facts(
+        name, (i.record for i in items if isinstance(i, LocatedRecord) and isinstance(i.record, Fact) and i.main)
+    )
     if not found.owners:
         raise DataError("no usable fact in the file", where=str(source), fix="see the formats: scedit data formats")
     return found
 
 
-def _fact_texts(owner: str, fact: Fact) -> list[Text]:
-    return [Text(owner, text, cloze=True) for text in (fact.fact_prompt, *fact.paraphrases)]
+def _fact_texts(owner: str, fact: Fact) -> list[OwnedText]:
+    return [OwnedText(owner, text, cloze=True) for text in (fact.fact_prompt, *fact.paraphrases)]

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from curation.overlap.collections import Material, material, of_cases, of_facts, of_texts
+from curation.overlap.collections import TextCollection, of_cases, of_facts, of_texts, open_collection
 from curation.similarity.rouge import encode, plain_text, require, similar_pairs
 from curation.splits.partition import names_of
 from schemas.core.errors import UserError
@@ -21,13 +21,13 @@ from schemas.facts import Fact
 __all__ = [
     "LEVELS",
     "Level",
-    "Material",
     "Overlap",
-    "Shared",
-    "material",
+    "SharedItem",
+    "TextCollection",
     "of_cases",
     "of_facts",
     "of_texts",
+    "open_collection",
     "overlap",
 ]
 
@@ -41,7 +41,7 @@ LEVELS: dict[str, str] = {
 }
 
 
-class Shared(Frozen):
+class SharedItem(Frozen):
     """One thing that both sides hold: the two owners, and what is the same."""
 
     a: str
@@ -57,7 +57,7 @@ class Level(Frozen):
     a: int
     b: int
     pairs: int
-    examples: tuple[Shared, ...] = ()
+    examples: tuple[SharedItem, ...] = ()
 
 
 class Overlap(Record):
@@ -88,14 +88,14 @@ class _Tally:
     def __init__(self, examples: int, a: Mapping[str, int], b: Mapping[str, int]) -> None:
         self._most, self._numbers, self._pairs = examples, (a, b), _Distinct()
         self._seen = bytearray(len(a)), bytearray(len(b))
-        self._examples: list[Shared] = []
+        self._examples: list[SharedItem] = []
 
     def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
         one, two = self._numbers[0][a], self._numbers[1][b]
         self._seen[0][one] = self._seen[1][two] = 1
         self._pairs.add(one * len(self._seen[1]) + two)
         if len(self._examples) < self._most and not any((e.a, e.b) == (a, b) for e in self._examples):
-            self._examples.append(Shared(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
+            self._examples.append(SharedItem(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
 
     def level(self, name: str) -> Level:
         a, b = (sum(seen) for seen in self._seen)
@@ -123,15 +123,15 @@ class _Distinct:
 
     def _spill(self) -> None:
         if self._aside is None:
-            from curation.files.temp_duckdb import Scratch
+            from curation.files.temp_duckdb import TempDatabase
 
-            self._aside = Scratch()
+            self._aside = TempDatabase()
             self._aside.db.execute("CREATE TABLE pairs (n BIGINT)")
         self._aside.db.execute("INSERT INTO pairs SELECT unnest(?::BIGINT[])", [list(self._held)])
         self._held.clear()
 
 
-def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
+def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
     """What A and B share.
 
     Args:
@@ -159,7 +159,7 @@ def overlap(a: Material, b: Material, *, threshold: float = 0.8, examples: int =
     )
 
 
-def _all_owners(side: Material) -> Iterator[str]:
+def _all_owners(side: TextCollection) -> Iterator[str]:
     yield from side.owners
     yield from (owner for owner, _ in side.facts)
     yield from (t.owner for t in side.texts)
@@ -188,7 +188,7 @@ class _Index:
         return list(map(int, self._places[left:right]))
 
 
-def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
+def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> None:
     index = _Index((n, name) for n, (_, fact) in enumerate(b.facts) for name in names_of(fact.subject))
     for owner, fact in a.facts:
         relation, names = _relation_names(fact), names_of(fact.subject)
@@ -207,7 +207,7 @@ def _facts(a: Material, b: Material, tally: dict[str, _Tally]) -> None:
                 tally["same_edit"].add(owner, other, f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}")
 
 
-def _texts(a: Material, b: Material, tally: dict[str, _Tally], threshold: float) -> None:
+def _texts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally], threshold: float) -> None:
     index = _Index((n, plain_text(text.text)) for n, text in enumerate(b.texts))
     for text in a.texts:
         plain = plain_text(text.text)

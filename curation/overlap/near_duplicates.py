@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from curation.similarity.rouge import EPSILON, Pairs, check_threshold, encode, plain_text, require, similar_pairs
-from curation.similarity.text_items import Item, Items
+from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, encode, plain_text, require, similar_pairs
+from curation.similarity.text_items import TextItem, TextItems
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 from schemas.verdicts import Verdict, verdict_key
@@ -41,11 +41,11 @@ THRESHOLDS = {"rouge1": 0.4, "minhash": 0.4, "exact": 1.0, "embedding": 0.9}
 class Cluster(NamedTuple):
     """Items connected by near-duplicates, the preferred one first, and the greatest similarity inside."""
 
-    members: tuple[Item, ...]
+    members: tuple[TextItem, ...]
     greatest: float
 
     @property
-    def representative(self) -> Item:
+    def representative(self) -> TextItem:
         """The item that stays."""
         return self.members[0]
 
@@ -61,7 +61,7 @@ class Duplicates(NamedTuple):
         scope: ``near_duplicate`` with ``_in_fact`` or ``_in_relation`` where only a group was compared.
     """
 
-    items: Sequence[Item]
+    items: Sequence[TextItem]
     best: Floats
     partner: Ints
     cluster: Ints
@@ -122,7 +122,7 @@ class Duplicates(NamedTuple):
 
 
 def near_duplicates(
-    items: Iterable[Item],
+    items: Iterable[TextItem],
     *,
     method: Method = "rouge1",
     threshold: float | None = None,
@@ -146,7 +146,8 @@ def near_duplicates(
         embedder: For ``embedding``; made on the spot where left out.
 
     Example:
-        >>> found = near_duplicates([Item("1", "a", "How can I visit Peru?"), Item("2", "b", "How do I visit Peru?")])
+        >>> items = [TextItem("1", "a", "How can I visit Peru?"), TextItem("2", "b", "How do I visit Peru?")]
+        >>> found = near_duplicates(items)
         >>> found.duplicates, next(found.clusters()).representative.key
         (1, 'a')
     """
@@ -154,7 +155,7 @@ def near_duplicates(
     check_choice(within, ("all", "fact", "relation"), "scope")
     threshold = THRESHOLDS[method] if threshold is None else threshold
     check_threshold(threshold)
-    ordered = Items(items, prefer=prefer, keeps=keeps)
+    ordered = TextItems(items, prefer=prefer, keeps=keeps)
     scope, _, unit = METHODS[method].partition(" ")
     scope += "" if within == "all" else f"_in_{within}"
     pairs = _pairs(ordered, method=method, threshold=threshold, embedder=embedder, grouped=within != "all")
@@ -165,7 +166,7 @@ def near_duplicates(
 
 def store_items(
     store: Store, kind: str = "question", *, within: Within = "all", split: str | None = None
-) -> Iterator[Item]:
+) -> Iterator[TextItem]:
     """The current records of a kind as items; with ``split``, those of its cases (not of their neighbours).
 
     A fact's text is its filled prompt with the old object, a script's are its steps.
@@ -183,7 +184,7 @@ def store_items(
         relations = {f.key: f.relation.id for f in store.all(Fact)} if within == "relation" else {}
         records = store.all(TEXT_KINDS[kind])
     for record in records:
-        yield Item(record.id, record.key, record_text(record), group_of(record, within, relations))
+        yield TextItem(record.id, record.key, record_text(record), group_of(record, within, relations))
 
 
 def check_choice(name: str, known: Iterable[str], what: str) -> None:
@@ -201,8 +202,8 @@ def kept_counts(store: Store) -> dict[str, int]:
 
 
 def _pairs(
-    items: Sequence[Item], *, method: Method, threshold: float, embedder: Embedder | None, grouped: bool
-) -> Iterator[Pairs]:
+    items: Sequence[TextItem], *, method: Method, threshold: float, embedder: Embedder | None, grouped: bool
+) -> Iterator[SimilarPairs]:
     if method == "exact":
         return _equal(items)
     if method == "embedding":
@@ -218,7 +219,7 @@ def _pairs(
     return similar_pairs(rows, threshold=threshold)
 
 
-def _equal(items: Sequence[Item]) -> Iterator[Pairs]:
+def _equal(items: Sequence[TextItem]) -> Iterator[SimilarPairs]:
     np, _ = require()
     first: dict[tuple[str, str], int] = {}
     pairs = [
@@ -228,10 +229,10 @@ def _equal(items: Sequence[Item]) -> Iterator[Pairs]:
     ]
     if pairs:
         left, right = np.asarray(pairs, dtype=np.int64).T
-        yield Pairs(left, right, np.ones(len(pairs)))
+        yield SimilarPairs(left, right, np.ones(len(pairs)))
 
 
-def _collect(blocks: Iterable[Pairs], count: int) -> tuple[Floats, Ints, Ints]:
+def _collect(blocks: Iterable[SimilarPairs], count: int) -> tuple[Floats, Ints, Ints]:
     """Best similarity to a preferred item, who that is, and connected components; pairs are used and forgotten."""
     np, _ = require()
     best, partner = np.zeros(count), np.full(count, -1, dtype=np.int64)

@@ -16,7 +16,7 @@ from curation.store.store import Store
 ASPECTS = ("all", *(c.name for c in CRITERIA))
 
 
-class Answers(NamedTuple):
+class SampleAnswers(NamedTuple):
     """Answers of people on a sample: aspect -> item id -> person -> whether they say yes."""
 
     of: Mapping[str, Mapping[str, Mapping[str, bool]]]
@@ -27,7 +27,7 @@ class Answers(NamedTuple):
         return tuple(sorted({p for items in self.of.values() for by in items.values() for p in by}))
 
 
-class Report(NamedTuple):
+class QualityReport(NamedTuple):
     """A sample and what came back.
 
     Attributes:
@@ -51,7 +51,7 @@ class Report(NamedTuple):
         return bool(self.missing) and not any(self.missing.values())
 
 
-def answers(store: Store, sample: Sample) -> Answers:
+def answers(store: Store, sample: Sample) -> SampleAnswers:
     """The current answers on a sample's items."""
     task, version = TASK.split("@")
     names = {f"{task}@{version}": "all"} | {f"{task}_{c.name}@{version}": c.name for c in CRITERIA}
@@ -61,10 +61,10 @@ def answers(store: Store, sample: Sample) -> Answers:
         if rater is not None and name in names:
             yes = verdict.label == "keep" if names[name] == "all" else verdict.value == 1
             of[names[name]][verdict.item_id][rater.name] = yes
-    return Answers(of)
+    return SampleAnswers(of)
 
 
-def report(store: Store, sample: Sample, *, resamples: int = 1000) -> Report:
+def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityReport:
     """Acceptance and agreement of a sample.
 
     Intervals resample cases (strata and the finite split are not used, which makes them wide rather than narrow). Where
@@ -93,7 +93,7 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> Report:
         ]
         table = rating_table(rows, cases=cases, scale=("no", "yes"))
         agree[aspect] = agreement(table, level="nominal", resampling=resampling)
-    return Report(sample, missing, acceptance, by_person, unanimous, agree)
+    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree)
 
 
 def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
@@ -127,7 +127,7 @@ def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, na
     return Estimate(name, mean, low, high, len(judged), cases, method, note=note)
 
 
-def text(found: Report) -> str:
+def text(found: QualityReport) -> str:
     """The report as lines."""
     s = found.sample
     lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {s.population} {s.unit}s"]
@@ -144,7 +144,7 @@ def text(found: Report) -> str:
     return "\n".join(lines)
 
 
-def summary(found: Report) -> dict[str, Any]:
+def summary(found: QualityReport) -> dict[str, Any]:
     """What a split's header keeps of a report: plain JSON values."""
     s = found.sample
     return {

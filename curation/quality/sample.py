@@ -42,7 +42,7 @@ CRITERIA = (
 """The criteria of ScEdit B.2.2 in our words."""
 
 
-class Drawn(NamedTuple):
+class SampledItem(NamedTuple):
     """One item of a sample.
 
     Attributes:
@@ -68,18 +68,18 @@ class Sample(NamedTuple):
     digest: str
     unit: Unit
     population: int
-    items: tuple[Drawn, ...]
+    items: tuple[SampledItem, ...]
     people: tuple[str, ...] = ()
 
 
-class Share(NamedTuple):
+class StratumShare(NamedTuple):
     """What a stratum gives: items drawn, and the probability of each of its items."""
 
     drawn: int
     probability: float
 
 
-def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: random.Random) -> dict[str, Share]:
+def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: random.Random) -> dict[str, StratumShare]:
     """How many items each stratum gives.
 
     A stratum smaller than it takes for ``least`` at the sampling fraction gives ``least`` of its items (or all). Of the
@@ -94,11 +94,11 @@ def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: rando
 
     Example:
         >>> allocate({"a": 40, "b": 60}, 10, least=0, rng=random.Random(0))
-        {'a': Share(drawn=4, probability=0.1), 'b': Share(drawn=6, probability=0.1)}
+        {'a': StratumShare(drawn=4, probability=0.1), 'b': StratumShare(drawn=6, probability=0.1)}
     """
     fraction = percent / 100
     small = {s for s, size in sizes.items() if size * fraction < least}
-    out = {s: Share(min(least, sizes[s]), min(least, sizes[s]) / sizes[s]) for s in small}
+    out = {s: StratumShare(min(least, sizes[s]), min(least, sizes[s]) / sizes[s]) for s in small}
     rest = [s for s in sizes if s not in small]
     total = sum(sizes[s] for s in rest)
     wanted = min(total, math.ceil(total * fraction - 1e-9))
@@ -109,7 +109,7 @@ def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: rando
         whole = math.floor(share + 1e-9)
         before, reached = reached, reached + max(0.0, share - whole)
         extra = math.floor(reached + 1e-9 - point) - math.floor(before + 1e-9 - point)
-        out[stratum] = Share(min(sizes[stratum], whole + extra), exact)
+        out[stratum] = StratumShare(min(sizes[stratum], whole + extra), exact)
     return {s: out[s] for s in sizes}
 
 
@@ -148,7 +148,7 @@ def draw(
     rng = random.Random(seed(split.digest, name, STAGE))
     shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
     items = [
-        Drawn(item_id, key, case, stratum, share.probability)
+        SampledItem(item_id, key, case, stratum, share.probability)
         for stratum, share in shares.items()
         for item_id, key, case in rng.sample(sorted(strata[stratum]), share.drawn)
     ]
@@ -181,11 +181,11 @@ def keep_sample(store: Store, sample: Sample) -> None:
 def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
     """The samples that the store knows, in order of their names; with ``digest``, those of one split's cases."""
     about: dict[str, dict[str, Any]] = {}
-    items: dict[str, dict[str, Drawn]] = defaultdict(dict)
+    items: dict[str, dict[str, SampledItem]] = defaultdict(dict)
     people: dict[str, dict[str, None]] = defaultdict(dict)
     for line in store.lineages(stage=STAGE):
         detail = dict(line.detail)
-        item, asked, name = Drawn(**detail.pop("item")), detail.pop("people"), detail["name"]
+        item, asked, name = SampledItem(**detail.pop("item")), detail.pop("people"), detail["name"]
         if digest is None or detail["digest"] == digest:
             about[name], items[name][item.item_id] = detail, item
             people[name] |= dict.fromkeys(asked)

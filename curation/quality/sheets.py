@@ -53,7 +53,7 @@ def write_sheet(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         raise UserError(f"the sheet cannot be written: {error.strerror}", where=str(path)) from None
 
 
-class Filled(NamedTuple):
+class SheetImport(NamedTuple):
     """What came back: verdicts, rows that were given again (the last one holds), items nobody answered.
 
     Attributes:
@@ -70,7 +70,7 @@ class Filled(NamedTuple):
     missing: tuple[str, ...]
 
 
-def read_sheet(path: Path, sample: Sample, *, partial: bool = False) -> Filled:
+def read_sheet(path: Path, sample: Sample, *, partial: bool = False) -> SheetImport:
     """Read one person's filled sheet.
 
     Strict: every row belongs to this sample and person, every criterion is answered yes or no, each no has a reason,
@@ -114,7 +114,7 @@ def read_sheet(path: Path, sample: Sample, *, partial: bool = False) -> Filled:
         raise DataError(f"{faults[0]}{more}", where=str(path), fix=fix)
     person = next(iter(people), "")
     verdicts = [v for item, row in sorted(answers.items()) for v in _verdicts(item, person, row)]
-    return Filled(person, tuple(verdicts), tuple(repeated), missing)
+    return SheetImport(person, tuple(verdicts), tuple(repeated), missing)
 
 
 def slug_ok(person: str) -> bool:
@@ -153,7 +153,7 @@ def sheet_path(folder: Path, person: str, form: str) -> Path:
     return folder / f"{slug(person)}.{form}"
 
 
-def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False) -> list[Filled]:
+def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False) -> list[SheetImport]:
     """Read filled sheets of samples the store knows, and keep their verdicts: all sheets or none.
 
     Raises:

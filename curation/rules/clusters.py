@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from curation.rules.rule import Judged, SplitRule, Verdicts, counts
+from curation.rules.rule import Decision, SplitRule, Verdicts, counts
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -45,19 +45,19 @@ class Decisions(Protocol):
     def over(self, items: Iterable[str]) -> Decisions:
         """The same with the verdicts on other items."""
 
-    def of(self, record: Record, *related: str) -> Judged:
+    def of(self, record: Record, *related: str) -> Decision:
         """The outcome for one record by itself."""
 
-    def of_fact(self, fact: Fact) -> Judged:
+    def of_fact(self, fact: Fact) -> Decision:
         """The outcome for a fact."""
 
     def in_scope(self, fact: Fact) -> bool:
         """Whether the rule looks at a fact as an edit."""
 
 
-def settle(
+def resolve_clusters(
     store: Store, ruling: Decisions, named: Iterable[str], *, items: Collection[str] | None = None
-) -> dict[str, Judged]:
+) -> dict[str, Decision]:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
 
     Args:
@@ -72,7 +72,7 @@ def settle(
     edges = _edges(store, ruling, named, items)
     members = {i for found in edges for item, others in found.items() for i in (item, *others)}
     standing, saved = _standing(store, ruling, sorted(members))
-    settled: dict[str, Judged] = {}
+    settled: dict[str, Decision] = {}
     for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
         for group in _components(found):
             here = [i for i in group if i in standing]
@@ -82,7 +82,7 @@ def settle(
             reason = f"in a cluster with '{standing[stays]}', which stays"
             for item in here:
                 if item != stays and item not in saved:
-                    settled[item] = Judged(threshold.then, threshold.check, reason)
+                    settled[item] = Decision(threshold.then, threshold.check, reason)
         for item in settled:
             standing.pop(item, None)
     return settled
@@ -125,13 +125,13 @@ def _standing(store: Store, ruling: Decisions, members: Sequence[str]) -> tuple[
     saved: set[str] = set()
     rest = iter(members)
     while portion := list(islice(rest, PORTION)):
-        found = _Portion(store, ruling, portion)
+        found = _ClusterBlock(store, ruling, portion)
         standing |= found.standing()
         saved |= {i for i in portion if found.ruling.verdicts.saved(i)}
     return standing, saved
 
 
-class _Portion:
+class _ClusterBlock:
     """Some members with the question, script and fact that they hang on."""
 
     def __init__(self, store: Store, ruling: Decisions, ids: Collection[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from curation.rules.rule import Judged, SplitRule, matches, worst
+from curation.rules.rule import Decision, SplitRule, matches, worst
 from curation.rules.selection import Ruling
 from curation.splits.errata import Errata
 from curation.store.store import Store
@@ -17,11 +17,11 @@ from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 
-class Step(NamedTuple):
+class ExplanationStep(NamedTuple):
     """One record on the road: what the rule makes of it by itself, and all verdicts on it, counted or not."""
 
     record: Record
-    judged: Judged
+    judged: Decision
     verdicts: tuple[Verdict, ...]
 
 
@@ -39,7 +39,7 @@ class Explanation(NamedTuple):
     kind: str
     status: str
     why: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     thresholds: tuple[str, ...]
 
     def text(self) -> str:
@@ -73,7 +73,7 @@ class Explanation(NamedTuple):
         return {**self._asdict(), "steps": steps}
 
 
-def _reason(said: Judged | Verdict) -> str:
+def _reason(said: Decision | Verdict) -> str:
     return f": {said.reason}" if said.reason else ""
 
 
@@ -103,7 +103,7 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
         record = record.fact
     if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
         raise UserError(f"'{item}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt")
-    return _Road(store, rule, record, errata).explain()
+    return _RecordChain(store, rule, record, errata).explain()
 
 
 def rule_of(header: dict[str, Any]) -> SplitRule:
@@ -119,7 +119,7 @@ def rule_of(header: dict[str, Any]) -> SplitRule:
     return validate(SplitRule, header["rule"], where="the split's header")
 
 
-class _Road:
+class _RecordChain:
     """The records one explanation needs, and the ruling over them."""
 
     def __init__(self, store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> None:
@@ -137,7 +137,7 @@ class _Road:
         current = self._find(type(self._record), self._record.key)
         if current is None or current.id != self._record.id:
             said = _Said("out", "this version was replaced by another")
-            steps = [Step(self._record, Judged("drop", reason=said.why), self._verdicts(self._record))]
+            steps = [ExplanationStep(self._record, Decision("drop", reason=said.why), self._verdicts(self._record))]
         else:
             said = self._of(self._record)
             steps = [self._step(r) for r in self._chain(self._record)]
@@ -205,15 +205,15 @@ class _Road:
     def _verdicts(self, record: Record) -> tuple[Verdict, ...]:
         return tuple(self._store.verdicts([record.id]))
 
-    def _step(self, record: Record) -> Step:
+    def _step(self, record: Record) -> ExplanationStep:
         verdicts = self._verdicts(record)
         judged = self._own(record)
         if judged.by and not judged.reason:
             said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
             judged = judged._replace(reason=said[0] if said else "")
-        return Step(record, judged, verdicts)
+        return ExplanationStep(record, judged, verdicts)
 
-    def _own(self, record: Record) -> Judged:
+    def _own(self, record: Record) -> Decision:
         return self._ruling.of_fact(record) if isinstance(record, Fact) else self._ruling.of(record)
 
     # ---- deciding ---------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class _Road:
             return _Said("out", f"no script prompt was made of this {record.kind}")
         return _best([self._prompt(p) for p in mine])
 
-    def _judged(self, record: Record) -> Judged:
+    def _judged(self, record: Record) -> Decision:
         """The outcome with its reason, which is looked up for what is lost only."""
         judged = self._own(record)
         return judged if judged.outcome == "keep" else self._step(record).judged
@@ -315,7 +315,7 @@ class _Road:
         )
 
 
-def _lost(judged: Judged, record: Record) -> _Said | None:
+def _lost(judged: Decision, record: Record) -> _Said | None:
     if judged.outcome == "keep":
         return None
     status, verb = ("out", "drops") if judged.outcome == "drop" else ("held", "holds")

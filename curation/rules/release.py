@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
-from curation.rules.selection import Choice
+from curation.rules.selection import SelectionStream
 from curation.splits.errata import Errata, Erratum, carried
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
@@ -31,7 +31,7 @@ def freeze(
     """
     before = _latest(store, name)
     known = carried(before.header if before else None, errata)
-    choice = Choice(store, rule, errata=known)
+    choice = SelectionStream(store, rule, errata=known)
 
     def about() -> dict[str, Any]:
         said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
@@ -47,7 +47,7 @@ def freeze(
     return made
 
 
-class Released(NamedTuple):
+class Release(NamedTuple):
     """A released split, and what changed since the release before (None for the first)."""
 
     split: Split
@@ -55,7 +55,7 @@ class Released(NamedTuple):
     changelog: str
 
 
-def release(store: Store, name: str, *, version: str | None = None, without_sample: str | None = None) -> Released:
+def release(store: Store, name: str, *, version: str | None = None, without_sample: str | None = None) -> Release:
     """Release a frozen split under a version that does not hide its changes.
 
     The header gets ``release`` (date, what it was frozen as, the release before, level, changelog) and ``quality``: the
@@ -108,7 +108,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             f"a split '{made.name}@{version}' is frozen already and stays as it is",
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
-    return Released(made, found, text)
+    return Release(made, found, text)
 
 
 def compare(store: Store, old: Split, new: Split) -> Diff:

@@ -117,7 +117,7 @@ class SplitRule(Options):
         return [*(self.checks or ()), *self.ignore, *self.models, *(t.check for t in self.thresholds)]
 
 
-class Judged(NamedTuple):
+class Decision(NamedTuple):
     """What the verdicts on an item come to; ``by`` names the deciding check, ``reason`` is filled where it is known."""
 
     outcome: Outcome
@@ -125,10 +125,10 @@ class Judged(NamedTuple):
     reason: str = ""
 
 
-KEPT = Judged("keep")
+KEPT = Decision("keep")
 
 
-class Said(NamedTuple):
+class StoredVerdict(NamedTuple):
     """What is remembered of a verdict. A check's ``label`` is an outcome, a person's is as given."""
 
     label: str
@@ -208,13 +208,13 @@ class Verdicts:
         *,
         several: Collection[str] = (),
         units: Sequence[str | None] | None = None,
-        settled: Mapping[str, Judged] | None = None,
+        settled: Mapping[str, Decision] | None = None,
     ) -> None:
         self._rule, self._several = rule, several
-        self._said: dict[str, list[Said]] = defaultdict(list)
+        self._said: dict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
         self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
-        self._settled: Mapping[str, Judged] = {} if settled is None else settled
+        self._settled: Mapping[str, Decision] = {} if settled is None else settled
         for verdict in verdicts:
             if counts(rule, verdict.by, verdict.model):
                 self._add(verdict)
@@ -223,7 +223,7 @@ class Verdicts:
         by = sys.intern(verdict.by)
         if rater_of_verdict(by) is not None:
             if verdict.label not in (None, "unscored"):
-                self._said[_place(verdict.item_id, verdict.related)].append(Said(verdict.label, by, None))
+                self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
             return
         if verdict.label is not None:
             for n in self._thresholds(verdict):
@@ -235,7 +235,7 @@ class Verdicts:
             policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
             outcome = policy.get(verdict.label, verdict.label)
             if outcome != "keep" or verdict.check in self._several:
-                self._said[_place(verdict.item_id, verdict.related)].append(Said(outcome, by, verdict.model))
+                self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(outcome, by, verdict.model))
 
     def _thresholds(self, verdict: Verdict) -> list[int]:
         return [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
@@ -252,19 +252,19 @@ class Verdicts:
             return
         if out or verdict.check in self._several:
             outcome = threshold.then if out else "keep"
-            self._said[verdict.item_id].append(Said(outcome, sys.intern(verdict.by), verdict.model))
+            self._said[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
 
-    def judge(self, kind: str, item: str, *related: str) -> Judged:
+    def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so."""
         said = _newest(self._said.get(_place(item, related), ()))
         people = [s for s in said if s.rater is not None]
         if people and self._rule.people_outrank:
             return self._people(people)
-        found = [Judged(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
+        found = [Decision(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
         if not related:
             found += [self._settled[item]] if item in self._settled else []
             found += [
-                Judged(t.missing, t.check, "not measured")
+                Decision(t.missing, t.check, "not measured")
                 for t, measured in zip(self._rule.thresholds, self._measured, strict=True)
                 if t.missing != "keep" and t.kind == kind and item not in measured
             ]
@@ -275,13 +275,13 @@ class Verdicts:
         people = [s for s in _newest(self._said.get(item, ())) if s.rater is not None]
         return bool(people) and self._rule.people_outrank and self._people(people).outcome == "keep"
 
-    def _outcome(self, said: Said) -> Outcome:
+    def _outcome(self, said: StoredVerdict) -> Outcome:
         label: str = self._rule.unsure if said.label == "unsure" else said.label
         return "drop" if label == "drop" else "hold" if label == "hold" else "keep"
 
-    def _people(self, people: Sequence[Said]) -> Judged:
+    def _people(self, people: Sequence[StoredVerdict]) -> Decision:
         severe = ("drop", "unsure", "keep")
-        votes: dict[str, Said] = {}  # one vote a person: the most severe of their verdicts on the item
+        votes: dict[str, StoredVerdict] = {}  # one vote a person: the most severe of their verdicts on the item
         for said in people:
             name = said.rater.name if said.rater is not None else ""
             if name not in votes or severe.index(said.label) < severe.index(votes[name].label):
@@ -290,19 +290,19 @@ class Verdicts:
             first, *rest = Counter(v.label for v in votes.values()).most_common()
             if rest and rest[0][1] == first[1]:
                 split = ", ".join(f"{n} {label}" for label, n in sorted([first, *rest]))
-                return Judged("hold", "people", f"a tie of people: {split}")
+                return Decision("hold", "people", f"a tie of people: {split}")
             deciding = next(v for v in votes.values() if v.label == first[0])
         else:
             deciding = min(votes.values(), key=lambda v: severe.index(v.label))
         outcome = self._outcome(deciding)
-        return Judged(outcome, deciding.by.rsplit("/", 1)[-1].partition("@")[0] if outcome != "keep" else "")
+        return Decision(outcome, deciding.by.rsplit("/", 1)[-1].partition("@")[0] if outcome != "keep" else "")
 
 
-def worst(found: Iterable[Judged]) -> Judged:
+def worst(found: Iterable[Decision]) -> Decision:
     """The first drop, else the first hold, else keep.
 
     Example:
-        >>> worst([Judged("keep"), Judged("hold", "a"), Judged("drop", "b")]).by
+        >>> worst([Decision("keep"), Decision("hold", "a"), Decision("drop", "b")]).by
         'b'
     """
     held = None
@@ -318,9 +318,9 @@ def _place(item: str, related: tuple[str, ...]) -> str:
     return "~".join((item, *related))
 
 
-def _newest(said: Iterable[Said]) -> list[Said]:
+def _newest(said: Iterable[StoredVerdict]) -> list[StoredVerdict]:
     """Of each check (or person's task) and model, the newest version only."""
-    newest: dict[tuple[str, str | None], tuple[int, list[Said]]] = {}
+    newest: dict[tuple[str, str | None], tuple[int, list[StoredVerdict]]] = {}
     for one in said:
         name, _, version = one.by.rpartition("@")
         known = newest.setdefault((name, one.model), (int(version), []))

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import NamedTuple
 
-from curation.rules.clusters import settle
-from curation.rules.rule import KEPT, Judged, SplitRule, Threshold, Verdicts, check_units, matches, worst
+from curation.rules.clusters import resolve_clusters
+from curation.rules.rule import KEPT, Decision, SplitRule, Threshold, Verdicts, check_units, matches, worst
 from curation.splits.errata import Errata, Erratum
-from curation.store.block_reader import Range
+from curation.store.block_reader import KeyRange
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.records import Record
@@ -23,7 +23,7 @@ from schemas.core.registry import suggest
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
-__all__ = ["Choice", "Chosen", "Ruling", "SplitRule", "Threshold", "choose"]
+__all__ = ["Ruling", "Selection", "SelectionStream", "SplitRule", "Threshold", "choose"]
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ BLOCK = 2000
 """Facts that are decided at a time."""
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
     """The cases, and how many items were left out for which reason."""
 
     cases: list[Case]
@@ -70,10 +70,10 @@ class Ruling:
                 )
         self._units = check_units(store.units(), rule) if items is None else None
         chosen = list(dict.fromkeys(items or ()))
-        self.settled: dict[str, Judged] = {}
+        self.settled: dict[str, Decision] = {}
         self.verdicts = self._read(chosen)
         if any(t.clusters for t in rule.thresholds):
-            self.settled = settle(store, self, named, items=None if items is None else chosen)
+            self.settled = resolve_clusters(store, self, named, items=None if items is None else chosen)
             self.verdicts = self._read(chosen)
 
     def over(self, items: Iterable[str]) -> Ruling:
@@ -87,13 +87,13 @@ class Ruling:
         found = self._store.verdicts(wanted) if wanted else ()
         return Verdicts(found, self.rule, several=self._several, units=self._units, settled=self.settled)
 
-    def of(self, record: Record, *related: str) -> Judged:
+    def of(self, record: Record, *related: str) -> Decision:
         """The outcome for one record by itself (or for a pair)."""
         if not related and (erratum := self.errata.of(record.key, record.id)):
             return _by_erratum(erratum)
         return self.verdicts.judge(record.kind, record.id, *related)
 
-    def of_fact(self, fact: Fact) -> Judged:
+    def of_fact(self, fact: Fact) -> Decision:
         """The outcome for a fact; an erratum on its case is one on the fact."""
         if erratum := self.errata.of(f"case/{fact.key}", fact.id):
             return _by_erratum(erratum)
@@ -104,17 +104,17 @@ class Ruling:
         return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
 
 
-def _by_erratum(erratum: Erratum) -> Judged:
-    return Judged("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
+def _by_erratum(erratum: Erratum) -> Decision:
+    return Decision("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
 
 
-def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Chosen:
+def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
     """Cases that the rule makes of the store's current records, in order of their keys."""
-    choice = Choice(store, rule, errata=errata)
-    return Chosen(list(choice), choice.counts)
+    choice = SelectionStream(store, rule, errata=errata)
+    return Selection(list(choice), choice.counts)
 
 
-class Choice:
+class SelectionStream:
     """The same, one case at a time and once; ``counts`` are whole when all cases have come.
 
     Facts are decided in blocks of neighbouring keys, each with its own records and verdicts, so memory holds a block.
@@ -147,7 +147,7 @@ class _Block:
     """The facts of a range of keys with everything that decides about them."""
 
     def __init__(
-        self, store: Store, ruling: Ruling, keys: Range, counts: Counter[str], elsewhere: Callable[[], set[str]]
+        self, store: Store, ruling: Ruling, keys: KeyRange, counts: Counter[str], elsewhere: Callable[[], set[str]]
     ) -> None:
         self._rule, self._keys, self._counts, self._elsewhere = ruling.rule, keys, counts, elsewhere
         self._facts = store.in_range(Fact, keys)
@@ -196,12 +196,12 @@ class _Block:
         for key in unasked - self._elsewhere() if unasked else ():  # without a prompt: counted for their reason only
             self._lose(questions[key], "question")
 
-    def _passes(self, judged: Judged, what: str) -> bool:
+    def _passes(self, judged: Decision, what: str) -> bool:
         if judged.outcome != "keep":
             self._lose(judged, what)
         return judged.outcome == "keep"
 
-    def _lose(self, judged: Judged, what: str, *, count: bool = True) -> None:
+    def _lose(self, judged: Decision, what: str, *, count: bool = True) -> None:
         if count and judged.outcome != "keep":
             verb = "dropped" if judged.outcome == "drop" else "held"
             self._counts[f"{what}: {verb} by {judged.by}"] += 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.similarity.rouge import EPSILON, Pairs, check_threshold, require
+from curation.similarity.rouge import EPSILON, SimilarPairs, check_threshold, require
 from schemas.core.errors import MissingPackage, UserError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Embedder:
 
 def cosine_pairs(
     vectors: NDArray[np.float32], *, threshold: float, groups: Sequence[str] | None = None, block: int = 1024
-) -> Iterator[Pairs]:
+) -> Iterator[SimilarPairs]:
     """Pairs of rows (first < second) whose cosine is at or above the threshold; time grows with the square.
 
     Args:
@@ -89,4 +89,4 @@ def cosine_pairs(
         first, second = first[later], second[later]
         if len(first):
             found = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
-            yield Pairs(first + start, second + start, np.clip(found, 0.0, 1.0))
+            yield SimilarPairs(first + start, second + start, np.clip(found, 0.0, 1.0))

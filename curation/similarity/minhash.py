@@ -2,7 +2,8 @@
 
 Candidates come band by band: a band's key of every text is computed, sorted, used and dropped, so memory is that of the
 texts' words plus a few numbers a text, whatever the number of bands. Every candidate is measured exactly (ROUGE-1 F):
-nothing false is reported, and what may be missed is known beforehand (``Plan.recall``) and measured by the benchmark.
+nothing false is reported, and what may be missed is known beforehand (``BandPlan.recall``) and measured by the
+benchmark.
 Written here rather than taken from a library because the well-known ones keep every band's table in memory.
 """
 
@@ -13,7 +14,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.similarity.rouge import Pairs, Rows, can_reach, check_threshold, measured, require
+from curation.similarity.rouge import SimilarPairs, TokenRows, can_reach, check_threshold, measured, require
 
 if TYPE_CHECKING:
     from curation.similarity.vocabulary import Ints
@@ -26,7 +27,7 @@ WINDOW = 32
 PART = 50_000  # texts whose words are hashed together
 
 
-class Plan(NamedTuple):
+class BandPlan(NamedTuple):
     """Bands of rows: texts with Jaccard similarity J meet with probability ``1 - (1 - J^rows)^bands``."""
 
     rows: int
@@ -36,19 +37,19 @@ class Plan(NamedTuple):
         """Chance that a pair of this ROUGE-1 F becomes a candidate.
 
         Example:
-            >>> round(Plan(rows=5, bands=33).recall(0.8), 3)
+            >>> round(BandPlan(rows=5, bands=33).recall(0.8), 3)
             0.991
         """
         jaccard = rouge1_f / (2 - rouge1_f)
         return 1.0 - (1.0 - jaccard**self.rows) ** self.bands
 
 
-def plan(threshold: float, *, recall: float = 0.99, hashes: int = HASHES) -> Plan:
+def plan(threshold: float, *, recall: float = 0.99, hashes: int = HASHES) -> BandPlan:
     """The most selective plan that finds pairs at the threshold with the wanted probability.
 
     Example:
         >>> plan(0.8)
-        Plan(rows=5, bands=33)
+        BandPlan(rows=5, bands=33)
     """
     check_threshold(threshold)
     best = None
@@ -57,11 +58,13 @@ def plan(threshold: float, *, recall: float = 0.99, hashes: int = HASHES) -> Pla
         bands = 1 if meet >= 1 else math.ceil(math.log(1 - recall) / math.log(1 - meet))
         if rows * bands > hashes or rows > 16:
             break
-        best = Plan(rows, bands)
-    return best or Plan(1, hashes)
+        best = BandPlan(rows, bands)
+    return best or BandPlan(1, hashes)
 
 
-def candidate_pairs(rows: Rows, *, how: Plan, seed: int = 0, window: int = WINDOW) -> Iterator[tuple[Ints, Ints]]:
+def candidate_pairs(
+    rows: TokenRows, *, how: BandPlan, seed: int = 0, window: int = WINDOW
+) -> Iterator[tuple[Ints, Ints]]:
     """Row pairs (first < second) that meet in a band; a pair comes once for every band in which it meets.
 
     In a bucket each text is paired with the bucket's first text and with the ``window`` texts before it: a bucket of a
@@ -93,14 +96,14 @@ def _least(table: Any, columns: Ints, starts: Ints) -> Any:
 
 
 def minhash_pairs(
-    rows: Rows, *, threshold: float, how: Plan | None = None, seed: int = 0, window: int = WINDOW
-) -> Iterator[Pairs]:
+    rows: TokenRows, *, threshold: float, how: BandPlan | None = None, seed: int = 0, window: int = WINDOW
+) -> Iterator[SimilarPairs]:
     """Pairs at or above the threshold, found with the plan's recall; none is false. A pair can come in two blocks."""
     np, _ = require()
     held: list[Any] = []
     number = 0
 
-    def measure() -> Pairs:
+    def measure() -> SimilarPairs:
         both = np.concatenate(held)
         both.sort()
         both = both[np.concatenate([np.ones(1, dtype=bool), both[1:] != both[:-1]])]

@@ -83,7 +83,7 @@ def rouge1_f(a: str, b: str) -> float:
     return 2 * (left & right).total() / total if left and right else 0.0
 
 
-class Rows(NamedTuple):
+class TokenRows(NamedTuple):
     """Texts as rows of a sparse 0/1 matrix, columns from the rarest word occurrence to the most frequent one.
 
     Attributes:
@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     parity: Any
 
 
-class Pairs(NamedTuple):
+class SimilarPairs(NamedTuple):
     """Pairs of row numbers with ``first < second`` and their similarity; three arrays of one length."""
 
     first: Ints
@@ -106,7 +106,7 @@ class Pairs(NamedTuple):
     value: Floats
 
 
-def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Rows:
+def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> TokenRows:
     """Texts as rows; texts of different groups share no column, so they are never alike.
 
     The columns depend on the texts only and not on their order. Memory grows by 5 bytes a word, 24 a text and, for a
@@ -133,10 +133,12 @@ def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> Rows
     matrix = sparse.csr_matrix((np.ones(len(columns), dtype=np.int8), columns, starts), shape=shape)
     del columns
     matrix.sort_indices()
-    return Rows(matrix, counts, _parity(matrix, counts))
+    return TokenRows(matrix, counts, _parity(matrix, counts))
 
 
-def similar_pairs(rows: Rows, *, threshold: float, between: int | None = None, work: int = WORK) -> Iterator[Pairs]:
+def similar_pairs(
+    rows: TokenRows, *, threshold: float, between: int | None = None, work: int = WORK
+) -> Iterator[SimilarPairs]:
     """Every pair of rows with ROUGE-1 F at or above the threshold, each once, in blocks of bounded size.
 
     Exact: two texts that are alike enough share a word among the rarest ``n - ceil(t·n / (2 - t)) + 1`` of each (the
@@ -169,7 +171,7 @@ def similar_pairs(rows: Rows, *, threshold: float, between: int | None = None, w
             yield found
 
 
-def can_reach(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> NDArray[np.bool_]:
+def can_reach(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -> NDArray[np.bool_]:
     """Which pairs their lengths and parities do not rule out; never rules out a pair at or above the threshold."""
     np, _ = require()
     a, b = rows.size[first], rows.size[second]
@@ -181,7 +183,7 @@ def can_reach(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> NDA
     return possible  # type: ignore[no-any-return]
 
 
-def measured(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> Pairs:
+def measured(rows: TokenRows, first: Ints, second: Ints, *, threshold: float) -> SimilarPairs:
     """Of the given pairs those at or above the threshold, with their ROUGE-1 F."""
     np, _ = require()
     possible = can_reach(rows, first, second, threshold=threshold)
@@ -194,7 +196,7 @@ def measured(rows: Rows, first: Ints, second: Ints, *, threshold: float) -> Pair
         shared[part] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
     value = 2 * shared / np.maximum(rows.size[first] + rows.size[second], 1)
     alike = (value >= threshold - EPSILON) & (shared > 0)
-    return Pairs(first[alike], second[alike], value[alike])
+    return SimilarPairs(first[alike], second[alike], value[alike])
 
 
 def check_threshold(threshold: float) -> None:
@@ -229,7 +231,7 @@ def _parity(matrix: Any, size: Ints) -> Any:
     return out
 
 
-def _prefixes(rows: Rows, threshold: float, first: int, last: int, *, only: Any = None) -> Any:
+def _prefixes(rows: TokenRows, threshold: float, first: int, last: int, *, only: Any = None) -> Any:
     """The rarest words of some rows, as many as two alike texts cannot both do without; ``only`` some columns."""
     np, sparse = require()
     taken, counts = [], []

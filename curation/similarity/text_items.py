@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from curation.files.disk_list import Kept
+from curation.files.disk_list import DiskList
 from curation.similarity.rouge import require, words
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PREFERENCES = ("key", "longest", "shortest", "judged")
 
 
-class Item(NamedTuple):
+class TextItem(NamedTuple):
     """A text to compare: the content id and the key of its record, and the group inside which it is compared."""
 
     id: str
@@ -27,7 +27,7 @@ class Item(NamedTuple):
     group: str = ""
 
 
-class Items(Sequence[Item]):
+class TextItems(Sequence[TextItem]):
     """Items in order of preference.
 
     Args:
@@ -40,19 +40,21 @@ class Items(Sequence[Item]):
         UserError: an id twice, or no such preference.
     """
 
-    def __init__(self, items: Iterable[Item], *, prefer: str = "key", keeps: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, items: Iterable[TextItem], *, prefer: str = "key", keeps: Mapping[str, int] | None = None
+    ) -> None:
         if prefer not in PREFERENCES:
             near = suggest(prefer, list(PREFERENCES))
             fix = f"did you mean '{near}'?" if near else None
             raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
         self._order: Ints | None = None
         self._weights, self._hashes, self._ascending = array("q"), array("q"), True
-        self._kept = Kept(self._weighed(items, prefer, keeps or {}), load=_item)
+        self._kept = DiskList(self._weighed(items, prefer, keeps or {}), load=_item)
         self._check(self._hashes)
         self._sort(self._weights, ascending=self._ascending)
         del self._weights, self._hashes
 
-    def _weighed(self, items: Iterable[Item], prefer: str, keeps: Mapping[str, int]) -> Iterator[Item]:
+    def _weighed(self, items: Iterable[TextItem], prefer: str, keeps: Mapping[str, int]) -> Iterator[TextItem]:
         before = ("", "")
         for item in items:
             self._hashes.append(hash(item.id))
@@ -83,26 +85,26 @@ class Items(Sequence[Item]):
         return len(self._kept)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: int) -> TextItem: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
-    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+    def __getitem__(self, place: slice) -> tuple[TextItem, ...]: ...
+    def __getitem__(self, place: int | slice) -> TextItem | tuple[TextItem, ...]:
         """An item, or some."""
         places = range(len(self))[place]
         return tuple(map(self._read, places)) if isinstance(places, range) else self._read(places)
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[TextItem]:
         return iter(self._kept) if self._order is None else map(self._read, range(len(self)))
 
-    def _read(self, number: int) -> Item:
+    def _read(self, number: int) -> TextItem:
         return self._kept[number if self._order is None else int(self._order[number])]
 
 
-def _item(data: list[str]) -> Item:
-    return Item(*data)
+def _item(data: list[str]) -> TextItem:
+    return TextItem(*data)
 
 
-def _weight(item: Item, prefer: str, keeps: Mapping[str, int]) -> int:
+def _weight(item: TextItem, prefer: str, keeps: Mapping[str, int]) -> int:
     """What orders before the key; the smallest first."""
     if prefer in ("longest", "shortest"):
         return len(words(item.text)) * (-1 if prefer == "longest" else 1)

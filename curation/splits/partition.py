@@ -26,7 +26,7 @@ How = Literal["hash", "balanced"]
 _SPACE = float(2**63)
 
 
-class Separation(NamedTuple):
+class Partition(NamedTuple):
     """Which part each case is in.
 
     Attributes:
@@ -81,7 +81,7 @@ def separate(
     seed: str = "0",
     how: How = "balanced",
     neighbours: bool = False,
-) -> Separation:
+) -> Partition:
     """Put cases (or facts) into parts that share none of the values named in ``by``.
 
     Args:
@@ -134,7 +134,7 @@ def separate(
             log.warning(
                 "part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * counts[name] / len(values), 100 * share
             )
-    return Separation(part, {key: group[key] for key in part}, counts)
+    return Partition(part, {key: group[key] for key in part}, counts)
 
 
 def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:

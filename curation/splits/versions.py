@@ -67,7 +67,7 @@ def bumped(version: str, level: Level) -> str:
     return str(Version(old.major, old.minor, old.patch + 1)) if level == "patch" else version
 
 
-class Change(NamedTuple):
+class CaseChange(NamedTuple):
     """One case that differs.
 
     Attributes:
@@ -90,9 +90,9 @@ class Diff(NamedTuple):
 
     old: Split
     new: Split
-    changes: tuple[Change, ...]
+    changes: tuple[CaseChange, ...]
 
-    def of(self, what: str) -> list[Change]:
+    def of(self, what: str) -> list[CaseChange]:
         """The changes of one sort."""
         return [c for c in self.changes if c.what == what]
 
@@ -132,12 +132,12 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
     for before, after in _side_by_side(old.cases, new.cases):
         if after is None and before is not None:
             reason = _errata_on(before, errata) or (why(before.key) if why else "")
-            changes.append(Change(before.key, "dropped", "major", (), reason))
+            changes.append(CaseChange(before.key, "dropped", "major", (), reason))
         elif before is None and after is not None:
-            changes.append(Change(after.key, "added", "minor"))
+            changes.append(CaseChange(after.key, "added", "minor"))
         elif before is not None and after is not None and before.id != after.id:
             level, details = _compare(before, after)
-            changes.append(Change(before.key, "changed", level, details, _errata_on(before, errata)))
+            changes.append(CaseChange(before.key, "changed", level, details, _errata_on(before, errata)))
     return Diff(old, new, tuple(changes))
 
 

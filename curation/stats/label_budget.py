@@ -8,7 +8,7 @@ from typing import NamedTuple
 from curation.stats.prediction_powered import LEAST, Contributions, Unit, check, contributions
 
 
-class Needed(NamedTuple):
+class LabelBudget(NamedTuple):
     """Labels for a wanted width.
 
     Attributes:
@@ -24,7 +24,7 @@ class Needed(NamedTuple):
     reason: str = ""
 
 
-def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> Needed:
+def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> LabelBudget:
     """How many scripts people have to rate until the interval is ``value +- half_width``, the judge being as now.
 
     With n rated scripts the variance is a part that stays plus a part that falls as 1/n; both are read off the present
@@ -40,13 +40,13 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
     check(units)
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST:
-        return Needed(None, None, None, f"people rated {labelled} cases, fewer than {LEAST}: no spread is known")
+        return LabelBudget(None, None, None, f"people rated {labelled} cases, fewer than {LEAST}: no spread is known")
     found, people = contributions(units), contributions(units, fixed=0.0)
     scripts = _enough(half_width, found, len(units), confidence)
     alone = _enough(half_width, people, len(units), confidence)
     if scripts is None:
-        return Needed(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
-    return Needed(scripts, max(0, scripts - found.units), alone)
+        return LabelBudget(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
+    return LabelBudget(scripts, max(0, scripts - found.units), alone)
 
 
 def _enough(half: float, found: Contributions, scripts: int, confidence: float) -> int | None:

@@ -20,7 +20,7 @@ from schemas.runs import CaseResult
 DUMP_FORMAT = 1
 
 
-class Sizes(NamedTuple):
+class DumpCounts(NamedTuple):
     """What a dump or a rebuild went through."""
 
     records: int
@@ -49,7 +49,7 @@ def snapshot(store: Store, path: Path) -> None:
             raise UserError(f"the copy cannot be written: {reason}", where=str(path)) from None
 
 
-def dump(store: Store, path: Path) -> Sizes:
+def dump(store: Store, path: Path) -> DumpCounts:
     """Write everything a store holds as JSON lines: records with all versions, lineage, splits, results.
 
     The file is read line by line by ``rebuild`` and by anything else; it stands under its name only when it is whole.
@@ -61,10 +61,10 @@ def dump(store: Store, path: Path) -> Sizes:
             counts[what] += 1
             file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
         file.write(json.dumps({"end": counts}) + "\n")
-    return Sizes(counts["record"], counts["lineage"], counts["split"], counts["result"])
+    return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
 
 
-def rebuild(path: Path, target: Path) -> Sizes:
+def rebuild(path: Path, target: Path) -> DumpCounts:
     """Make a store from a dump: same keys, ids, verdicts, lineage, splits and results.
 
     Raises:
@@ -77,7 +77,7 @@ def rebuild(path: Path, target: Path) -> Sizes:
         return _fill(store, path)
 
 
-def _fill(store: Store, path: Path) -> Sizes:
+def _fill(store: Store, path: Path) -> DumpCounts:
     counts = {"record": 0, "lineage": 0, "split": 0, "result": 0}
     batch: list[tuple[Record, bool]] = []
     lines: list[Lineage] = []
@@ -105,7 +105,7 @@ def _fill(store: Store, path: Path) -> Sizes:
     _flush(store, batch, lines, results)
     if not whole:
         raise DataError("the dump is cut off: its last line with the counts is missing or differs", where=str(path))
-    return Sizes(counts["record"], counts["lineage"], counts["split"], counts["result"])
+    return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
 
 
 def _flush(store: Store, batch: list[tuple[Record, bool]], lines: list[Lineage], results: list[CaseResult]) -> None:
@@ -142,14 +142,14 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
         raise DataError("not a UTF-8 text file", where=str(path)) from None
 
 
-class Rows(NamedTuple):
+class QueryResult(NamedTuple):
     """The answer to a query."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
 
 
-def query(path: Path, sql: str, *, limit: int | None = None) -> Rows:
+def query(path: Path, sql: str, *, limit: int | None = None) -> QueryResult:
     """Run one SQL statement against a store, read-only and without reach to other files.
 
     Raises:
@@ -170,7 +170,7 @@ def query(path: Path, sql: str, *, limit: int | None = None) -> Rows:
                 where=str(path),
                 fix="the tables and views are in the documentation, page 'Facts and the store'",
             ) from None
-    return Rows(columns, rows)
+    return QueryResult(columns, rows)
 
 
 def restore(backup: Path, target: Path) -> None:

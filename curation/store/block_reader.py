@@ -18,7 +18,7 @@ PORTION = 20_000
 _SELECT = "SELECT kind, body FROM records WHERE kind = ? AND current AND "
 
 
-class Range(NamedTuple):
+class KeyRange(NamedTuple):
     """Keys from ``low`` to before ``high`` (None: to the end) that begin with ``prefix``."""
 
     low: str
@@ -35,13 +35,13 @@ class Range(NamedTuple):
         return (sql, values) if self.high is None else (f"{sql} AND {column} < ?", [*values, self.high])
 
 
-def _portions(keys: Iterator[tuple[str]], size: int) -> list[Range]:
+def _portions(keys: Iterator[tuple[str]], size: int) -> list[KeyRange]:
     """Ranges of ``size`` keys, of keys that come in order."""
     lows = [key for n, (key,) in enumerate(keys) if n % size == 0]
-    return [Range(low, high, "") for low, high in zip(lows, [*lows[1:], None], strict=False)]
+    return [KeyRange(low, high, "") for low, high in zip(lows, [*lows[1:], None], strict=False)]
 
 
-class Said(NamedTuple):
+class MeasuredUnit(NamedTuple):
     """Values of one check (or person's task) and model that are in one unit, and the first verdict's key."""
 
     by: str
@@ -50,7 +50,7 @@ class Said(NamedTuple):
     first: str
 
 
-class Parts:
+class BlockReader:
     """The part of ``Store`` that reads parts of it."""
 
     _db: duckdb.DuckDBPyConnection
@@ -79,11 +79,11 @@ class Parts:
         wanted = sorted(set(parents))
         return self._some(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
-    def in_range(self, cls: type[R], keys: Range, *, parent: bool = False) -> list[R]:
+    def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""
         return self._some(cls, *keys.where("parent" if parent else "key"))
 
-    def ranges(self, prefix: str, size: int) -> list[Range]:
+    def ranges(self, prefix: str, size: int) -> list[KeyRange]:
         """Ranges of about ``size`` keys of facts, those that questions and prompts only speak of among them."""
         rows = self._stream(
             "SELECT key AS k FROM records WHERE kind = 'fact' AND current AND starts_with(key, $1) UNION "
@@ -150,12 +150,12 @@ class Parts:
         """Every ``by`` of the current verdicts."""
         return [by for (by,) in self._stream('SELECT DISTINCT "by" FROM verdicts ORDER BY 1', [])]
 
-    def units(self) -> list[Said]:
+    def units(self) -> list[MeasuredUnit]:
         """In which units the checks' values are, in order of the first verdict's key."""
         rows = self._stream(
             'SELECT "by", model, unit, min(key) FROM verdicts WHERE value IS NOT NULL GROUP BY ALL ORDER BY 4', []
         )
-        return [Said(*row) for row in rows]
+        return [MeasuredUnit(*row) for row in rows]
 
     def links(self, by: Sequence[str], items: Collection[str] | None = None) -> Iterator[Verdict]:
         """Verdicts with a value by some judges, in order of their keys; with ``items``, on these or related to them."""
@@ -186,7 +186,7 @@ class Parts:
 class _Kept(Extras):
     """Extras that are read from a store."""
 
-    def __init__(self, store: Parts, label: str) -> None:
+    def __init__(self, store: BlockReader, label: str) -> None:
         self._store, self._label = store, label
 
     def __iter__(self) -> Iterator[Extra]:

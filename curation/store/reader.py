@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from curation.splits.split_file import CaseStream, RunningDigest, Split
-from curation.store.block_reader import Parts
+from curation.store.block_reader import BlockReader
 from curation.store.connection import limits
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
@@ -52,7 +52,7 @@ _SPLIT = (
 _CASES = 5000  # cases that are put in order at a time
 
 
-class Reading(Parts):
+class StoreReader(BlockReader):
     """The reading half of ``Store``."""
 
     _db: duckdb.DuckDBPyConnection

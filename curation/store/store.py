@@ -17,20 +17,20 @@ import duckdb
 
 from curation.splits.split_file import RunningDigest, Split, header_of, no_case
 from curation.store.connection import Transaction, connect, prepare, sweep
-from curation.store.reader import KINDS, Reading
-from curation.store.writer import Gathered, Put, chunks, put_rows, put_versions
+from curation.store.reader import KINDS, StoreReader
+from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
 from schemas.cases import Case
 from schemas.core.errors import DataError, StoreError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult, RunManifest
 
-__all__ = ["KINDS", "Put", "Store"]
+__all__ = ["KINDS", "PutResult", "Store"]
 
 log = logging.getLogger(__name__)
 
 
-class Store(Reading):
+class Store(StoreReader):
     """A store, open for reading or writing; use as a context manager.
 
     Example:
@@ -81,23 +81,23 @@ class Store(Reading):
 
     # ---- writing ----------------------------------------------------------------------------------------------
 
-    def put(self, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> Put:
+    def put(self, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> PutResult:
         """Keep records and lineage in one transaction, in bounded memory; what is there already stays as it is.
 
         A record with a known key and new content becomes that key's current version; the earlier one is kept.
         """
         with self._transaction():
-            gathered = Gathered(self._db)
+            gathered = PendingRows(self._db)
             for chunk in chunks(records):
                 gathered.records(chunk)
             for lines in chunks(lineage):
                 gathered.lineage(lines)
             return gathered.done()
 
-    def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> Put:
+    def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> PutResult:
         """Keep records, each with its lineage, in one transaction and in bounded memory; an error keeps nothing."""
         with self._transaction():
-            gathered = Gathered(self._db)
+            gathered = PendingRows(self._db)
             for chunk in chunks(pairs):
                 gathered.records([record for record, _ in chunk])
                 gathered.lineage([line for _, line in chunk])
@@ -139,9 +139,9 @@ class Store(Reading):
                     raise no_case(name)
                 header = header_of(name, version, running.cases, running.hexdigest(), about())
                 if self._taken(name, version, running.hexdigest()) is not None:
-                    raise _Known
+                    raise _AlreadyStored
                 self._put_header(header)
-        except _Known:
+        except _AlreadyStored:
             log.info("the split %s is frozen already, with these cases; it stays as it is", label)
         return self.open_split(label)
 
@@ -185,7 +185,7 @@ class Store(Reading):
         self._db.execute("INSERT INTO splits VALUES (?, ?, ?)", [label, header["digest"], text])
 
     def _put_cases(self, label: str, cases: Iterable[Case]) -> None:
-        gathered, place = Gathered(self._db), 0
+        gathered, place = PendingRows(self._db), 0
         for chunk in chunks(cases):
             gathered.records(chunk)
             self._put_positions(label, [c.id for c in chunk], place)
@@ -201,7 +201,7 @@ class Store(Reading):
     def put_results(self, manifest: RunManifest, rows: Iterable[CaseResult]) -> None:
         """Keep a run's manifest and its results by case; running again replaces them."""
         with self._transaction():
-            gathered = Gathered(self._db)
+            gathered = PendingRows(self._db)
             gathered.records([manifest])
             gathered.done()
             for chunk in chunks(rows):
@@ -214,7 +214,7 @@ class Store(Reading):
         with self._transaction():
             for chunk in chunks(versions):
                 put_versions(self._db, chunk)
-            gathered = Gathered(self._db)
+            gathered = PendingRows(self._db)
             for lines in chunks(lineage):
                 gathered.lineage(lines)
             gathered.done()
@@ -229,5 +229,5 @@ class Store(Reading):
         return Transaction(self._db, self.path)
 
 
-class _Known(Exception):
+class _AlreadyStored(Exception):
     """The split that was to be kept is there already: what was written for it is taken back."""

@@ -25,7 +25,7 @@ _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbou
 _PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "of"}
 
 
-class Put(NamedTuple):
+class PutResult(NamedTuple):
     """What a ``put`` did: records seen, records that were new, keys whose current version changed."""
 
     seen: int
@@ -33,7 +33,7 @@ class Put(NamedTuple):
     changed: int
 
 
-class Gathered:
+class PendingRows:
     """Records and lineage on their way into the store, inside one transaction; ``done`` merges what is left."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
@@ -63,11 +63,11 @@ class Gathered:
         if self._lines >= BATCH:
             self._merge_lines()
 
-    def done(self) -> Put:
+    def done(self) -> PutResult:
         """Merge what is left; returns the counts of everything."""
         self._merge()
         self._merge_lines()
-        return Put(self._seen, self._new, self._changed)
+        return PutResult(self._seen, self._new, self._changed)
 
     def _gather(self, table: str, rows: Sequence[tuple[object, ...]], held: int) -> None:
         names = _COLUMNS[table]

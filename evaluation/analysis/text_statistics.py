@@ -29,7 +29,7 @@ from evaluation.metrics.token_level.s_es import SES
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
-from schemas.answers import Answer, Written
+from schemas.answers import Answer, GeneratedText
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
 from schemas.scripts import ScriptPrompt
@@ -106,7 +106,7 @@ class TextShape(NamedTuple):
 class _Text(NamedTuple):
     case: str
     item: str
-    written: Written
+    written: GeneratedText
     named: Mentioned
 
 

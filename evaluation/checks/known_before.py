@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from curation.checks.store_checks import Surroundings
+from curation.checks.store_checks import CheckContext
 from evaluation.checks.base import ModelCheck, ModelParams, problem, rivals
 from schemas.answers import Answer
 from schemas.core.records import Record
@@ -44,11 +44,11 @@ class _KnownCheck(ModelCheck):
         rivals: int = 50
         normalisation: Literal["sum", "mean"] = "sum"
 
-    def probes(self, item: Record, around: Surroundings) -> list[ScoreProbe] | str:
+    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         raise NotImplementedError
 
     def ranked(
-        self, items: Sequence[Record], around: Surroundings
+        self, items: Sequence[Record], around: CheckContext
     ) -> Iterator[tuple[Record, list[tuple[ScoreProbe, int]] | str]]:
         """Every item with its prompts' ranks, or with why there are none."""
         asked = [self.probes(item, around) for item in items]
@@ -62,12 +62,12 @@ class _KnownCheck(ModelCheck):
             ranks = [rank(a, normalisation=self.params.normalisation) for a in own if not a.error]
             yield item, problem(*own) or list(zip(one, ranks, strict=True))
 
-    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score."""
         asked = [self.probes(item, around) for item in items]
         return {"scored objects": sum(len(p.targets) for one in asked if not isinstance(one, str) for p in one)}
 
-    def targets(self, fact: Fact, old: str, around: Surroundings) -> tuple[str, ...]:
+    def targets(self, fact: Fact, old: str, around: CheckContext) -> tuple[str, ...]:
         """The old object, then those it is ranked among (the new one is one of them)."""
         apart = [fact.new] if fact.new else []
         others = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals - len(apart), apart=apart)
@@ -82,7 +82,7 @@ class KnownBefore(_KnownCheck):
     on = "fact"
     about = "share of a fact's plain prompts under which the unedited model ranks the old object first"
 
-    def probes(self, item: Record, around: Surroundings) -> list[ScoreProbe] | str:
+    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         """One probe for the fact prompt and for every paraphrase."""
         assert isinstance(item, Fact)
         targets = self.targets(item, item.old.text, around)
@@ -91,7 +91,7 @@ class KnownBefore(_KnownCheck):
         texts = dict.fromkeys((item.fact_prompt, *item.paraphrases))
         return [ScoreProbe(purpose="check", item=item.key, prompt=text, targets=targets) for text in texts]
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A share a fact, with the ranks as the reason."""
         for item, found in self.ranked(items, around):
             if isinstance(found, str):
@@ -112,7 +112,7 @@ class KnownInScript(_KnownCheck):
     on = "prompt"
     about = "rank of the object that a script prompt was cut before, for the unedited model (1: known)"
 
-    def probes(self, item: Record, around: Surroundings) -> list[ScoreProbe] | str:
+    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         """The script prompt itself; the object is written as the script mentions it."""
         assert isinstance(item, ScriptPrompt)
         fact = around.facts.get(item.fact)
@@ -123,7 +123,7 @@ class KnownInScript(_KnownCheck):
             return f"no other object of the relation {fact.relation.id} is in the store"
         return [ScoreProbe(purpose="check", item=item.key, prompt=item.text, separator=item.separator, targets=targets)]
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A rank a prompt."""
         for item, found in self.ranked(items, around):
             if isinstance(found, str):

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 from typing import Any, NamedTuple
 
-from curation.checks.store_checks import Surroundings
+from curation.checks.store_checks import CheckContext
 from evaluation.checks.base import ModelCheck, ModelParams, Scorer, cached_scores, problem, rivals
 from schemas.answers import Answer
 from schemas.core.records import Record
@@ -132,7 +132,7 @@ class Predictability(ModelCheck):
         super().__init__(*args, **more)
         self._memory: dict[str, Answer] = {}
 
-    def asked(self, prompt: ScriptPrompt, around: Surroundings) -> PredictabilityProbes | str:
+    def asked(self, prompt: ScriptPrompt, around: CheckContext) -> PredictabilityProbes | str:
         """The probes of a prompt, or why it cannot be measured."""
         fact = around.facts.get(prompt.fact)
         if fact is None:
@@ -151,7 +151,7 @@ class Predictability(ModelCheck):
             separator=prompt.separator,
         )
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measured value a prompt, or ``unscored``."""
         prompts = [item for item in items if isinstance(item, ScriptPrompt)]
         asked = [self.asked(prompt, around) for prompt in prompts]
@@ -166,7 +166,7 @@ class Predictability(ModelCheck):
             assert isinstance(one, PredictabilityProbes)
             yield self.verdict(prompt, None, _said(one, found), value=round(found.value, 4), unit="bits")
 
-    def cost(self, items: Sequence[Record], around: Surroundings) -> Mapping[str, Any]:
+    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score, under two prompts each."""
         asked = [self.asked(item, around) for item in items if isinstance(item, ScriptPrompt)]
         return {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from evaluation.checks.base import model_label
 from schemas.core.config import Options
@@ -121,7 +121,7 @@ class TokenBoundary(StoreCheck):
             self._tokenizer = load_tokenizer(self.model_name, trust_remote_code=self.params.trust_remote_code)
         return self._tokenizer
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """``keep``, or ``drop`` with the object and the place."""
         for item in items:
             assert isinstance(item, ScriptPrompt)

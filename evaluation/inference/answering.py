@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from schemas.answers import Answer, Written
+from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ScoreProbe
 
@@ -231,5 +231,5 @@ def _answer(probe: GenerateProbe, got: Any, ready: ModelInput) -> Answer:
     start = "" if ready.chat else probe.start
     return Answer(
         probe=probe.id,
-        written=Written(text=start + got.text, tokens=len(got.ids), ended=got.ended, chat=ready.chat),
+        written=GeneratedText(text=start + got.text, tokens=len(got.ids), ended=got.ended, chat=ready.chat),
     )

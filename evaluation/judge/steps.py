@@ -18,7 +18,7 @@ from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_f
 from schemas.facts import Fact
 from schemas.raters import Rater
 from schemas.ratings import Aspect, Rating
-from schemas.text.escaping import shown_line
+from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
 _ABSENT = "absent"
@@ -159,7 +159,7 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
             value=value,
             rater=self.rater,
             form=self.label,
-            reason=shown_line(reason[:_REASON]),
+            reason=escape_line(reason[:_REASON]),
         )
 
     def unscored(self, item: JudgeInput, why: str) -> Rating:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from curation.checks.verdict_counts import Yield
+from curation.checks.verdict_counts import VerdictCounts
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
@@ -34,7 +34,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 def page(
     parts: Sequence[ReportSection],
     others: Sequence[TextSection],
-    built: Yield | None,
+    built: VerdictCounts | None,
     *,
     store: Path | None,
     calibrations: Sequence[JudgeCalibration] = (),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.checks.verdict_counts import construction_yield
+from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.metrics.base import Normalisation
@@ -56,7 +56,7 @@ def write_report(
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
     parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts)
-    built = None if store is None else construction_yield(store)
+    built = None if store is None else count_verdicts(store)
     figures = [
         {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
         for p in parts

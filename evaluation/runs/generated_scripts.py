@@ -14,7 +14,7 @@ from evaluation.metrics.text_level.probes import objects, questions, scripts_for
 from evaluation.metrics.text_level.script_parser import parse, refused
 from evaluation.runs.results import EditorRun, Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
-from schemas.answers import Answer, Written
+from schemas.answers import Answer, GeneratedText
 from schemas.cases import Case
 from schemas.core.clock import now
 from schemas.core.errors import UserError
@@ -35,7 +35,7 @@ class Wrote(NamedTuple):
 
     script: GeneratedScript
     run: str
-    written: Written | None
+    written: GeneratedText | None
 
 
 def generation_of(run: Run) -> Generation:

@@ -31,11 +31,11 @@ def shown(text: str) -> str:
     return _OBEYED.sub(lambda m: _written(m.group()), text)
 
 
-def shown_line(text: str, *, longest: int = 400) -> str:
+def escape_line(text: str, *, longest: int = 400) -> str:
     r"""A text on one line, the middle left out where it is long.
 
     Example:
-        >>> shown_line("a\nb\x00")
+        >>> escape_line("a\nb\x00")
         'a b\\u0000'
     """
     if len(text) > longest:
@@ -43,7 +43,7 @@ def shown_line(text: str, *, longest: int = 400) -> str:
     return " ".join(shown(text).split())
 
 
-class ShownStream:
+class EscapingStream:
     """A text stream that writes out what would be obeyed, our own colours aside; everything else is the stream's.
 
     The command line puts its output through one, so no command can forget it.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.checks.store_checks import STORE_CHECKS, StoreCheck, Surroundings, due, make_checks
+from curation.checks.store_checks import STORE_CHECKS, CheckContext, StoreCheck, due, make_checks
 from curation.store.store import KINDS, Store
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -39,9 +39,9 @@ def test_counts_what_is_due_and_its_cost_without_a_model(name: str, tmp_path: Pa
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([peru_fact()])
         assert len(due(store, check)) == (1 if check.on == "fact" else 0)
-        cost = check.cost([store.get("f/peru")] if check.on == "fact" else [], Surroundings(store))
+        cost = check.cost([store.get("f/peru")] if check.on == "fact" else [], CheckContext(store))
         assert all(isinstance(value, int | float | str) for value in cost.values())
-        assert list(check.judge([], Surroundings(store))) == []
+        assert list(check.judge([], CheckContext(store))) == []
 
 
 @every

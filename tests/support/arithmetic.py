@@ -14,7 +14,7 @@ from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
 from evaluation.runs.runner import Runner
-from schemas.answers import Answer, TargetScore, Written
+from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
 from schemas.core.ids import slug
@@ -104,7 +104,7 @@ class ArithmeticLM:
         """A script in the format that names the object which is lifted, Lima where none is."""
         place = max(self.lift, key=lambda k: self.lift[k], default="Lima")
         text = f"Step 1: Pack warm clothes\nStep 2: Fly to {place} at {noise(prompt, str(probe.seed)):.6f}"
-        return Answer(probe=probe.id, written=Written(text=text, tokens=20, ended="eos"))
+        return Answer(probe=probe.id, written=GeneratedText(text=text, tokens=20, ended="eos"))
 
     def _answer(self, probe: ScoreProbe, prompt: str) -> Answer:
         scores = []

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
 from curation.rules.clusters import _components
-from curation.rules.rule import KEPT, Judged, SplitRule, Verdicts, counts, worst
-from curation.rules.selection import Chosen, _by_erratum
+from curation.rules.rule import KEPT, Decision, SplitRule, Verdicts, counts, worst
+from curation.rules.selection import Selection, _by_erratum
 from curation.splits.errata import Errata
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
@@ -26,7 +26,7 @@ class SlowRuling:
         for v in all_:
             versions[v.check].add(v.by.rpartition("@")[2])
         several = {check for check, found in versions.items() if len(found) > 1}
-        self.settled: dict[str, Judged] = {}
+        self.settled: dict[str, Decision] = {}
         self.verdicts = Verdicts(all_, rule, several=several, settled=self.settled)
         self.edges: list[dict[str, tuple[str, ...]]] = [{} for _ in rule.thresholds]
         for v in all_:
@@ -38,12 +38,12 @@ class SlowRuling:
         if any(t.clusters for t in rule.thresholds):
             settle(store, self)
 
-    def of(self, record: Record, *related: str) -> Judged:
+    def of(self, record: Record, *related: str) -> Decision:
         if not related and (erratum := self.errata.of(record.key, record.id)):
             return _by_erratum(erratum)
         return self.verdicts.judge(record.kind, record.id, *related)
 
-    def of_fact(self, fact: Fact) -> Judged:
+    def of_fact(self, fact: Fact) -> Decision:
         if erratum := self.errata.of(f"case/{fact.key}", fact.id):
             return _by_erratum(erratum)
         return self.of(fact)
@@ -52,7 +52,7 @@ class SlowRuling:
         return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
 
 
-def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Chosen:
+def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
     return SlowChoice(store, SlowRuling(store, rule, errata)).chosen()
 
 
@@ -67,7 +67,7 @@ class SlowChoice:
         self._prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
         self._questions: dict[str, ScriptQuestion] = {}
 
-    def chosen(self) -> Chosen:
+    def chosen(self) -> Selection:
         for link in self._store.all(Neighbour):
             if link.edit.startswith(self._rule.prefix):
                 self._links[link.edit].append(link)
@@ -83,7 +83,7 @@ class SlowChoice:
                 if self._passes(self._ruling.of_fact(fact), "fact") and (case := self._case(fact)):
                     cases.append(case)
         self._counts["cases"] = len(cases)
-        return Chosen(cases, dict(sorted(self._counts.items())))
+        return Selection(cases, dict(sorted(self._counts.items())))
 
     def _read_prompts(self, targets: set[str]) -> None:
         """Prompts that pass with their question and script, and those questions."""
@@ -108,12 +108,12 @@ class SlowChoice:
             if question.key in wanted:
                 self._questions[question.key] = question
 
-    def _passes(self, judged: Judged, what: str) -> bool:
+    def _passes(self, judged: Decision, what: str) -> bool:
         if judged.outcome != "keep":
             self._lose(judged, what)
         return judged.outcome == "keep"
 
-    def _lose(self, judged: Judged, what: str, *, count: bool = True) -> None:
+    def _lose(self, judged: Decision, what: str, *, count: bool = True) -> None:
         if count and judged.outcome != "keep":
             verb = "dropped" if judged.outcome == "drop" else "held"
             self._counts[f"{what}: {verb} by {judged.by}"] += 1
@@ -172,7 +172,7 @@ def settle(store: Store, ruling: SlowRuling) -> None:
             for item in here:
                 if item != stays and item not in saved:
                     reason = f"in a cluster with '{standing[stays]}', which stays"
-                    ruling.settled[item] = Judged(threshold.then, threshold.check, reason)
+                    ruling.settled[item] = Decision(threshold.then, threshold.check, reason)
         for item in ruling.settled:
             standing.pop(item, None)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from curation.loaders.base import Loader, Made, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, Row
 from curation.loaders.fields import relation_of, rest, strings, template, text_of, wikidata
 from curation.loaders.sources import COUNTERFACT
 from schemas.facts import Entity, Fact, Object, Relation
 
 
-class Original(Shape):
+class CounterFactOriginal(FormatReader):
     """``requested_rewrite`` records, as released with ROME; the grouped shape differs only in what is empty.
 
     Attribute prompts (subjects that have the new object), generation prompts and ``pararel_idx`` go to an extra.
@@ -38,7 +38,7 @@ class Original(Shape):
         yield from rest(fact.key, data, self._CARRIED)
 
 
-class Flat(Shape):
+class CounterFactFlat(FormatReader):
     """One prompt, one paraphrase, one neighbour prompt a record; no relation id, so the template names the relation."""
 
     upstream = COUNTERFACT
@@ -72,5 +72,5 @@ def _object(value: dict[str, Any]) -> Object:
     return Object(text=text_of(value, "str"), wikidata=wikidata(value.get("id")))
 
 
-load_original = Loader("counterfact", Original)
-load_flat = Loader("counterfact-flat", Flat)
+load_original = Loader("counterfact", CounterFactOriginal)
+load_flat = Loader("counterfact-flat", CounterFactFlat)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
 from curation.loaders.fields import relation_of, rest, strings, template
 from curation.loaders.formats.native import COLUMNS, csv_rows, fact_of, from_cells
 from curation.loaders.reading.json_reader import rows
@@ -66,7 +66,7 @@ def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> Tabl
 def table_loader(mapping: TableMapping) -> Loader:
     """A loader for one mapping; what it does not name is kept in extras."""
 
-    class Mapped(Shape):
+    class Mapped(FormatReader):
         def make(self, row: Row) -> Iterator[Made]:
             yield from _made(row, mapping, self.path)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Invalid, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Made, Problem, Row
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import KNOWEDIT
@@ -32,7 +32,7 @@ def tasks(path: Path) -> Iterator[Row | Problem]:
                 yield Problem(where, "malformed", f"a record is expected, not {type(data).__name__}")
 
 
-class KnowEdit(Shape):
+class KnowEdit(FormatReader):
     """A record a row; one object that maps task names to records (as the documentation prints them) is as many rows.
 
     ``ground_truth`` is a string, a list, or a list of alias lists. Where it is absent (recent facts) there is no old
@@ -45,7 +45,7 @@ class KnowEdit(Shape):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._tally = Tally()
+        self._tally = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """How many records name no old object, or no fact at all."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Loader, Made, Problem, Row
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.sources import KNOWN_1000
 from schemas.facts import Entity, Fact, Object, Relation
 
 
-class Known(Shape):
+class Known1000(FormatReader):
     """The filled-in ``prompt`` is the fact prompt, since the object follows it; ``template`` may lack its last words.
 
     Template and the prediction of GPT-2 XL go to an extra.
@@ -22,7 +22,7 @@ class Known(Shape):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._tally = Tally()
+        self._tally = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """How many templates cannot stand before the object."""
@@ -47,4 +47,4 @@ class Known(Shape):
         yield from rest(fact.key, data, self._CARRIED)
 
 
-load_known = Loader("known-1000", Known)
+load_known = Loader("known-1000", Known1000)

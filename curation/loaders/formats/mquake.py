@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
 from curation.loaders.fields import named, text_of, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
 
 
-class Mquake(Shape):
+class Mquake(FormatReader):
     """Every distinct edit is one fact, however many cases need it; the whole case is an extra that names its facts.
 
     Two cases that turn one fact into different new objects cannot be edited together: that is ``contradictory``.

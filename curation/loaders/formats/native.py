@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
 from curation.loaders.reading.json_reader import start
 from curation.loaders.reading.raw_records import LIMIT
 from schemas.core.errors import DataError, UserError
@@ -31,7 +31,7 @@ COLUMNS += ("changed_on", "paraphrases", "source", "licence")
 NEEDED = ("subject", "relation", "prompt", "old", "new")
 
 
-class OwnJsonl(Shape):
+class NativeJsonl(FormatReader):
     """One JSON object a line.
 
     Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``) and ``old``, and ``new`` for a fact to be edited;
@@ -46,7 +46,7 @@ class OwnJsonl(Shape):
         yield fact_of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
 
 
-class OwnCsv(Shape):
+class NativeCsv(FormatReader):
     """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
 
     def make(self, row: Row) -> Iterator[Made]:
@@ -214,5 +214,5 @@ def _value(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
-load_jsonl = Loader("jsonl", OwnJsonl)
-load_csv = Loader("csv", OwnCsv, read=_own_columns)
+load_jsonl = Loader("jsonl", NativeJsonl)
+load_csv = Loader("csv", NativeCsv, read=_own_columns)

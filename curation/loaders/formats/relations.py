@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, NeighbourFact, Problem, Row
 from curation.loaders.fields import named, rest, strings, text_of, wikidata
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
@@ -34,7 +34,7 @@ def pairs(path: Path) -> Iterator[Row | Problem]:
         yield from array([text[begin:]], path, inner=True, line=1 + text.count("\n", 0, begin))
 
 
-class RelationList(Shape):
+class RelationList(FormatReader):
     """Facts without a new object; the first template is the fact prompt, the others are paraphrases.
 
     A subject may have several objects: that is ``contradictory`` as far as editing goes, and both facts are kept.
@@ -76,7 +76,7 @@ class RelationList(Shape):
             self._about = {}
 
 
-class FactsDev(Shape):
+class FactsDev(FormatReader):
     """Editable facts made of relation lists: templates, both objects, and subjects that share the old object."""
 
     upstream = RELATIONS
@@ -110,7 +110,7 @@ class FactsDev(Shape):
                 change="none",
                 source=self.upstream.source(name),
             )
-            yield Beside(fact)
+            yield NeighbourFact(fact)
             yield Neighbour(key=f"{key}~{fact.key}", edit=key, fact=fact.key, how="same_object")
 
 

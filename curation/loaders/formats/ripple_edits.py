@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Loader, Made, Problem, Row
 from curation.loaders.fields import rest, template, text_of, wikidata
 from curation.loaders.sources import RIPPLE
 from schemas.core.ids import slug
@@ -24,7 +24,7 @@ GROUPS = {
 """Names of the groups, each with its spellings in the published files."""
 
 
-class Ripple(Shape):
+class RippleEdits(FormatReader):
     """Subject and objects are told by the sentences only, so they are read out of them.
 
     "The name of the R of S is O." ends in the object; S is what follows the relation's name, or else what the edit's
@@ -36,7 +36,7 @@ class Ripple(Shape):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._tally = Tally()
+        self._tally = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """How many records name no old object."""
@@ -115,4 +115,4 @@ def _queries(data: dict[str, Any], subject: str) -> Iterator[str]:
                     yield query["prompt"]
 
 
-load_ripple = Loader("ripple", Ripple)
+load_ripple = Loader("ripple", RippleEdits)

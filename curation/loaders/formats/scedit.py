@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Loader, Made, NeighbourFact, Problem, Row
 from curation.loaders.fields import relation_of, rest, strings, template, text_of
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
@@ -24,7 +24,7 @@ _STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
 _TAIL = re.compile(r"(?:\s*[(\[{<“‘„‚«‹「『《〈]+[\"']?\s*|\s+[\"']\s*|\s+)\Z")
 
 
-class _Counted(Shape):
+class _Counted(FormatReader):
     """Counts script prompts beside records: the paper tells both."""
 
     counts: tuple[tuple[str, int], ...] = ()
@@ -76,7 +76,7 @@ class ScEditCF(_Counted):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._unnamed = Tally()
+        self._unnamed = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
@@ -291,7 +291,7 @@ def _shared_subject(edit: Fact, prompt: str) -> str:
 def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, how: Any) -> Iterator[Made]:
     key, source = f"{edit.key}/n{number}", edit.source
     fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
-    yield Beside(fact)
+    yield NeighbourFact(fact)
     yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=how)
 
 

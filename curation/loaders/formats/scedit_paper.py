@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Loader, Made, Problem, Row, Shape
+from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.formats.scedit import cut
 from curation.loaders.reading.json_reader import rows
@@ -28,7 +28,7 @@ def examples(path: Path) -> Iterator[Row | Problem]:
             yield Row(f"{row.where}, {name}", {**row.data[name], "example": name}, number)
 
 
-class ScEditPaper(Shape):
+class ScEditPaper(FormatReader):
     """Facts with question, script and prompt where they are printed; all else (ratings, neighbour) goes to an extra.
 
     The edit of the leak example comes without a fact prompt: its prompt is subject and relation.

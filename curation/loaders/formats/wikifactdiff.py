@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import Beside, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Loader, Made, NeighbourFact, Problem, Row
 from curation.loaders.fields import rest, strings, template, text_of, wikidata
 from curation.loaders.sources import WIKIFACTDIFF
 from schemas.core.ids import slug
@@ -25,7 +25,7 @@ _GAP = re.compile(r"\s*_{2,}\s*[.?!]?\s*$")
 MEASURE = "WikiFactDiff dist"
 
 
-class WikiFactDiff(Shape):
+class WikiFactDiff(FormatReader):
     """The released shape; ``dist`` stands beside a neighbour's subject or inside each of its objects.
 
     Descriptions, popularity, further objects of a neighbour and prompts whose gap is not at the end go to extras.
@@ -36,7 +36,7 @@ class WikiFactDiff(Shape):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._tally = Tally()
+        self._tally = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """How many groups gave no fact, and why."""
@@ -95,7 +95,7 @@ class WikiFactDiff(Shape):
             change="none",
             source=self.upstream.source(f"{_id(subject)}/{edit.relation.id}"),
         )
-        yield Beside(fact)
+        yield NeighbourFact(fact)
         distance = near.get("dist", first.get("dist"))
         link = f"{edit.key}~{fact.key}"
         yield Neighbour(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from curation.loaders.base import Invalid, Loader, Made, Problem, Row, Shape, Tally
+from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Made, Problem, Row
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.sources import ZSRE
 from schemas.facts import Entity, Fact, Object, Relation
 
 
-class Zsre(Shape):
+class Zsre(FormatReader):
     """Question prompts. ``answers`` are the old object and its aliases, ``alt`` is the new one.
 
     ``pred`` is what some model answered before the edit: it is no truth and stays in the extra, with the unrelated
@@ -23,7 +23,7 @@ class Zsre(Shape):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._tally = Tally()
+        self._tally = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """How often the predicted answer is none of the right ones."""

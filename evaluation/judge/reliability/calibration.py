@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from curation.stats.estimates import Estimate
-from curation.stats.label_budget import Needed, needed
+from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
 from evaluation.judge.inputs import RatedScript
@@ -45,7 +45,7 @@ class CalibrationRow(NamedTuple):
     method: Method
     aspect: Aspect
     found: Calibrated
-    needed: Needed | None
+    needed: LabelBudget | None
 
 
 class CalibratedDifference(NamedTuple):
@@ -277,7 +277,7 @@ def _short(e: Estimate) -> str:
     return f"{e.value:.2f}" if e.low is None or e.high is None else f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
 
 
-def _needed(n: Needed) -> str:
+def _needed(n: LabelBudget) -> str:
     if n.scripts is None:
         return n.reason
     alone = "more than there are" if n.alone is None else n.alone

@@ -8,7 +8,7 @@ from typing import ClassVar
 from evaluation.metrics.base import Answers, CaseMean, Normalisation, Role, unscored
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import scripts_for
-from schemas.answers import Answer, CaseScores, ItemScore, Written
+from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -30,7 +30,7 @@ class WrittenMetric(CaseMean):
         """The scripts of every question."""
         return scripts_for(case, self.how)
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float | str:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """The text's value, or why it has none; defined by the metric."""
         raise NotImplementedError
 
@@ -49,7 +49,7 @@ class WrittenMetric(CaseMean):
         return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
 
 
-def text_of(answer: Answer | None) -> Written | str:
+def text_of(answer: Answer | None) -> GeneratedText | str:
     """The written text, or why there is none."""
     if answer is None:
         return "no answer"

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.script_parser import ENTROPY_WORDS, n_gram_entropy
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -28,7 +28,7 @@ class NGramEntropy(WrittenMetric):
     better: ClassVar[Literal["higher", "lower"]] = "higher"
     unit: ClassVar[str] = "bits"
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float | str:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """Bits, or that the text is too short."""
         found = n_gram_entropy(written.text)
         return f"shorter than {ENTROPY_WORDS} words" if found is None else found

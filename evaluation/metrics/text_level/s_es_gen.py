@@ -9,7 +9,7 @@ from evaluation.metrics.base import Role
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -34,7 +34,7 @@ class SESGen(WrittenMetric):
         """The rest of every cut step."""
         return [rest_of_step(case, p, self.how) for p in case.prompts]
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 where the new object is named first."""
         prompt = next((p for p in case.prompts if p.key == probe.item), None)
         return float(names(written.text, *objects(case, prompt)).first == "new")

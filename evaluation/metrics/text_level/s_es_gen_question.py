@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.probes import objects
 from evaluation.metrics.text_level.script_parser import names
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -21,6 +21,6 @@ class SESGenQuestion(WrittenMetric):
     about: ClassVar[str] = "The script written for the question alone names the new object, and before the old one"
     better: ClassVar[Literal["higher", "lower"]] = "higher"
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 where the new object is named first."""
         return float(names(written.text, *objects(case)).first == "new")

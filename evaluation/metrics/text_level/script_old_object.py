@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.probes import objects
 from evaluation.metrics.text_level.script_parser import parse
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 from schemas.text.mentions import find
@@ -22,7 +22,7 @@ class ScriptOld(WrittenMetric):
     about: ClassVar[str] = "Share of a written script's steps that name the old object"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float | str:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """Steps with the old object among all steps."""
         steps = parse(written.text).steps
         if not steps:

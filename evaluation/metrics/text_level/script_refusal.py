@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.script_parser import refused
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -20,6 +20,6 @@ class ScriptRefused(WrittenMetric):
     about: ClassVar[str] = "Share of scripts that the model declines to write (English wordings, no steps)"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 for a refusal."""
         return float(refused(written.text))

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.text_level.base import WrittenMetric
 from evaluation.metrics.text_level.script_parser import loops
-from schemas.answers import Written
+from schemas.answers import GeneratedText
 from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
@@ -23,6 +23,6 @@ class ScriptLoops(WrittenMetric):
     )
     better: ClassVar[Literal["higher", "lower"]] = "lower"
 
-    def value(self, case: Case, probe: GenerateProbe, written: Written) -> float:
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 for a loop."""
         return float(loops(written.text))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from curation import Loader, Problem, Row, Shape
+from curation import FormatReader, Loader, Problem, Row
 from schemas import Entity, Fact, Object, Record, Relation, Source
 
 
-class Updates(Shape):
+class Updates(FormatReader):
     """One fact a line; ``says`` holds the subject and ends before the object."""
 
     def make(self, row: Row) -> Iterator[Record | Problem]:

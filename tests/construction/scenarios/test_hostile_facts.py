@@ -26,7 +26,7 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Entity, Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.text.escaping import ShownStream, shown, shown_line
+from schemas.text.escaping import EscapingStream, escape_line, shown
 from schemas.text.mentions import find
 from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
@@ -82,7 +82,7 @@ def test_checks_judge_hostile_text_and_say_it_in_plain_words(made) -> None:
     verdicts = [v for stage in ("question", "draft", "prompt") for v in judge(stage, material)]
     assert {v.check: v.label for v in verdicts}["leak_in_question"] == "keep"
     for verdict in verdicts:
-        assert verdict.reason == shown_line(verdict.reason, longest=1000)
+        assert verdict.reason == escape_line(verdict.reason, longest=1000)
     leaking = ScriptQuestion(key="q2", fact=fact.key, text=f"How to see {fact.old.text} from {fact.subject.text}?")
     assert {v.check: v.label for v in judge("question", CheckInputs(fact=fact, question=leaking))}[
         "leak_in_question"
@@ -227,7 +227,7 @@ def test_no_command_sends_what_a_terminal_obeys(stored) -> None:
 
 
 def test_what_is_written_out_and_what_is_ours(capsys) -> None:
-    stream = ShownStream(sys.stdout)
+    stream = EscapingStream(sys.stdout)
     assert stream.write("\x1b[31mred\x1b[0m\r\t\x1b[2J\u202e\U000e0041\n") > 0
     stream.writelines(["a\x00", "b"])
     assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\r\t\\u001b[2J\\u202e\\udb40\\udc41\na\\u0000b"

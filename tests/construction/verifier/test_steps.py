@@ -18,7 +18,7 @@ from construction.llm.reply_cache import ReplyCache
 from construction.verifier.prompt_files import load_verify
 from construction.verifier.steps import STEPS, Depends, DependsShort, OneQuote, Quotes, VerifyAsk, verify, verify_all
 from curation.checks.leak_benchmark import leak_prompts
-from curation.checks.store_checks import STORE_CHECKS, Surroundings, run_check
+from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
 from curation.files.journal import Journal
 from curation.store.store import Store
@@ -235,7 +235,7 @@ def test_a_prompt_without_its_fact_stays_due(tmp_path):
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([PROMPT])
         made = STORE_CHECKS.get("verify_leak")()
-        assert made.asks([PROMPT], Surroundings(store)) == []
+        assert made.asks([PROMPT], CheckContext(store)) == []
 
 
 def test_dates_are_checked_over_a_store(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from curation.checks.leak_benchmark import LeakPrompt, best_threshold, leak_prompts, measured, score_half, study
-from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.similarity.rouge import rouge1_f
 from schemas.core.errors import UserError
 from schemas.core.records import Record
@@ -172,7 +172,7 @@ class ByLabel(StoreCheck):
     about: ClassVar[str] = "for a test"
     seen = 0
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterable[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterable[Verdict]:
         labels = {p.script_prompt.id: p for p in PROMPTS}
         for item in items:
             self.seen += 1

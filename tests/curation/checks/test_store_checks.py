@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.checks.store_checks import STORE_CHECKS, Surroundings, due, due_items, make_checks, run_check
+from curation.checks.store_checks import STORE_CHECKS, CheckContext, due, due_items, make_checks, run_check
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Object
@@ -67,7 +67,7 @@ def test_limit(store: Store) -> None:
 
 def test_objects_of_a_relation_once_each(store: Store) -> None:
     store.put([peru_fact("f/x", old=Object(text="LIMA"), new=Object(text="Quito"))])
-    assert [o.text for o in Surroundings(store).objects["P36"]] == ["Lima", "Oslo", "Quito"]
+    assert [o.text for o in CheckContext(store).objects["P36"]] == ["Lima", "Oslo", "Quito"]
 
 
 def test_a_model_for_all_or_for_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli.publish import publish as command
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.shipped import mini_path, mini_split
 from schemas.core.errors import UserError
 
@@ -20,7 +20,7 @@ def invoke(*args: object) -> tuple[object, str]:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    keep_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    import_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
     error, text = invoke("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
     assert error is None and "58 cases" in text and "     42  scedit-cf" in text
     assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli.releases import release as release_command
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.quality.sample import CRITERIA
 from curation.quality.sheets import write_sheet
 from curation.shipped import mini_split
@@ -28,7 +28,7 @@ sample_command = command_of("split sample")
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    keep_split(MINI, path, origin="test")
+    import_split(MINI, path, origin="test")
     return path
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.export.dataset_card import Part, card, hub_licence
+from curation.export.dataset_card import ReleasePart, card, hub_licence
 from curation.export.summary import survey
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
 from curation.store.store import Store
@@ -15,7 +15,7 @@ from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict, verdict_key
 
-PARTS = (Part("mini.jsonl", "the frozen split", (), 58), Part("x.json", "other", ("aliases", "keys"), 42))
+PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def split() -> Split:
 @pytest.fixture
 def store(split: Split, tmp_path: Path) -> Store:
     path = tmp_path / "s.duckdb"
-    keep_split(split, path, origin="tests")
+    import_split(split, path, origin="tests")
     return Store.open(path, write=True)
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.files.disk_list import Kept
+from curation.files.disk_list import DiskList
 
 
 @settings(max_examples=30, deadline=None)
 @given(values=st.lists(st.tuples(st.text(max_size=5), st.integers()), max_size=20), place=st.slices(20))
 def test_kept_values_are_a_sequence(values: list[tuple[str, int]], place: slice) -> None:
-    kept = Kept(values, load=tuple)
+    kept = DiskList(values, load=tuple)
     assert list(kept) == values and len(kept) == len(values) and kept[place] == tuple(values[place])
     for n in range(-len(values), len(values)):
         assert kept[n] == values[n]

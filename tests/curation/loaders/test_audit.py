@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.loaders import Loaded
+from curation.loaders import LoadResult
 from curation.loaders.audit import CHECKS, audit, texts
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
@@ -30,7 +30,7 @@ CASES: list[tuple[str, Fact, list[str]]] = [
 
 @pytest.mark.parametrize(("one", "kinds"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_checks_of_facts(one: Fact, kinds: list[str]) -> None:
-    found = list(audit(Loaded((one,), (), "jsonl", places={one.key: "f, line 1"})))
+    found = list(audit(LoadResult((one,), (), "jsonl", places={one.key: "f, line 1"})))
     assert [p.kind for p in found] == kinds
     assert all(p.kind in CHECKS and p.where == "f, line 1" and not p.lost for p in found)
 
@@ -39,8 +39,8 @@ def test_checks_of_script_prompts() -> None:
     def prompt(text: str) -> ScriptPrompt:
         return ScriptPrompt(key="p", fact="f", text=text, offset=len(text) + 1, targets=("Paris", "Rome"))
 
-    assert not list(audit(Loaded((), (), "x", (prompt("Fly to"),))))
-    assert [p.kind for p in audit(Loaded((), (), "x", (prompt("In Paris fly to"),)))] == ["leak-in-script-prompt"]
+    assert not list(audit(LoadResult((), (), "x", (prompt("Fly to"),))))
+    assert [p.kind for p in audit(LoadResult((), (), "x", (prompt("In Paris fly to"),)))] == ["leak-in-script-prompt"]
 
 
 TEXTS = [

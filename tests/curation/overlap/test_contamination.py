@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
-from curation.loaders.importer import keep_split
-from curation.overlap.contamination import LEVELS, material, of_cases, of_facts, of_texts, overlap
+from curation.loaders.importer import import_split
+from curation.overlap.contamination import LEVELS, of_cases, of_facts, of_texts, open_collection, overlap
 from curation.shipped import mini_split
 from curation.splits.split_file import write_split
 from schemas.core.errors import UserError
@@ -89,17 +89,17 @@ def test_a_clean_pair_is_clean_and_the_report_is_stable() -> None:
 def test_sources(tmp_path: Path) -> None:
     split = mini_split()
     write_split(split, tmp_path / "s.jsonl")
-    keep_split(split, tmp_path / "s.duckdb", origin="mini")
+    import_split(split, tmp_path / "s.duckdb", origin="mini")
     (tmp_path / "t.txt").write_text("one line\n\nanother\n")
     (tmp_path / "f.jsonl").write_text(PERU.model_dump_json() + "\n")
-    found = {p: material(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
-    assert found["s.jsonl"].owners == material("mini").owners
-    assert list(found["s.jsonl"].texts) == list(material("mini").texts)
+    found = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
+    assert found["s.jsonl"].owners == open_collection("mini").owners
+    assert list(found["s.jsonl"].texts) == list(open_collection("mini").texts)
     assert len(found["s.duckdb"].texts) > len(found["s.jsonl"].texts), "neighbours are in the store too"
     assert len(found["t.txt"].owners) == 2 and found["f.jsonl"].facts[0][1] == PERU
     for name in ("absent.txt", "absent.jsonl"):
         with pytest.raises(UserError):
-            material(tmp_path / name)
+            open_collection(tmp_path / name)
 
 
 def test_the_command(tmp_path: Path) -> None:

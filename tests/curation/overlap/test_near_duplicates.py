@@ -9,7 +9,7 @@ import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.shipped import mini_split
-from curation.similarity.minhash import Plan, candidate_pairs
+from curation.similarity.minhash import BandPlan, candidate_pairs
 from curation.similarity.rouge import encode, rouge1_f
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -25,7 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_bucket_of_equal_texts_costs_a_window_and_stays_one_cluster() -> None:
     rows = encode(["the same text"] * 500)
-    counts = sum(len(first) for first, _ in candidate_pairs(rows, how=Plan(1, 1), window=8))
+    counts = sum(len(first) for first, _ in candidate_pairs(rows, how=BandPlan(1, 1), window=8))
     assert counts < 500 * 10
     found = near_duplicates(items(*["the same text"] * 500), method="minhash", threshold=0.9)
     (cluster,) = found.clusters()

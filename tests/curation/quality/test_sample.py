@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.quality.report import report, summary, text
 from curation.quality.sample import CRITERIA, Sample, allocate, draw, keep_sample, sample_named, samples, sheet
 from curation.quality.sheets import import_sheets, read_sheet, sheet_path, write_sheet
@@ -26,7 +26,7 @@ PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    keep_split(MINI, path, origin="test")
+    import_split(MINI, path, origin="test")
     return path
 
 

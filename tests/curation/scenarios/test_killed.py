@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import load_split
 from curation.store.store import Store
@@ -139,7 +139,7 @@ def test_import_killed_at_any_statement_counts_for_nothing(many: Path, tmp_path:
 
 def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    keep_split(mini_split(), path, origin="mini")
+    import_split(mini_split(), path, origin="mini")
     hits = 0
     for step in STEPS:
         killed_here = dies_at(step, "store", "split", "freeze", f"t{step}", "--store", path)
@@ -156,7 +156,7 @@ def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["split", "scedit-cf", "parquet"])
 def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, format: str) -> None:
     path, out = tmp_path / "s.duckdb", tmp_path / "out"
-    keep_split(mini_split(), path, origin="mini")
+    import_split(mini_split(), path, origin="mini")
     words = ("split", "export", "mini", out, "--format", format, "--store", path)
     if format != "parquet":
         out.write_text("earlier")
@@ -221,7 +221,7 @@ def ordinary() -> Iterator[tuple[Path, Path]]:
     """A folder closed to this process, which is no administrator, and a store that it may only read."""
     folder = Path(tempfile.mkdtemp(prefix="scedit-closed-"))
     store, closed = folder / "s.duckdb", folder / "closed"
-    keep_split(mini_split(), store, origin="mini")
+    import_split(mini_split(), store, origin="mini")
     for words in WRITING:  # what is imported late, an ordinary user may not be able to read here
         place = folder / str(len(list(folder.iterdir())))
         place.mkdir()

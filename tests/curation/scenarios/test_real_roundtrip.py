@@ -8,7 +8,7 @@ import pytest
 
 from curation.export.formats import export
 from curation.loaders import load
-from curation.loaders.importer import import_file, keep_split
+from curation.loaders.importer import import_file, import_split
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.splits.split_file import Split, load_split
@@ -53,7 +53,7 @@ def test_through_our_own_formats(shared: Path, tmp_path: Path, name: str) -> Non
     export(split, tmp_path / "s.jsonl", "split")
     again = load_split(tmp_path / "s.jsonl")
     assert list(again.cases) == list(split.cases) and again.extras == split.extras
-    keep_split(again, tmp_path / "b.duckdb", origin="test")
+    import_split(again, tmp_path / "b.duckdb", origin="test")
     with Store.open(tmp_path / "b.duckdb") as store:
         export(store.open_split("real"), tmp_path / "again.jsonl", "split")
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "s.jsonl").read_bytes()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from curation.files.model_packages import minilm_folder
-from curation.overlap.near_duplicates import Item, near_duplicates
+from curation.overlap.near_duplicates import TextItem, near_duplicates
 from curation.similarity.embeddings import Embedder, cosine_pairs
 from schemas.core.errors import ModelError, UserError
 
@@ -61,7 +61,7 @@ def test_meaning_is_nearer_than_words(embedder: Embedder) -> None:
 
 @pytest.mark.model
 def test_verdicts_name_model_and_unit(embedder: Embedder) -> None:
-    items = [Item(f"i{n}", f"k{n}", t) for n, t in enumerate(TEXTS)]
+    items = [TextItem(f"i{n}", f"k{n}", t) for n, t in enumerate(TEXTS)]
     found = near_duplicates(items, method="embedding", threshold=0.7, embedder=embedder)
     verdicts = list(found.verdicts())
     assert found.duplicates == 1 and verdicts[1].unit == "cosine" and verdicts[1].model == "all-MiniLM-L6-v2"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from curation.similarity.minhash import Plan, minhash_pairs, plan
+from curation.similarity.minhash import BandPlan, minhash_pairs, plan
 from curation.similarity.rouge import encode
 from tests.support.curation.near_texts import made, slow_pairs
 
@@ -35,6 +35,6 @@ def test_minhash_finds_what_its_plan_expects_and_nothing_false() -> None:
         (int(i), int(j)) for b in minhash_pairs(rows, threshold=0.7) for i, j in zip(b.first, b.second, strict=True)
     }
     assert again == set(found), "seeded"
-    few = Plan(rows=8, bands=1)
+    few = BandPlan(rows=8, bands=1)
     fewer = {k for b in minhash_pairs(rows, threshold=0.7, how=few) for k in zip(b.first, b.second, strict=True)}
     assert len(fewer) < len(found), "one narrow band misses some: the promise is the plan's, not luck's"

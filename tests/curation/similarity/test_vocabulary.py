@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.files.disk_list import Kept
+from curation.files.disk_list import DiskList
 from curation.similarity.vocabulary import Words
 from schemas.core.errors import UserError
 
@@ -58,7 +58,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     try:
         with pytest.raises(UserError, match="a temporary file cannot be written.*TMPDIR") as caught:
             if what == "values":
-                Kept(("x" * 100 for _ in range(100_000)), load=str)
+                DiskList(("x" * 100 for _ in range(100_000)), load=str)
             else:
                 words = Words(held=2000)
                 for n in range(20_000):

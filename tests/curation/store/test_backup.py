@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from curation.loaders.importer import keep_split
+from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.store.backup import dump, query, rebuild, restore, snapshot
 from curation.store.store import Store
@@ -27,7 +27,7 @@ from tests.support.facts import peru_fact
 def path(tmp_path: Path) -> Path:
     """A store with a split, two versions of a fact, a verdict and a result."""
     path = tmp_path / "s.duckdb"
-    keep_split(mini_split(), path, origin="mini")
+    import_split(mini_split(), path, origin="mini")
     item = peru_fact(old=Object(text="Lima", aliases=("x",)))
     by = "leak_in_question@1"
     manifest = RunManifest(

@@ -9,7 +9,7 @@ import pytest
 
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
-from curation.rules.selection import Choice, choose
+from curation.rules.selection import SelectionStream, choose
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -93,7 +93,7 @@ def test_blocks_of_any_size_give_what_the_whole_store_gives(tmp_path: Path, seed
         for rule in (SplitRule.model_validate(r) for r in RULES):
             slow = slow_choose(store, rule, errata=errata)
             for block in (2, 2000):
-                choice = Choice(store, rule, errata=errata, block=block)
+                choice = SelectionStream(store, rule, errata=errata, block=block)
                 assert list(choice) == slow.cases
                 assert choice.counts == slow.counts
 

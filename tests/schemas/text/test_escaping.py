@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.text.escaping import ShownStream, shown, shown_line
+from schemas.text.escaping import EscapingStream, escape_line, shown
 from tests.support.hostile_text import NAMES, OBEYED
 
 
@@ -45,7 +45,7 @@ def test_what_a_terminal_obeys_is_written_as_json_writes_it(text: str, written: 
 @pytest.mark.parametrize("text", list(NAMES.values()), ids=list(NAMES))
 def test_nothing_hostile_is_left(text: str) -> None:
     assert not OBEYED.search(shown(text).replace("\n", ""))
-    assert "\n" not in shown_line(text) and not OBEYED.search(shown_line(text))
+    assert "\n" not in escape_line(text) and not OBEYED.search(escape_line(text))
 
 
 @given(st.text(st.characters(exclude_characters='"\\\r')))
@@ -54,14 +54,14 @@ def test_the_written_form_means_the_same_in_json(text: str) -> None:
 
 
 def test_a_long_text_keeps_its_two_ends() -> None:
-    assert shown_line("a" * 400) == "a" * 400
-    assert shown_line("a" * 300 + "b" * 300) == "a" * 200 + " ... " + "b" * 200
-    assert shown_line("abcdef", longest=4) == "ab ... ef"
+    assert escape_line("a" * 400) == "a" * 400
+    assert escape_line("a" * 300 + "b" * 300) == "a" * 200 + " ... " + "b" * 200
+    assert escape_line("abcdef", longest=4) == "ab ... ef"
 
 
 def test_a_stream_lets_our_colours_through_and_nothing_else() -> None:
     under = io.StringIO()
-    stream = ShownStream(under)
+    stream = EscapingStream(under)
     assert stream.write("\x1b[31mred\x1b[0m \x1b]0;title\x07") == 23
     stream.writelines(["a\n", "b\u202e"])
     assert under.getvalue() == "\x1b[31mred\x1b[0m \\u001b]0;title\\u0007a\nb\\u202e"

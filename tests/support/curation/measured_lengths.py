@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from curation.checks.store_checks import StoreCheck, Surroundings
+from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.facts import Fact
@@ -21,7 +21,7 @@ class Length(StoreCheck):
         fail_at: str = ""
         silent_on: str = ""
 
-    def judge(self, items: Sequence[Record], around: Surroundings) -> Iterator[Verdict]:
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         for item in items:
             assert isinstance(item, Fact)
             if item.key == self.params.fail_at:

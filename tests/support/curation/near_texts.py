@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from curation.overlap.near_duplicates import Item
+from curation.overlap.near_duplicates import TextItem
 from curation.similarity.rouge import rouge1_f
 
 WORDS = ["how", "can", "i", "visit", "the", "red", "old", "castle", "in", "peru", "chile", "oslo", "by", "train"]
@@ -21,5 +21,5 @@ def slow_pairs(texts: list[str], threshold: float) -> dict[tuple[int, int], floa
     return {k: v for k, v in pairs.items() if v >= threshold - 1e-9}
 
 
-def items(*texts: str, groups: str = "") -> list[Item]:
-    return [Item(f"id{n}", f"k{n}", t, groups[n] if groups else "") for n, t in enumerate(texts)]
+def items(*texts: str, groups: str = "") -> list[TextItem]:
+    return [TextItem(f"id{n}", f"k{n}", t, groups[n] if groups else "") for n, t in enumerate(texts)]

@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from curation.loaders import Loaded, load
+from curation.loaders import LoadResult, load
 from schemas.facts import Fact
 
 
-def one(tmp_path: Path, *data: object, name: str = "f.json", format: str | None = None) -> Loaded:
+def one(tmp_path: Path, *data: object, name: str = "f.json", format: str | None = None) -> LoadResult:
     path = tmp_path / name
     lines = [json.dumps(d) for d in data]
     path.write_text("\n".join(lines) if name.endswith("jsonl") else "[\n" + ",\n".join(lines) + "\n]")
     return load(path, format)
 
 
-def of(loaded: Loaded, kind: type[Any]) -> list[Any]:
+def of(loaded: LoadResult, kind: type[Any]) -> list[Any]:
     return [r for r in loaded.records if isinstance(r, kind)]
 
 
@@ -26,7 +26,7 @@ def new_of(fact: Fact) -> str:
     return fact.new.text
 
 
-def kinds(loaded: Loaded) -> list[str]:
+def kinds(loaded: LoadResult) -> list[str]:
     return [p.kind for p in loaded.problems]
 
 

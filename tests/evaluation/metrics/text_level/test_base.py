@@ -12,7 +12,7 @@ from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.metrics.text_level.probes import objects, questions
 from evaluation.metrics.token_level.collapse import TEXT
 from evaluation.runs.plan import load_metrics
-from schemas.answers import Answer, CaseScores, TargetScore, Written
+from schemas.answers import Answer, CaseScores, GeneratedText, TargetScore
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptQuestion
@@ -27,7 +27,7 @@ def scored(name: str, texts: list[str | None], *, case: Case | None = None, ende
     probes = metric.probes(case)
     assert len(probes) == len(texts)
     after = {
-        p.id: Answer(probe=p.id, written=Written(text=t, tokens=9, ended=ended))
+        p.id: Answer(probe=p.id, written=GeneratedText(text=t, tokens=9, ended=ended))
         for p, t in zip(probes, texts, strict=True)
         if t is not None
     }
