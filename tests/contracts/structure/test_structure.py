@@ -73,6 +73,7 @@ def test_a_circle_of_folders_without_a_circle_of_modules() -> None:
         ("tests/p/f/test_score.py", "p/f/score.py"),
         ("tests/p/f/test_score_killed.py", "p/f/score.py"),
         ("tests/p/f/test_score_table.py", "p/f/score_table.py"),
+        ("tests/p/f/test_f.py", "p/f/__init__.py"),
         ("tests/p/f/test_scores.py", None),
         ("tests/p/test_score.py", None),
     ],
