@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -257,3 +258,45 @@ def test_json_is_exactly_one_value(line: list[str], tmp_path: Path, monkeypatch:
     lines = CliRunner().invoke(scedit.cli, [*line, "--jsonl"], catch_exceptions=False)
     if lines.exit_code == 0:
         assert [json.loads(text) for text in lines.stdout.splitlines()] == value
+
+
+# Shell completion: what docs/install.md says to put into the shell's start-up file.
+
+
+def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -> str:
+    line = ["scedit", *words, *([incomplete] if incomplete else [])]
+    env = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words) + 1), "_SCEDIT_COMPLETE": shell}
+    code = "import sys; sys.argv = ['scedit']; import scedit; scedit.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=os.environ | env, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "names"),
+    [
+        ([], "", [w for w in scedit.COMMANDS if " " not in w]),
+        ([], "st", ["store"]),
+        (["store"], "d", ["dedup", "dump"]),
+        (["model", "covariance"], "", ["compute", "pack", "load", "show"]),
+        (["store", "dedup"], "--sim", ["--similarity"]),
+        (["store", "stats"], "--js", ["--json"]),
+        ([], "zzz", []),
+    ],
+)
+def test_the_shell_completes_names(words: list[str], incomplete: str, names: list[str]) -> None:
+    found = completed(*words, incomplete=incomplete)
+    assert [line.removeprefix("plain,") for line in found.split()] == names
+
+
+def test_a_mistyped_group_completes_without_an_error() -> None:
+    assert "Traceback" not in completed("stor", "x")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_documented_lines_give_a_script(shell: str) -> None:
+    assert f"_SCEDIT_COMPLETE={shell}_source scedit" in (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    if shell != "bash":  # click asks the installed bash for its version
+        assert "_SCEDIT_COMPLETE" in completed(shell=f"{shell}_source")
