@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.comparison import Scores
-from evaluation.metrics.base import Metric
+from evaluation.metrics.base import Metric, metric_of
 from evaluation.runs.results import Run, cases_by_key
 
 MOST = 12  # relations shown; the others are one line
@@ -35,8 +35,7 @@ class Breakdown(NamedTuple):
 
 def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdown]:
     """Script efficacy (else the first metric where more is better) by relation, most frequent relations first."""
-    names = {m.name: m for m in metrics}
-    metric = names.get("s_es") or next((m for m in metrics if m.better == "higher"), None)
+    metric = metric_of(metrics, "script_efficacy") or next((m for m in metrics if m.better == "higher"), None)
     if metric is None:
         return []
     cases = cases_by_key(run)
@@ -67,7 +66,7 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
     steps = _steps(run)
     out = []
     for metric in metrics:
-        if metric.name not in ("s_es", "s_ns", "s_bo"):
+        if metric.role not in ("script_efficacy", "script_locality", "bleed_over"):
             continue
         found = {e.label: _at(scores, e.label, metric.name, steps) for e in run.editors}
         names = sorted({s for by_case in found.values() for s in by_case}, key=lambda s: (s == "not stated", s))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.comparison import Scores
-from evaluation.metrics.base import Metric, Normalisation, Preference, target_values
+from evaluation.metrics.base import Metric, Normalisation, Preference, metric_of, target_values
 from evaluation.runs.results import Run, answers_by_probe, cases_by_key
 from schemas.answers import Answer
 from schemas.cases import Case
@@ -64,20 +64,21 @@ def pick_examples(
     """
     cases = cases_by_key(run)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
-    names = {m.name for m in metrics}
-    goal = "s_es" if "s_es" in names else next((m.name for m in metrics if m.better == "higher"), "")
+    target = metric_of(metrics, "script_efficacy") or next((m for m in metrics if m.better == "higher"), None)
+    goal, title = ("", "") if target is None else (target.name, target.title)
     efficacy = _over(labels, goal, scores)
     ranked = sorted(efficacy, key=lambda k: (-efficacy[k], list(cases).index(k)))
-    title = next((m.title for m in metrics if m.name == goal), goal)
     chosen_keys: dict[str, str] = {}
     for key in ranked[:2]:
         chosen_keys[key] = f"among the highest {title}"
     for key in ranked[::-1][:2]:
         chosen_keys.setdefault(key, f"among the lowest {title}")
-    kept = _over(labels, "s_ns", scores) if "s_ns" in names else {}
-    worst = sorted(kept, key=lambda k: kept[k] - scores.means(run.baseline.label, "s_ns").get(k, 0.0))
-    for key in [k for k in worst if k not in chosen_keys][:1]:
-        chosen_keys[key] = "among the largest losses of S-NS"
+    locality = metric_of(metrics, "script_locality")
+    if locality is not None:
+        kept, before = _over(labels, locality.name, scores), scores.means(run.baseline.label, locality.name)
+        worst = sorted(kept, key=lambda k: kept[k] - before.get(k, 0.0))
+        for key in [k for k in worst if k not in chosen_keys][:1]:
+            chosen_keys[key] = f"among the largest losses of {locality.title}"
     return [
         ExampleCase(cases[k], why, _questions(cases[k], run, metrics, normalisation)) for k, why in chosen_keys.items()
     ]

@@ -11,7 +11,7 @@ from curation.stats.intervals import not_excluded, paired_interval
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
-from evaluation.metrics.base import NORMALISATIONS, Metric
+from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.report.formatting import certain, p_value, percent, spread
 from evaluation.runs.results import Run
 
@@ -46,7 +46,7 @@ def summary(part: ReportSection) -> list[str]:
     decided = {(c.metric, frozenset((c.first, c.second))): c for f in part.contests for c in f.contests}
     for metric in metrics:
         lead = table.leads.get(metric.name)
-        if metric.name not in ("s_es", "s_ns", "s_bo") or lead is None:
+        if metric.role not in ("script_efficacy", "script_locality", "bleed_over") or lead is None:
             continue
         summaries = {r.label: r.summaries[metric.name] for r in table.rows}
         first = summaries[lead.first]
@@ -78,7 +78,7 @@ def _second(lead: Ranking, contest: PairwiseTest | None) -> str:
 
 def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
     """What every method did to script efficacy and locality, where there are few methods."""
-    names = [m for m in metrics if m.name in ("s_es", "s_ns")]
+    names = [m for m in metrics if m.role in ("script_efficacy", "script_locality")]
     edited = [r for r in table.rows if not r.baseline]
     if not names or len(edited) > 6:
         return []
@@ -98,11 +98,12 @@ def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Seq
 
 def _paraphrase_to_script_gap(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> str | None:
     """From one-line prompts to scripts: S-ES against PS, paired by case."""
-    if not {"ps", "s_es"} <= {m.name for m in metrics}:
+    script, paraphrase = metric_of(metrics, "script_efficacy"), metric_of(metrics, "generalisation")
+    if script is None or paraphrase is None:
         return None
     parts = []
     for row in table.rows:
-        gap = paired_interval(scores.means(row.label, "s_es"), scores.means(row.label, "ps"))
+        gap = paired_interval(scores.means(row.label, script.name), scores.means(row.label, paraphrase.name))
         if not row.baseline and gap.mean is not None:
             parts.append(f"{row.label} {percent(gap.mean, signed=True)} ± {percent(gap.half)}")
     if not parts:
@@ -139,9 +140,8 @@ def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
 
 
 def _meaning(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
-    names = {m.name for m in metrics}
     out = []
-    if "s_es" in names:
+    if metric_of(metrics, "script_efficacy") is not None:
         out.append(
             "S-ES asks which of two objects is more probable at the cut, not what the model would write. A method that "
             "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.comparison import Comparison
-from evaluation.metrics.base import Metric
+from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report.formatting import spread
 
 WIDTH, HEIGHT = 560, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 56
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus")
-_PAIRS = (("s_ns", "s_es"), ("ns", "es"))
+_PAIRS: tuple[tuple[Role, Role], ...] = (("script_locality", "script_efficacy"), ("locality", "efficacy"))
 
 
 class PlotPoint(NamedTuple):
@@ -49,20 +49,21 @@ class TradeoffPlot(NamedTuple):
 
 def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot | None:
     """The plane of S-ES over S-NS (else ES over NS); None where no editor has both."""
-    by_name = {m.name: m for m in metrics}
-    for across, up in _PAIRS:
-        if across not in by_name or up not in by_name:
+    for locality, efficacy in _PAIRS:
+        right, up = metric_of(metrics, locality), metric_of(metrics, efficacy)
+        if right is None or up is None:
             continue
-        rows = [r for r in table.rows if r.summaries[across].mean is not None and r.summaries[up].mean is not None]
+        both = (right.name, up.name)
+        rows = [r for r in table.rows if all(r.summaries[name].mean is not None for name in both)]
         if rows:
             break
     else:
         return None
     points: list[PlotPoint] = []
     for n, row in enumerate(rows):
-        x, y = row.summaries[across].interval, row.summaries[up].interval
+        x, y = row.summaries[right.name].interval, row.summaries[up.name].interval
         assert x.mean is not None and y.mean is not None
-        told = f"{row.label}: {by_name[up].title} {spread(y)}, {by_name[across].title} {spread(x)}"
+        told = f"{row.label}: {up.title} {spread(y)}, {right.title} {spread(x)}"
         points.append(
             PlotPoint(
                 label=row.label,
@@ -80,8 +81,8 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
         )
     ticks = (0, 25, 50, 75, 100)
     return TradeoffPlot(
-        x_title=f"{by_name[across].title} (%): other facts are left alone →",
-        y_title=f"{by_name[up].title} (%): the edit took →",
+        x_title=f"{right.title} (%): other facts are left alone →",
+        y_title=f"{up.title} (%): the edit took →",
         x_ticks=tuple((_across(t / 100), t) for t in ticks),
         y_ticks=tuple((_up(t / 100), t) for t in ticks),
         points=tuple(_place_labels(points)),
