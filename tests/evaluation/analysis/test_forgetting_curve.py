@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
-from evaluation.analysis.forgetting_series import forgetting_curve as report_curves
+from evaluation.analysis.forgetting_series import forgetting_series as report_curves
 from evaluation.cli import run as commands
 from evaluation.cli.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
