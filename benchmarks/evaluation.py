@@ -31,7 +31,7 @@ from curation.files.model_packages import cache_dir
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.batching import Budget
+from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
@@ -150,7 +150,7 @@ def evaluate(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[st
                 out.append(plain.evaluate(lm, own))
         return out
 
-    scorer = EditScorer(lm, budget=Budget(4096), layers=[layer])
+    scorer = EditScorer(lm, budget=TokenBudget(4096), layers=[layer])
     scorer.score([EditedProbes((), None, cases[0][:2])])
     before, first = timed(lambda: scorer.score([EditedProbes((), None, own) for own in cases]))
     fast, found = timed(
@@ -187,7 +187,7 @@ def growth(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str,
     by_edits = {n: round(timed(lambda n=n: editor.edit_each(wanted[:n]))[0] / n, 3) for n in (1, 2, 4, 8, 16)}
     asked = [EditedProbes((), None, own) for own in cases]
     by_batch = {
-        tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=Budget(tokens)).score(asked))[0] / 4, 3)
+        tokens: round(timed(lambda tokens=tokens: EditScorer(lm, budget=TokenBudget(tokens)).score(asked))[0] / 4, 3)
         for tokens in (128, 512, 2048, 8192)
     }
     by_cases = {n: round(timed(lambda n=n: EditScorer(lm).score(asked[:n]))[0] / n, 3) for n in (1, 2, 4)}

@@ -34,7 +34,7 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.engines.base import Done, Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.batching import Budget
+from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.cases import Case
@@ -207,7 +207,9 @@ class Bench:
         asked = [EditedProbes((), None, own) for own in self.scripts[:64]]
         scoring = {
             rows: round(
-                timed(lambda rows=rows: EditScorer(self.lm, budget=Budget(rows * 160)).score(asked))[0] / len(asked), 4
+                timed(lambda rows=rows: EditScorer(self.lm, budget=TokenBudget(rows * 160)).score(asked))[0]
+                / len(asked),
+                4,
             )
             for rows in (1, 4, 16, 64, 256)
         }

@@ -60,13 +60,13 @@ def run(
     Finished cases are kept in the run's folder: the same command goes on where it stopped.
     """
     from evaluation.runs.config import load_config
-    from evaluation.runs.session import execute, narrow, size, with_variants
+    from evaluation.runs.session import execute, select_editors, size, with_variants
 
     base: dict[str, Any] = {"limit": limit, "out": None if out is None else str(out)}
     base |= {"engine": engine, "address": address, "workers": workers}
     base |= _split_base(config, store=store, name=split_name, file=split_file)
     wanted = load_config(config, settings, base=base)
-    wanted = narrow(wanted, list(editors))
+    wanted = select_editors(wanted, list(editors))
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)

@@ -16,7 +16,7 @@ from schemas.probes import GenerateProbe, Probe, ScoreProbe
 if TYPE_CHECKING:
     from torch import nn
 
-    from evaluation.inference.batching import Budget
+    from evaluation.inference.batching import TokenBudget
     from evaluation.inference.generation import Sampling
     from evaluation.inference.request import EditedProbes
     from evaluation.models.language_model import LM
@@ -159,7 +159,7 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
     Raises:
         UserError: a probe demands a chat template that the model has not.
     """
-    from evaluation.inference.generation import Prompt, generate
+    from evaluation.inference.generation import PromptToContinue, generate
 
     found: dict[str, Answer] = {}
     for probe in probes:
@@ -169,19 +169,19 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
         if isinstance(ready, Answer):
             found[probe.id] = ready
             continue
-        prompt = Prompt(ready.text, seed=probe.seed)
+        prompt = PromptToContinue(ready.text, seed=probe.seed)
         (got,) = generate(lm, [prompt], how=_sampling(probe), special=not ready.chat)
         found[probe.id] = _answer(probe, got, ready)
     return [found[p.id] for p in probes]
 
 
-class _Row(NamedTuple):
+class _TextRow(NamedTuple):
     edit: int
     probe: GenerateProbe
     given: ModelInput
 
 
-def write_each(lm: LM, asked: Sequence[EditedProbes], *, budget: Budget | None = None) -> list[list[Answer]]:
+def write_each(lm: LM, asked: Sequence[EditedProbes], *, budget: TokenBudget | None = None) -> list[list[Answer]]:
     """The texts under every edit, in the order of its probes that ask for one; weights are not touched.
 
     Args:
@@ -189,20 +189,20 @@ def write_each(lm: LM, asked: Sequence[EditedProbes], *, budget: Budget | None =
         asked: Edits with what is asked under each; probes answered by log-probabilities are passed over.
         budget: Most tokens held at once; made for the device where it is not given.
     """
-    from evaluation.inference.generation import Prompt, generate
+    from evaluation.inference.generation import PromptToContinue, generate
 
     found: list[dict[str, Answer]] = [{} for _ in asked]
-    groups: dict[tuple[Sampling, bool], list[_Row]] = {}
+    groups: dict[tuple[Sampling, bool], list[_TextRow]] = {}
     for n, one in enumerate(asked):
         for probe in {p.id: p for p in written(one.probes)}.values():
             ready = _ready(lm, probe, one.rewrite)
             if isinstance(ready, Answer):
                 found[n][probe.id] = ready
             else:
-                groups.setdefault((_sampling(probe), ready.chat), []).append(_Row(n, probe, ready))
+                groups.setdefault((_sampling(probe), ready.chat), []).append(_TextRow(n, probe, ready))
     edits = [one.deltas for one in asked]
     for (how, chat), rows in groups.items():
-        prompts = [Prompt(r.given.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
+        prompts = [PromptToContinue(r.given.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
         texts = generate(lm, prompts, edits=edits, how=how, budget=budget, special=not chat)
         for row, got in zip(rows, texts, strict=True):
             found[row.edit][row.probe.id] = _answer(row.probe, got, row.given)

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta
-from evaluation.inference.batching import Budget, default_budget, in_batches
-from evaluation.inference.partial_forward import Midway, starting_at
+from evaluation.inference.batching import TokenBudget, default_budget, in_batches
+from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import Read, Unscored, encode_probe, gather, make_answer
-from evaluation.inference.token_tree import Tokens, Tree, can_pack, pack, plant, token_worth
+from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.hooks import reading
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -48,7 +48,7 @@ class HiddenStates:
         self._kept: OrderedDict[tuple[int, tuple[Tokens, ...]], Tensor] = OrderedDict()
         self.tuples: dict[int, bool] = {}
 
-    def put(self, layer: int, tree: Tree, hidden: Tensor) -> None:
+    def put(self, layer: int, tree: TokenTree, hidden: Tensor) -> None:
         """Keep a tree's hidden states, [nodes, width]."""
         key, size = (layer, tree.sequences), hidden.numel() * hidden.element_size()
         if size > self.room or key in self._kept:
@@ -59,14 +59,14 @@ class HiddenStates:
         self._kept[key] = hidden.clone()
         self._taken += size
 
-    def get(self, layer: int, tree: Tree) -> Tensor | None:
+    def get(self, layer: int, tree: TokenTree) -> Tensor | None:
         """A tree's hidden states, or None."""
         return self._kept.get((layer, tree.sequences))
 
 
-class _Row(NamedTuple):
+class _EditRow(NamedTuple):
     edit: int
-    tree: Tree
+    tree: TokenTree
     reads: tuple[Read, ...]  # their row is not yet known
     start: int | None  # layer at which the pass may begin
 
@@ -82,14 +82,14 @@ class EditScorer:
     """
 
     def __init__(
-        self, lm: LM, *, budget: Budget | None = None, layers: Iterable[int] = (), room: int | None = None
+        self, lm: LM, *, budget: TokenBudget | None = None, layers: Iterable[int] = (), room: int | None = None
     ) -> None:
         self.lm, self.budget = lm, budget or default_budget(lm)
         if room is None:
             cuda = lm.device.type == "cuda"
             room = int(CUDA_STORE * torch.cuda.mem_get_info(lm.device)[0]) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
-        self._worth = token_worth(lm) if can_pack(lm) else 0.0
+        self._worth = token_cost(lm) if can_pack(lm) else 0.0
 
     def without_cache(self) -> EditScorer:
         """A scorer of the same model that keeps nothing: for the time that its weights are changed."""
@@ -103,7 +103,7 @@ class EditScorer:
         counts: dict[Slot, int] = {}
         failed: dict[int, str] = {}
         cut: set[int] = set()
-        rows: list[_Row] = []
+        rows: list[_EditRow] = []
         numbers: list[dict[str, int]] = []
         total = 0
         for n, one in enumerate(asked):
@@ -136,27 +136,29 @@ class EditScorer:
                 out[-1].append(answer)
         return out
 
-    def _rows(self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[tuple[int, int, Slot]]]) -> list[_Row]:
+    def _rows(
+        self, edit: int, deltas: Sequence[Delta], reads: dict[Tokens, list[tuple[int, int, Slot]]]
+    ) -> list[_EditRow]:
         start = first_layer(self.lm, deltas)
         out = []
-        for tree in plant(list(reads), worth=self._worth, most=self.lm.layout.window):
+        for tree in build_trees(list(reads), worth=self._worth, most=self.lm.layout.window):
             wanted = {
                 Read(0, path[place], token, slot)
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
                 for place, token, slot in reads[sequence]
             }
             known = start if start and deltas and self.kept.get(start, tree) is not None else None
-            out.append(_Row(edit, tree, tuple(wanted), known))
+            out.append(_EditRow(edit, tree, tuple(wanted), known))
         return out
 
-    def _run(self, rows: list[_Row], asked: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
+    def _run(self, rows: list[_EditRow], asked: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
         edits = PerRow(self.lm.model, [one.deltas for one in asked])
 
-        def run(batch: list[_Row]) -> list[list[tuple[Slot, float]]]:
+        def run(batch: list[_EditRow]) -> list[list[tuple[Slot, float]]]:
             return self._pass(batch, edits, plain=not any(asked[row.edit].deltas for row in batch))
 
         apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
-        kinds: dict[tuple[int | None, bool], list[_Row]] = {}
+        kinds: dict[tuple[int | None, bool], list[_EditRow]] = {}
         for row in rows:
             kinds.setdefault((row.start, apart and row.tree.chain), []).append(row)
         for some in kinds.values():
@@ -165,10 +167,10 @@ class EditScorer:
                     sums[slot] += value
 
     @torch.no_grad()
-    def _pass(self, batch: list[_Row], edits: PerRow, *, plain: bool) -> list[list[tuple[Slot, float]]]:
+    def _pass(self, batch: list[_EditRow], edits: PerRow, *, plain: bool) -> list[list[tuple[Slot, float]]]:
         """One pass over rows that start at one layer: log-probabilities of every row's reads."""
         lm = self.lm
-        packed = pack(lm, [row.tree for row in batch])
+        packed = to_tensors(lm, [row.tree for row in batch])
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(reading(lm.block(n))) for n in sorted(self.kept.layers) if plain}
@@ -188,7 +190,7 @@ class EditScorer:
             found[owner[slot]].append((slot, value))
         return found
 
-    def _midway(self, batch: list[_Row]) -> AbstractContextManager[None]:
+    def _midway(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
         layer = batch[0].start
         if layer is None:
             return nullcontext()
@@ -198,7 +200,7 @@ class EditScorer:
             kept = self.kept.get(layer, row.tree)
             assert kept is not None
             hidden[n, : len(kept)] = kept
-        return starting_at(self.lm, Midway(layer, hidden, self.kept.tuples[layer]))
+        return resume_at(self.lm, LayerInput(layer, hidden, self.kept.tuples[layer]))
 
 
 def first_layer(lm: LM, deltas: Sequence[Delta]) -> int | None:

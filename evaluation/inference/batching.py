@@ -24,7 +24,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Budget:
+class TokenBudget:
     """The most tokens, padding included, in one forward pass.
 
     It halves whenever a pass runs out of memory, and stays there: a run finds its size once.
@@ -35,7 +35,7 @@ class Budget:
         unit: What is counted, where it is not tokens.
 
     Example:
-        >>> budget = Budget(8)
+        >>> budget = TokenBudget(8)
         >>> budget.shrink(), budget.tokens
         (True, 4)
     """
@@ -52,16 +52,16 @@ class Budget:
         return True
 
 
-def default_budget(lm: LM, *, gradients: bool = False) -> Budget:
+def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
     if lm.device.type != "cuda":
-        return Budget(CPU_TOKENS)
+        return TokenBudget(CPU_TOKENS)
     free, _ = torch.cuda.mem_get_info(lm.device)
     layout = lm.layout
     floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
     if gradients:
         floats = layout.depth * (16 * layout.width + 4 * layout.inner)  # kept for the way back
-    return Budget(max(256, int(SHARE * free / (4 * floats))))
+    return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
 
 
 def out_of_memory(error: BaseException) -> bool:
@@ -96,7 +96,7 @@ def packed(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Itera
 
 
 def in_batches(
-    items: Sequence[T], length: Callable[[T], int], run: Callable[[list[T]], Sequence[R]], budget: Budget
+    items: Sequence[T], length: Callable[[T], int], run: Callable[[list[T]], Sequence[R]], budget: TokenBudget
 ) -> list[R]:
     """``run`` over batches of like length; results in the order of the items.
 

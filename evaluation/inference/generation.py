@@ -16,7 +16,7 @@ from torch import Tensor
 
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta
-from evaluation.inference.batching import SHARE, Budget, in_batches
+from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
 from schemas.core.errors import UserError
@@ -44,7 +44,7 @@ class Sampling(NamedTuple):
     stop: tuple[str, ...] = ()
 
 
-class Prompt(NamedTuple):
+class PromptToContinue(NamedTuple):
     """A text to be continued (special tokens as the tokenizer adds them), the number of its edit (-1: none), a seed."""
 
     text: str
@@ -62,11 +62,11 @@ class Continued(NamedTuple):
 
 def generate(
     lm: LM,
-    prompts: Sequence[Prompt],
+    prompts: Sequence[PromptToContinue],
     *,
     edits: Sequence[Sequence[Delta]] = (),
     how: Sampling = Sampling(),  # noqa: B008 - a value
-    budget: Budget | None = None,
+    budget: TokenBudget | None = None,
     special: bool = True,
 ) -> list[Continued]:
     """Continue prompts.
@@ -91,13 +91,13 @@ def generate(
     per_row = PerRow(lm.model, edits)
     jobs = list(zip(prompts, rows, strict=True))
 
-    def run(batch: list[tuple[Prompt, list[int]]]) -> list[Continued]:
-        return _Batch(lm, per_row, batch, how).run()
+    def run(batch: list[tuple[PromptToContinue, list[int]]]) -> list[Continued]:
+        return _GenerationBatch(lm, per_row, batch, how).run()
 
     return in_batches(jobs, lambda job: len(job[1]) + how.most, run, budget or writing_budget(lm))
 
 
-def writing_budget(lm: LM) -> Budget:
+def writing_budget(lm: LM) -> TokenBudget:
     """The most tokens whose keys and values are held at once: every step reads one token a row, so rows are cheap.
 
     A fixed memory on a CPU, a share of the free memory on CUDA; widths are those of the configuration.
@@ -109,13 +109,13 @@ def writing_budget(lm: LM) -> Budget:
     room = CPU_ROOM
     if lm.device.type == "cuda":
         room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
-    return Budget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
+    return TokenBudget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
 
 
-class _Batch:
+class _GenerationBatch:
     """Rows that grow together; a finished one leaves."""
 
-    def __init__(self, lm: LM, edits: PerRow, jobs: list[tuple[Prompt, list[int]]], how: Sampling) -> None:
+    def __init__(self, lm: LM, edits: PerRow, jobs: list[tuple[PromptToContinue, list[int]]], how: Sampling) -> None:
         self.lm, self.edits, self.how = lm, edits, how
         self.prompts = [prompt for prompt, _ in jobs]
         self.rows = [list(ids) for _, ids in jobs]

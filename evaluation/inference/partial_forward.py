@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 
-class Midway(NamedTuple):
+class LayerInput(NamedTuple):
     """What block ``layer`` reads, [rows, positions, width]; ``tuples``: the blocks before it return tuples."""
 
     layer: int
     hidden: Tensor
     tuples: bool
 
-    def select(self, rows: Tensor) -> Midway:
+    def select(self, rows: Tensor) -> LayerInput:
         """Some of the rows, as indices."""
         return self._replace(hidden=self.hidden[rows])
 
 
 @torch.no_grad()
-def read_midway(
+def run_until(
     lm: LM, layer: int, ids: Tensor, mask: Tensor, *, after: Prefix | None = None, places: Tensor | None = None
-) -> Midway:
+) -> LayerInput:
     """Run rows up to a block, which itself does not run any more.
 
     Args:
@@ -59,11 +59,11 @@ def read_midway(
     finally:
         if handle is not None:
             handle.remove()
-    return Midway(layer, seen.input.detach(), bool(returned and returned[0]))
+    return LayerInput(layer, seen.input.detach(), bool(returned and returned[0]))
 
 
 @contextmanager
-def starting_at(lm: LM, midway: Midway, hidden: Tensor | None = None) -> Iterator[None]:
+def resume_at(lm: LM, midway: LayerInput, hidden: Tensor | None = None) -> Iterator[None]:
     """Passes inside the block start at ``midway.layer``, with its hidden states or with ``hidden`` in their place."""
     blocks = [lm.block(i) for i in range(midway.layer)]
     state = midway.hidden if hidden is None else hidden

@@ -35,7 +35,7 @@ class _Target(NamedTuple):
     first: int
 
 
-class _Row(NamedTuple):
+class _TargetRow(NamedTuple):
     prefix: tuple[int, ...]
     targets: tuple[_Target, ...]
 
@@ -151,22 +151,22 @@ def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[li
     ], True
 
 
-def _rows(lm: LM, groups: list[list[_Target]]) -> list[_Row]:
+def _rows(lm: LM, groups: list[list[_Target]]) -> list[_TargetRow]:
     """One row a group where its targets can share their beginning, else one row a target."""
     sharing = can_share(lm, max((len(t.ids) for targets in groups for t in targets), default=0))
-    rows: list[_Row] = []
+    rows: list[_TargetRow] = []
     for targets in groups:
         shared = min(common_prefix([t.ids for t in targets]), min(len(t.ids) for t in targets) - 1)
         if sharing and len(targets) > 1 and shared > 0:
-            rows.append(_Row(targets[0].ids[:shared], tuple(targets)))
+            rows.append(_TargetRow(targets[0].ids[:shared], tuple(targets)))
         else:
-            rows += [_Row(t.ids[:-1], (t,)) for t in targets]
+            rows += [_TargetRow(t.ids[:-1], (t,)) for t in targets]
     return rows
 
 
-def _batches(rows: list[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
+def _batches(rows: list[_TargetRow], batch_tokens: int) -> Iterator[list[_TargetRow]]:
     """Rows of like length together, so that little is padded."""
-    batch: list[_Row] = []
+    batch: list[_TargetRow] = []
     for row in sorted(rows, key=lambda r: len(r.prefix)):
         if batch and (len(batch) + 1) * len(row.prefix) > batch_tokens:
             yield batch
@@ -177,7 +177,7 @@ def _batches(rows: list[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
 
 
 @torch.no_grad()
-def _run(lm: LM, batch: list[_Row]) -> Iterator[tuple[tuple[int, int], float]]:
+def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], float]]:
     ids, mask = lm.pad([row.prefix for row in batch])
     reads = [
         Read(r, i - 1, t.ids[i], t.slot)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Tokens = tuple[int, ...]
 
 
-class Tree(NamedTuple):
+class TokenTree(NamedTuple):
     """Sequences in one row.
 
     Attributes:
@@ -55,7 +55,7 @@ class Tree(NamedTuple):
         return seen
 
 
-def tree(sequences: Sequence[Tokens]) -> Tree:
+def tree(sequences: Sequence[Tokens]) -> TokenTree:
     """The tree of some sequences.
 
     Example:
@@ -73,10 +73,10 @@ def tree(sequences: Sequence[Tokens]) -> Tree:
         ids += sequence[shared:]
         depths += range(shared, len(sequence))
         paths.append(path)
-    return Tree(tuple(ordered), ids, depths, paths)
+    return TokenTree(tuple(ordered), ids, depths, paths)
 
 
-def plant(sequences: Sequence[Tokens], *, worth: float, most: int | None = None) -> list[Tree]:
+def build_trees(sequences: Sequence[Tokens], *, worth: float, most: int | None = None) -> list[TokenTree]:
     """Sequences in trees: a sequence joins the tree of its neighbour in order where the tokens saved pay.
 
     Args:
@@ -99,7 +99,7 @@ def plant(sequences: Sequence[Tokens], *, worth: float, most: int | None = None)
     return [tree(row) for row in rows]
 
 
-def token_worth(lm: LM) -> float:
+def token_cost(lm: LM) -> float:
     """Attended tokens that cost as much as one token's way through the maps of a block."""
     weights = sum(p.numel() for p in lm.block(0).parameters() if p.ndim == 2)
     return weights / (2 * lm.layout.width)
@@ -112,7 +112,7 @@ class Packed(NamedTuple):
     arguments: dict[str, Any]
 
 
-def pack(lm: LM, trees: Sequence[Tree]) -> Packed:
+def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> Packed:
     """Trees padded to one length; plain rows alone get a plain attention mask."""
     ids, mask = lm.pad([t.ids for t in trees])
     longest = ids.shape[1]
@@ -142,9 +142,9 @@ def can_pack(lm: LM) -> bool:
     one = tree(sequences)
     base = lm.module(lm.layout.base)
     try:
-        packed = pack(lm, [one])
+        packed = to_tensors(lm, [one])
         got = base(input_ids=packed.ids, **packed.arguments).last_hidden_state[0]
-        alone = pack(lm, [tree([s]) for s in sequences])
+        alone = to_tensors(lm, [tree([s]) for s in sequences])
         want = base(input_ids=alone.ids, **alone.arguments).last_hidden_state
     except (RuntimeError, ValueError, TypeError, IndexError):
         return False

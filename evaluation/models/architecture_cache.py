@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 _LISTS = ("mlp_in", "block_norms")
 
 
-def remembered(model: Any, *, folder: Path | None = None) -> Layout:
+def cached_architecture(model: Any, *, folder: Path | None = None) -> Layout:
     """A model's layout from the cache folder where it fits the model, else found and put there.
 
     Args:

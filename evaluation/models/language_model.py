@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
-from evaluation.models.architecture_cache import remembered
+from evaluation.models.architecture_cache import cached_architecture
 from evaluation.models.hooks import stopping_after
 from evaluation.models.tokenization import Encoded, encode_target
 from schemas.core.errors import ModelError
@@ -60,7 +60,7 @@ class LM:
         """
         place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
         got = loading.load(name, device=place, dtype=kind, trust_remote_code=trust_remote_code)
-        layout = remembered(got.model)
+        layout = cached_architecture(got.model)
         lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout)
         lm.revision = lm.revision or lm.weights_digest()[:20]
         return lm

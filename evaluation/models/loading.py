@@ -29,7 +29,7 @@ SPREAD = "map"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class Loaded(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model with its tokenizer; ``revision`` names the very weights and configuration, None where nothing does."""
 
     model: Any
@@ -37,7 +37,7 @@ class Loaded(NamedTuple):
     revision: str | None
 
 
-def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> Loaded:
+def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> LoadedModel:
     """Load a decoder: ``embedded``, a folder, a GGUF file, or the name of a model on the hub.
 
     Args:
@@ -68,7 +68,7 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
         model.to(device)
     folder = Path(source)
     revision = _folder_revision(folder) if folder.is_dir() else getattr(model.config, "_commit_hash", None)
-    return Loaded(model, tokenizer, revision)
+    return LoadedModel(model, tokenizer, revision)
 
 
 def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:

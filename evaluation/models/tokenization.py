@@ -70,14 +70,14 @@ def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = 
     raise ValueError("no token of the text belongs to the target")
 
 
-class Placed(NamedTuple):
+class TokenPosition(NamedTuple):
     """A text as tokens, with the index of a subject's last token."""
 
     ids: tuple[int, ...]
     last: int
 
 
-def encode_at(tokenizer: Any, text: str, *, end: int) -> Placed:
+def encode_at(tokenizer: Any, text: str, *, end: int) -> TokenPosition:
     """Tokenise a text; ``last`` is the last token that begins before character ``end`` (the subject's end).
 
     Raises:
@@ -87,7 +87,7 @@ def encode_at(tokenizer: Any, text: str, *, end: int) -> Placed:
     before = [i for i in range(tokens.specials, len(tokens.ids)) if tokens.spans[i][0] < end <= len(text)]
     if not before:
         raise UserError("no token of the subject is found in the prompt", where=repr(text))
-    return Placed(tuple(tokens.ids), before[-1])
+    return TokenPosition(tuple(tokens.ids), before[-1])
 
 
 def common_prefix(rows: Sequence[tuple[int, ...]]) -> int:

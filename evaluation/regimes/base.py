@@ -13,10 +13,10 @@ from schemas.cases import Case
 from schemas.core.ids import content_id
 from schemas.probes import Probe
 
-Missing = Callable[["Unit"], tuple[Probe, ...]]
+Missing = Callable[["WorkUnit"], tuple[Probe, ...]]
 
 
-class Unit(NamedTuple):
+class WorkUnit(NamedTuple):
     """A case to be asked when ``after`` edits stand in the model, its own being number ``position`` (from 1).
 
     ``key`` names it in the journal: outside ``single`` it holds the digest of all these edits.
@@ -51,11 +51,13 @@ class Regime(ABC):
         self.choice = choice
 
     @abstractmethod
-    def units(self, cases: Sequence[Case]) -> list[Unit]:
+    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
         """All units of work, in order."""
 
     @abstractmethod
-    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+    def run(
+        self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
+    ) -> Iterator[tuple[WorkUnit, Done]]:
         """Do units; each comes as soon as it is finished."""
 
 

@@ -7,16 +7,16 @@ import time
 from collections.abc import Iterator, Sequence
 
 from evaluation.engines.base import Done, Job, explained, plain
-from evaluation.regimes.base import Missing, Regime, RegimeContext, Unit, edits_digest
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
 from schemas.cases import Case
 
 log = logging.getLogger(__name__)
 
 
-class Batch(Regime):
+class BatchRegime(Regime):
     """So many edits made at once; the last batch may be smaller."""
 
-    def units(self, cases: Sequence[Case]) -> list[Unit]:
+    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
         """A unit a case, named by its batch."""
         return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
 
@@ -24,7 +24,9 @@ class Batch(Regime):
         size = self.choice.sizes[0]
         return [cases[start : start + size] for start in range(0, len(cases), size)]
 
-    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+    def run(
+        self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
+    ) -> Iterator[tuple[WorkUnit, Done]]:
         """Batch by batch: one edit for all its cases, then the cases that are missing."""
         wanted = {unit.key: unit for unit in units}
         for batch in self._batches(context.cases):
@@ -46,6 +48,6 @@ class Batch(Regime):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 
 
-def _batch_units(batch: Sequence[Case]) -> list[Unit]:
+def _batch_units(batch: Sequence[Case]) -> list[WorkUnit]:
     digest = edits_digest(batch)
-    return [Unit(f"{case.key}@{digest}", case, len(batch), n) for n, case in enumerate(batch, 1)]
+    return [WorkUnit(f"{case.key}@{digest}", case, len(batch), n) for n, case in enumerate(batch, 1)]

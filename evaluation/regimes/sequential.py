@@ -12,34 +12,36 @@ from typing import Any
 
 from evaluation.edits.weight_deltas import Accumulated
 from evaluation.engines.base import Done, Job, explained, plain
-from evaluation.regimes.base import Missing, Regime, RegimeContext, Unit, edits_digest
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
 from schemas.cases import Case
 
 log = logging.getLogger(__name__)
 
 
-class Sequential(Regime):
+class SequentialRegime(Regime):
     """One edit after the other, all staying in the model."""
 
-    def units(self, cases: Sequence[Case]) -> list[Unit]:
+    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
         """Where a case is asked right after its edit, and the cases so far at every length that they reach."""
         lengths = self._lengths(cases)
         last, now = max(lengths, default=0), self.choice.score in ("immediate", "both")
-        out: dict[str, Unit] = {}
+        out: dict[str, WorkUnit] = {}
         for n in range(1, last + 1):
             digest = edits_digest(cases[:n])
             first = 0 if n in lengths and self.choice.score in ("end", "both") else n - 1 if now else n
             for position in range(first + 1, n + 1):
                 case = cases[position - 1]
                 key = f"{case.key}@{digest}"
-                out[key] = Unit(key, case, n, position)
+                out[key] = WorkUnit(key, case, n, position)
         return list(out.values())
 
     def _lengths(self, cases: Sequence[Case]) -> set[int]:
         """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
         return {n for n in self.choice.sizes if n <= len(cases)} or {len(cases)}
 
-    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+    def run(
+        self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
+    ) -> Iterator[tuple[WorkUnit, Done]]:
         """Edit after edit; edits before a missing unit are made again, since the model they left is needed."""
         cases, scorer = context.cases, context.scorer
         last = max((u.after or 0 for u in units), default=0)

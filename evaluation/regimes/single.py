@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluation.engines.base import Done, Job
-from evaluation.regimes.base import Missing, Regime, RegimeContext, Unit
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit
 from schemas.cases import Case
 
 
-class Single(Regime):
+class SingleRegime(Regime):
     """Each edit alone, then undone."""
 
-    def units(self, cases: Sequence[Case]) -> list[Unit]:
+    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
         """A unit a case."""
-        return [Unit(case.key, case) for case in cases]
+        return [WorkUnit(case.key, case) for case in cases]
 
-    def run(self, units: Sequence[Unit], missing: Missing, context: RegimeContext) -> Iterator[tuple[Unit, Done]]:
+    def run(
+        self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
+    ) -> Iterator[tuple[WorkUnit, Done]]:
         """All of them through the engine."""
         known = {unit.key: unit for unit in units}
         for done in context.engine.work(context.editor, [Job(u.key, u.case, missing(u)) for u in units]):

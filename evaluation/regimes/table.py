@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from evaluation.regimes.base import Regime
-from evaluation.regimes.batch import Batch
+from evaluation.regimes.batch import BatchRegime
 from evaluation.regimes.config import RegimeChoice
-from evaluation.regimes.sequential import Sequential
-from evaluation.regimes.single import Single
+from evaluation.regimes.sequential import SequentialRegime
+from evaluation.regimes.single import SingleRegime
 
-REGIMES: dict[str, type[Regime]] = {"single": Single, "batch": Batch, "sequential": Sequential}
+REGIMES: dict[str, type[Regime]] = {"single": SingleRegime, "batch": BatchRegime, "sequential": SequentialRegime}
 
 
 def make_regime(choice: RegimeChoice) -> Regime:

@@ -16,7 +16,7 @@ from schemas.probes import Probe
 log = logging.getLogger(__name__)
 
 
-class Answered:
+class BaselineAnswers:
     """A file of answers by probe, for one model revision and precision.
 
     Args:
@@ -24,7 +24,7 @@ class Answered:
 
     Example:
         >>> import tempfile
-        >>> kept = Answered(Path(tempfile.mkdtemp()), revision="r1", dtype="float32")
+        >>> kept = BaselineAnswers(Path(tempfile.mkdtemp()), revision="r1", dtype="float32")
         >>> from schemas.probes import ScoreProbe
         >>> probe = ScoreProbe(purpose="fact", item="f", prompt="Peru is", targets=("big",))
         >>> kept.find([probe]) is None

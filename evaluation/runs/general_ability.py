@@ -36,7 +36,7 @@ class Ability(NamedTuple):
     better: bool | None
 
 
-class Change(NamedTuple):
+class AbilityChange(NamedTuple):
     """A task's metric before and after; ``half`` is that of the difference as if the two were independent, 95 %.
 
     They are not (the same documents are asked), so it is rather too wide.
@@ -132,7 +132,7 @@ def _read(found: Mapping[str, Any]) -> list[Ability]:
     return out
 
 
-def changes(before: Sequence[Ability], after: Sequence[Ability]) -> list[Change]:
+def changes(before: Sequence[Ability], after: Sequence[Ability]) -> list[AbilityChange]:
     """Every metric that both have, with its difference.
 
     Example:
@@ -145,5 +145,5 @@ def changes(before: Sequence[Ability], after: Sequence[Ability]) -> list[Change]
     for b in before:
         if (a := known.get((b.task, b.metric))) is not None:
             half = None if b.error is None or a.error is None else 1.96 * math.hypot(b.error, a.error)
-            out.append(Change(b, a, a.value - b.value, half))
+            out.append(AbilityChange(b, a, a.value - b.value, half))
     return out

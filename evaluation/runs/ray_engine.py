@@ -37,7 +37,7 @@ TRIES = 3
 Load = Callable[[RunConfig], "LM"]
 
 
-class Task(NamedTuple):
+class WorkerTask(NamedTuple):
     """A group of cases for one worker."""
 
     method: str
@@ -74,7 +74,7 @@ class Worker:
         """Process number, and revision of the model."""
         return os.getpid(), self.lm.revision
 
-    def work(self, task: Task) -> list[dict[str, Any]]:
+    def work(self, task: WorkerTask) -> list[dict[str, Any]]:
         """Do a task; every finished case is in the shard before the answer leaves."""
         from evaluation.editors.presets import make_editor
 
@@ -181,11 +181,11 @@ class RayEngine:
         size = self.config.group or self._group()
         left = [job for job in jobs if job.key not in finished]
         waiting = deque(
-            Task(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
+            WorkerTask(method, params, tuple((j.key, j.case, j.probes) for j in left[i : i + size]))
             for i in range(0, len(left), size)
         )
         idle = deque(self._workers(len(waiting)))
-        running: dict[Any, tuple[Any, Task]] = {}
+        running: dict[Any, tuple[Any, WorkerTask]] = {}
         while waiting or running:
             while waiting and idle:
                 actor, task = idle.popleft(), waiting.popleft()
@@ -206,7 +206,7 @@ class RayEngine:
             for data in results:
                 yield _unpacked(data, known[data["key"]])
 
-    def _again(self, task: Task, finished: set[str], error: Exception) -> Task:
+    def _again(self, task: WorkerTask, finished: set[str], error: Exception) -> WorkerTask:
         """A lost worker's task, less what it had finished."""
         if task.lost + 1 >= TRIES:
             raise UserError(

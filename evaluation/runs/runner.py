@@ -17,10 +17,10 @@ from evaluation.engines.base import Done, Engine, Job
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics.generation import Generation
-from evaluation.regimes.base import Regime, RegimeContext, Unit
+from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
-from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import BASELINE, REGIME, ask, choose, load_metrics, make_manifest
 from evaluation.runs.results import EditorFolder, write_run
@@ -87,7 +87,7 @@ class Runner:
         retry_failed: bool = False,
         support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
-        answered: Answered | None = None,
+        answered: BaselineAnswers | None = None,
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
         self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
@@ -185,8 +185,8 @@ class Runner:
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
 
     def _work(
-        self, label: str, regime: Regime, todo: list[Unit], known: Mapping[str, CaseResult], context: RegimeContext
-    ) -> Iterator[tuple[Unit, Done]]:
+        self, label: str, regime: Regime, todo: list[WorkUnit], known: Mapping[str, CaseResult], context: RegimeContext
+    ) -> Iterator[tuple[WorkUnit, Done]]:
         """The units as they are finished; of the unedited model first those that earlier runs have answered."""
         shared: dict[str, list[Answer]] = {}
         if label == BASELINE and self._answered is not None:
@@ -196,7 +196,7 @@ class Runner:
                     todo.remove(unit)
                     yield unit, Done(Job(unit.key, unit.case, wanted), shared[unit.key])
 
-        def missing(unit: Unit) -> tuple[Probe, ...]:
+        def missing(unit: WorkUnit) -> tuple[Probe, ...]:
             had = {a.probe for a in shared.get(unit.key, ())}
             return tuple(p for p in self._missing(label, unit, known) if p.id not in had)
 
@@ -215,7 +215,7 @@ class Runner:
             return None
         return f"{failed} of {done} cases failed"
 
-    def _missing(self, label: str, unit: Unit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
+    def _missing(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
         asked, before = self._asked[label][unit.case.key], known.get(unit.key)
         if before is None:
@@ -225,7 +225,7 @@ class Runner:
         have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
         return tuple(p for p in asked if p.id not in have)
 
-    def _result(self, unit: Unit, done: Done, run: str, known: CaseResult | None) -> CaseResult:
+    def _result(self, unit: WorkUnit, done: Done, run: str, known: CaseResult | None) -> CaseResult:
         """What is journaled of a unit: new answers beside those that it had."""
         asked = {p.id for p in done.job.probes}
         kept = () if known is None else tuple(a for a in known.answers if a.probe not in asked)

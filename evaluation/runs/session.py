@@ -12,7 +12,7 @@ from curation.splits.split_file import Split, load_split
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored, written
 from evaluation.metrics.generation import Generation
-from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
@@ -87,10 +87,10 @@ def execute(
             retry_failed=retry_failed,
             support=support,
             engine=engine,
-            answered=Answered(cache_dir() / "answers", revision=model.revision, dtype=config.dtype),
+            answered=BaselineAnswers(cache_dir() / "answers", revision=model.revision, dtype=config.dtype),
         ).run()
     if target := config.feed or config.split.store:
-        feed(target, split, outcomes)
+        write_back(target, split, outcomes)
     return outcomes
 
 
@@ -114,14 +114,14 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engi
             yield engine
         return
     from evaluation.inference.batched_scoring import EditScorer
-    from evaluation.inference.batching import Budget, default_budget
+    from evaluation.inference.batching import TokenBudget, default_budget
 
     told = "batch_tokens" in config.model_fields_set or lm.device.type == "cpu"
-    budget = Budget(config.batch_tokens) if told else default_budget(lm)
+    budget = TokenBudget(config.batch_tokens) if told else default_budget(lm)
     yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.group)
 
 
-def feed(path: Path, split: Split, outcomes: Sequence[EditorOutcome]) -> None:
+def write_back(path: Path, split: Split, outcomes: Sequence[EditorOutcome]) -> None:
     """Give a run's results, and the split they are of, to a store.
 
     Raises:
@@ -240,7 +240,7 @@ def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
     return RunConfig.model_validate(data | {"editors": data["editors"] | more})
 
 
-def narrow(config: RunConfig, names: Sequence[str]) -> RunConfig:
+def select_editors(config: RunConfig, names: Sequence[str]) -> RunConfig:
     """The configuration with these editors only: its own labels, or names of methods with their presets.
 
     Raises:

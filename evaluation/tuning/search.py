@@ -24,7 +24,7 @@ from evaluation.runs.results import OTHER_OUT, Run, load_run
 from evaluation.runs.runner import Event
 from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute
-from evaluation.tuning.search_space import Space
+from evaluation.tuning.search_space import SearchSpace
 from schemas.core.errors import UserError
 
 FACTOR = 3  # of the settings one in so many goes on; those that do get so many times the cases
@@ -148,7 +148,7 @@ def search(
         UserError: no ranges, too small a budget, or no case that a metric of the objective asks anything of.
     """
     rungs = plan(budget, len(choose(split, kinds=config.kinds)), first=first)
-    ranges, purpose = Space.of(method, space), f"tune/{method}/{split.digest}/{number}"
+    ranges, purpose = SearchSpace.of(method, space), f"tune/{method}/{split.digest}/{number}"
     settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, kept=dict(kept or {}))
     tried: dict[str, Tried] = {}
     alive = [label for label in settings if label != PRESET]
@@ -166,7 +166,7 @@ def search(
 
 
 def _settings(
-    method: str, lm: LM, ranges: Space, count: int, *, purpose: str, kept: dict[str, Any]
+    method: str, lm: LM, ranges: SearchSpace, count: int, *, purpose: str, kept: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The preset and drawn settings by label, each with all of the preset's other options."""
     depth = lm.layout.depth

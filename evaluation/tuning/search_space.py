@@ -19,7 +19,7 @@ from schemas.core.ids import seed
 Pair = Annotated[tuple[float, float], Field(min_length=2, max_length=2)]
 
 
-class Range(Options):
+class SearchRange(Options):
     """A range of one option.
 
     Attributes:
@@ -36,7 +36,7 @@ class Range(Options):
     span: tuple[int, int] | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Range:
+    def _one(self) -> SearchRange:
         if sum(x is not None for x in (self.log, self.linear, self.among, self.depth)) != 1:
             raise ValueError("give one of log, linear, among, depth")
         if self.span and (self.depth is None or not 1 <= self.span[0] <= self.span[1]):
@@ -69,13 +69,13 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-class Space(Options):
+class SearchSpace(Options):
     """Ranges by option."""
 
-    ranges: dict[str, Range]
+    ranges: dict[str, SearchRange]
 
     @classmethod
-    def of(cls, method: str, file: Path | None = None) -> Space:
+    def of(cls, method: str, file: Path | None = None) -> SearchSpace:
         """A method's search space, from the table that comes with the program or from a file of the same form.
 
         Raises:

@@ -17,8 +17,8 @@ from torch import Tensor
 from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
-from evaluation.inference.batching import Budget, in_batches
-from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.inference.batching import TokenBudget, in_batches
+from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
@@ -81,14 +81,14 @@ class FineTuning(Editor):
         made = in_batches([[facts[i]] for i in order], lambda _: 1, self._train, self._budget())
         return [edit for _, edit in sorted(zip(order, made, strict=True), key=lambda pair: pair[0])]
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> TokenBudget:
         """How many edits train side by side."""
         lm = self.lm
         size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.edited_layers)  # change, slope, two averages
         room = CPU_BYTES
         if lm.device.type == "cuda":
             room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
-        return Budget(max(1, room // size), unit="edits")
+        return TokenBudget(max(1, room // size), unit="edits")
 
     @property
     def edited_layers(self) -> tuple[int, ...]:
@@ -99,7 +99,7 @@ class FineTuning(Editor):
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:
         """One edit a group; groups are of one size."""
         p, bound = self.params, self.bound()
-        batch = _Batch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
+        batch = _TrainingBatch.read(self.lm, groups, self.edited_layers, shifted=self.shifted)
         training = _Training(self.lm, batch, self.edited_layers, lr=p.lr)
         edits: dict[int, Edit] = {}
         for step in range(p.steps + 1):
@@ -141,7 +141,7 @@ class ConstrainedFineTuning(FineTuning):
         return self.params.eps
 
 
-class _Batch(NamedTuple):
+class _TrainingBatch(NamedTuple):
     """Prompts of all groups, group after group, and where passes start.
 
     ``keys`` are given where the change of the one trained layer can be added behind it: [rows, positions, inner].
@@ -153,11 +153,13 @@ class _Batch(NamedTuple):
     places: Tensor  # [rows]: the last prompt position; or [rows, most tokens]: the position before each token
     goals: Tensor  # [rows, most tokens]; ``real`` is 1 where a token stands
     real: Tensor
-    midway: Midway
+    midway: LayerInput
     keys: Tensor | None
 
     @classmethod
-    def read(cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False) -> _Batch:
+    def read(
+        cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False
+    ) -> _TrainingBatch:
         """Tokenise the requests and run them up to the first trained layer."""
         texts = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
         ids, mask = lm.pad([t.ids[:-1] if shifted else t.ids[: t.first] for t in texts])
@@ -171,10 +173,10 @@ class _Batch(NamedTuple):
         behind = layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32
         if len(layers) == 1 and behind:
             with reading(lm.projection(layer)) as seen:
-                midway = read_midway(lm, layer + 1, ids, mask)
+                midway = run_until(lm, layer + 1, ids, mask)
             keys = seen.input.detach()
         else:
-            midway = read_midway(lm, layer, ids, mask)
+            midway = run_until(lm, layer, ids, mask)
         return cls(len(groups[0]), ids, mask, places, goals, real, midway, keys)
 
     def logprobs(self, lm: LM) -> Tensor:
@@ -188,10 +190,10 @@ class _Batch(NamedTuple):
         found = logits_at(lm, self.ids, self.mask, each, self.places.flatten().tolist()).log_softmax(-1)
         return found.gather(1, self.goals.reshape(-1, 1)).reshape(-1, most)
 
-    def select(self, groups: list[int]) -> _Batch:
+    def select(self, groups: list[int]) -> _TrainingBatch:
         """Some of the groups."""
         rows = torch.tensor([g * self.size + i for g in groups for i in range(self.size)], device=self.ids.device)
-        return _Batch(
+        return _TrainingBatch(
             self.size,
             self.ids[rows],
             self.mask[rows],
@@ -206,7 +208,7 @@ class _Batch(NamedTuple):
 class _Training:
     """Changes in training, [groups, out, in] a layer, with Adam's averages."""
 
-    def __init__(self, lm: LM, batch: _Batch, layers: tuple[int, ...], *, lr: float) -> None:
+    def __init__(self, lm: LM, batch: _TrainingBatch, layers: tuple[int, ...], *, lr: float) -> None:
         self.lm, self.batch, self.edited_layers, self.lr = lm, batch, layers, lr
         count = len(batch.ids) // batch.size
         self.groups = list(range(count))
@@ -226,9 +228,9 @@ class _Training:
         with torch.enable_grad(), ExitStack() as hooks:
             if batch.keys is not None:
                 hidden = batch.midway.hidden + self._product(batch.keys, self.deltas[0])
-                hooks.enter_context(starting_at(lm, batch.midway, hidden))
+                hooks.enter_context(resume_at(lm, batch.midway, hidden))
             else:
-                hooks.enter_context(starting_at(lm, batch.midway))
+                hooks.enter_context(resume_at(lm, batch.midway))
                 for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
                     hooks.enter_context(changing(lm.projection(layer), self._adding(delta)))
             each = batch.logprobs(lm) * batch.real

@@ -13,21 +13,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.hypernetwork.network import Change, Pairs
-from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.editors.hypernetwork.network import GradientPairs, WeightChange
+from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing
 from evaluation.models.language_model import LM
 
 
-class Line(NamedTuple):
+class GradientLine(NamedTuple):
     """A text as tokens; its target begins at ``first``."""
 
     ids: tuple[int, ...]
     first: int
 
 
-class Batch(NamedTuple):
+class GradientBatch(NamedTuple):
     """Lines padded on the right, run up to the first edited layer.
 
     Attributes:
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
     rows: list[int]
     places: list[int]
     goals: Tensor
-    midway: Midway
+    midway: LayerInput
 
     def means(self, values: Tensor) -> Tensor:
         """Means over each row's target tokens: [target tokens] -> [rows]."""
@@ -49,12 +49,12 @@ class Batch(NamedTuple):
         return sums / torch.bincount(rows, minlength=len(self.ids))
 
 
-def line(lm: LM, prompt: str, target: str, *, separator: str = " ") -> Line | None:
+def line(lm: LM, prompt: str, target: str, *, separator: str = " ") -> GradientLine | None:
     """A prompt with its target as tokens; None where the model cannot read it whole or nothing stands before it."""
     text = lm.encode(prompt, target, separator=separator)
     if text.first == 0 or (lm.limit and len(text.ids) > lm.limit):
         return None
-    return Line(text.ids, text.first)
+    return GradientLine(text.ids, text.first)
 
 
 class Below:
@@ -68,44 +68,46 @@ class Below:
 
     def __init__(self, lm: LM, layer: int, *, keep: bool = True) -> None:
         self._lm, self._layer, self._keep = lm, layer, keep
-        self._known: dict[Line, Tensor] = {}
+        self._known: dict[GradientLine, Tensor] = {}
         self._tuples = False
 
-    def midway(self, lines: Sequence[Line], ids: Tensor, mask: Tensor) -> Midway:
+    def midway(self, lines: Sequence[GradientLine], ids: Tensor, mask: Tensor) -> LayerInput:
         """The lines' hidden states, padded as ``ids`` and ``mask`` are."""
         if not self._keep:
-            return read_midway(self._lm, self._layer, ids, mask)
+            return run_until(self._lm, self._layer, ids, mask)
         if missing := [one for one in dict.fromkeys(lines) if one not in self._known]:
-            read = read_midway(self._lm, self._layer, *self._lm.pad([one.ids for one in missing]))
+            read = run_until(self._lm, self._layer, *self._lm.pad([one.ids for one in missing]))
             self._tuples = read.tuples
             for one, state in zip(missing, read.hidden.cpu(), strict=True):
                 self._known[one] = state[: len(one.ids)].clone()
         state = torch.nn.utils.rnn.pad_sequence([self._known[one] for one in lines], batch_first=True)
-        return Midway(self._layer, state.to(self._lm.device), self._tuples)
+        return LayerInput(self._layer, state.to(self._lm.device), self._tuples)
 
 
-def batch(lm: LM, below: Below, lines: Sequence[Line]) -> Batch:
+def batch(lm: LM, below: Below, lines: Sequence[GradientLine]) -> GradientBatch:
     """Lines as a batch that starts at the first edited layer."""
     ids, mask = lm.pad([one.ids for one in lines])
     midway = below.midway(lines, ids, mask)
     rows = [r for r, one in enumerate(lines) for _ in range(one.first, len(one.ids))]
     places = [i - 1 for one in lines for i in range(one.first, len(one.ids))]
     goals = torch.tensor([t for one in lines for t in one.ids[one.first :]], device=lm.device)
-    return Batch(ids, mask, rows, places, goals, midway)
+    return GradientBatch(ids, mask, rows, places, goals, midway)
 
 
-def logprobs(lm: LM, rows: Batch) -> Tensor:
+def logprobs(lm: LM, rows: GradientBatch) -> Tensor:
     """Log-probabilities at every target token, [target tokens, vocabulary]."""
-    with starting_at(lm, rows.midway):
+    with resume_at(lm, rows.midway):
         return logits_at(lm, rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
 
 
-def nll(found: Tensor, rows: Batch) -> Tensor:
+def nll(found: Tensor, rows: GradientBatch) -> Tensor:
     """Mean negative log-probability of each row's target, [rows]."""
     return rows.means(-found.gather(1, rows.goals[:, None])[:, 0])
 
 
-def gradients(lm: LM, layers: Sequence[int], lines: Sequence[Line], below: Below | None = None) -> dict[int, Pairs]:
+def gradients(
+    lm: LM, layers: Sequence[int], lines: Sequence[GradientLine], below: Below | None = None
+) -> dict[int, GradientPairs]:
     """Inputs and output gradients of the layers' projections, each row's loss being the mean NLL of its target."""
     rows = batch(lm, below or Below(lm, min(layers), keep=False), lines)
     layout, shape = lm.layout, rows.ids.shape
@@ -122,13 +124,13 @@ def gradients(lm: LM, layers: Sequence[int], lines: Sequence[Line], below: Below
         loss = nll(logprobs(lm, rows), rows).sum()  # rows do not touch each other: each gets its own gradient
         slopes = torch.autograd.grad(loss, [added[n] for n in layers])
     return {
-        n: Pairs(keys[n], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
+        n: GradientPairs(keys[n], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
         for n, d in zip(layers, slopes, strict=True)
     }
 
 
 @contextmanager
-def changed(lm: LM, changes: dict[int, Change], edit_of: Tensor) -> Iterator[None]:
+def changed(lm: LM, changes: dict[int, WeightChange], edit_of: Tensor) -> Iterator[None]:
     """Passes inside the block see in row i the change of edit ``edit_of[i]``; gradients flow into the changes."""
     with ExitStack() as hooks:
         for n, change in changes.items():

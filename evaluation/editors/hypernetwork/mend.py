@@ -13,9 +13,16 @@ from pydantic import Field, field_validator
 
 from evaluation.editors.base import Editor, asked
 from evaluation.editors.hypernetwork.gradients import gradients, line
-from evaluation.editors.hypernetwork.network import EditNetwork, Pairs
-from evaluation.editors.hypernetwork.training import Settings, Step, Trained, Trainer, read_tensors, write_tensors
-from evaluation.editors.hypernetwork.training_cases import lessons
+from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs
+from evaluation.editors.hypernetwork.training import (
+    Trained,
+    Trainer,
+    TrainingSettings,
+    TrainingStep,
+    read_tensors,
+    write_tensors,
+)
+from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
@@ -125,7 +132,7 @@ class Mend(Editor):
         *,
         name: str,
         out: Path,
-        tell: Callable[[Step], None] | None = None,
+        tell: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
     ) -> Trained:
         """Train a network and write it to a file; stopped at any moment, the same call goes on.
@@ -144,9 +151,15 @@ class Mend(Editor):
         trained_on = TrainingData.of(name, cases)
         identity = self._identity(trained_on.digest)
         state = out.with_name(out.name + ".state")
-        told = {name: getattr(p, name) for name in Settings._fields}
+        told = {name: getattr(p, name) for name in TrainingSettings._fields}
         trainer = Trainer(
-            lm, lessons(lm, cases), Settings(**told), state=state, identity=identity, tell=tell, minutes=minutes
+            lm,
+            training_cases(lm, cases),
+            TrainingSettings(**told),
+            state=state,
+            identity=identity,
+            tell=tell,
+            minutes=minutes,
         )
         trained = trainer.run()
         about = {
@@ -196,7 +209,7 @@ class Mend(Editor):
             deltas = []
             for at, n in enumerate(ready.layers):
                 mine = pairs[n].real[i] > 0
-                change = ready.network(at, Pairs(*(x[i : i + 1, mine] for x in pairs[n])))
+                change = ready.network(at, GradientPairs(*(x[i : i + 1, mine] for x in pairs[n])))
                 left = (self.params.scale * change.left[0]).contiguous()
                 deltas.append(LowRankDelta(lm.layout.weight(n), left, change.right[0].contiguous()))
             ratio = max(d.norm() / w for d, w in zip(deltas, norms, strict=True))
@@ -295,5 +308,5 @@ def _path(named: str) -> Path:
     return Path(named).expanduser()
 
 
-def _log(step: Step) -> None:
+def _log(step: TrainingStep) -> None:
     log.warning("mend: step %d of %d, %.0f s left", step.done, step.of, step.left)

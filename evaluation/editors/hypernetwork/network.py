@@ -14,7 +14,7 @@ from torch import Tensor, nn
 SMALL = 1e-8  # below it a spread counts as none
 
 
-class Pairs(NamedTuple):
+class GradientPairs(NamedTuple):
     """Inputs u [rows, tokens, in], output gradients δ [rows, tokens, out], and where they count: ``real``, 0 or 1."""
 
     u: Tensor
@@ -22,7 +22,7 @@ class Pairs(NamedTuple):
     real: Tensor
 
 
-class Change(NamedTuple):
+class WeightChange(NamedTuple):
     """Per row the low-rank change left · rightᵀ: left [rows, out, tokens], right [rows, in, tokens]."""
 
     left: Tensor
@@ -61,13 +61,13 @@ class EditNetwork(nn.Module):
         self.register_buffer("mean", torch.zeros(layers, wide))
         self.register_buffer("spread", torch.ones(layers, wide))
 
-    def fit(self, layer: int, pairs: list[Pairs]) -> None:
+    def fit(self, layer: int, pairs: list[GradientPairs]) -> None:
         """Take mean and standard deviation of one layer's (u, δ) over training edits, for normalising."""
         z = torch.cat([torch.cat([p.u, p.delta], -1)[p.real.bool()] for p in pairs]).double()
         self.mean[layer] = z.mean(0)  # type: ignore[operator]
         self.spread[layer] = z.std(0, correction=0).clamp(min=SMALL)  # type: ignore[operator]
 
-    def forward(self, layer: int, pairs: Pairs) -> Change:
+    def forward(self, layer: int, pairs: GradientPairs) -> WeightChange:
         """The change of one layer's weight for each row: −α Σ g_δ g_uᵀ over the row's tokens."""
         z = (torch.cat([pairs.u, pairs.delta], -1) - self.mean[layer]) / self.spread[layer]  # type: ignore[index]
         # clamp, not relu: its gradient at 0 is 1, where the network stands at the start
@@ -75,4 +75,4 @@ class EditNetwork(nn.Module):
         g = h + (self.scale2[layer] * (h @ self.v2.T @ self.u2.T) + self.offset2[layer]).clamp(min=0)
         g = g * pairs.real[..., None]
         left = -self.log_step[layer].exp() * g[..., self.inputs :]
-        return Change(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))
+        return WeightChange(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))

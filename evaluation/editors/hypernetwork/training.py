@@ -13,9 +13,18 @@ import torch
 from torch import Tensor
 
 from curation.files.atomic import write_bytes
-from evaluation.editors.hypernetwork.gradients import Batch, Below, Line, batch, changed, gradients, logprobs, nll
-from evaluation.editors.hypernetwork.network import Change, EditNetwork, Pairs
-from evaluation.editors.hypernetwork.training_cases import Lesson
+from evaluation.editors.hypernetwork.gradients import (
+    Below,
+    GradientBatch,
+    GradientLine,
+    batch,
+    changed,
+    gradients,
+    logprobs,
+    nll,
+)
+from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs, WeightChange
+from evaluation.editors.hypernetwork.training_cases import TrainingCase
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, seed
@@ -25,7 +34,7 @@ log = logging.getLogger(__name__)
 ROWS = 64  # rows of one pass over training edits
 
 
-class Settings(NamedTuple):
+class TrainingSettings(NamedTuple):
     """The options of training; see ``evaluation.editors.hypernetwork.mend``."""
 
     layers: tuple[int, ...]
@@ -50,7 +59,7 @@ class Losses(NamedTuple):
     stay: float
 
 
-class Step(NamedTuple):
+class TrainingStep(NamedTuple):
     """Progress: steps done, of how many, losses on training and on held-out cases (None between reports), seconds."""
 
     done: int
@@ -87,12 +96,12 @@ class Trainer:
     def __init__(
         self,
         lm: LM,
-        lessons: Sequence[Lesson],
-        settings: Settings,
+        lessons: Sequence[TrainingCase],
+        settings: TrainingSettings,
         *,
         state: Path,
         identity: dict[str, Any],
-        tell: Callable[[Step], None] | None = None,
+        tell: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
     ) -> None:
         self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
@@ -137,30 +146,30 @@ class Trainer:
             seconds = spent + time.perf_counter() - begun
             self._save(optimiser, step + 1, best, seconds)
             pace = (time.perf_counter() - begun) / (step + 1 - done)
-            self._tell(Step(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
+            self._tell(TrainingStep(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
         assert best is not None
         network.load_state_dict(best[2])
         return Trained(network, best[0], best[1], spent + time.perf_counter() - begun)
 
-    def _pairs(self, lessons: Sequence[Lesson]) -> list[list[Pairs]]:
+    def _pairs(self, lessons: Sequence[TrainingCase]) -> list[list[GradientPairs]]:
         """Vectors u and δ of every lesson's edit by layer: constants of the training, one row each."""
-        out: list[list[Pairs]] = []
+        out: list[list[GradientPairs]] = []
         for start in range(0, len(lessons), ROWS):
             chunk = [one.edit for one in lessons[start : start + ROWS]]
             found = gradients(self.lm, self.settings.layers, chunk, self._below)
             for i in range(len(chunk)):
-                out.append([Pairs(*(x[i : i + 1].cpu() for x in found[n])) for n in self.settings.layers])
+                out.append([GradientPairs(*(x[i : i + 1].cpu() for x in found[n])) for n in self.settings.layers])
         return out
 
-    def _changes(self, pairs: Sequence[Sequence[Pairs]]) -> dict[int, Change]:
+    def _changes(self, pairs: Sequence[Sequence[GradientPairs]]) -> dict[int, WeightChange]:
         made = {}
         for at, layer in enumerate(self.settings.layers):
             longest = max(one[at].real.shape[1] for one in pairs)
             stacked = [torch.cat(parts) for parts in zip(*(_rows(one[at], longest) for one in pairs), strict=True)]
-            made[layer] = self.network(at, Pairs(*(x.to(self.lm.device) for x in stacked)))
+            made[layer] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
         return made
 
-    def _step(self, step: int, pairs: list[list[Pairs]], optimiser: torch.optim.Optimizer) -> Losses:
+    def _step(self, step: int, pairs: list[list[GradientPairs]], optimiser: torch.optim.Optimizer) -> Losses:
         p = self.settings
         draw = torch.Generator().manual_seed(seed(str(p.seed), "mend", str(step)))
 
@@ -168,8 +177,8 @@ class Trainer:
             return int(torch.randint(n, (1,), generator=draw))
 
         chosen = torch.randperm(len(self.train), generator=draw)[: p.edits].tolist()
-        follow: list[tuple[int, Line]] = []
-        stay: list[tuple[int, Line]] = []
+        follow: list[tuple[int, GradientLine]] = []
+        stay: list[tuple[int, GradientLine]] = []
         for e, i in enumerate(chosen):
             lesson = self.train[i]
             follow += [(e, lesson.equal[pick(len(lesson.equal))]) for _ in range(p.equal)]
@@ -184,7 +193,10 @@ class Trainer:
         return Losses(float(a.detach()), float(b.detach()))
 
     def _losses(
-        self, pairs: Sequence[Sequence[Pairs]], follow: Sequence[tuple[int, Line]], stay: Sequence[tuple[int, Line]]
+        self,
+        pairs: Sequence[Sequence[GradientPairs]],
+        follow: Sequence[tuple[int, GradientLine]],
+        stay: Sequence[tuple[int, GradientLine]],
     ) -> tuple[Tensor, Tensor]:
         lm, changes = self.lm, self._changes(pairs)
         same, of_same = self._batch(follow)
@@ -198,11 +210,11 @@ class Trainer:
             learnt = nll(logprobs(lm, same), same)
         return learnt.mean(), divergence.mean()
 
-    def _batch(self, rows: Sequence[tuple[int, Line]]) -> tuple[Batch, Tensor]:
+    def _batch(self, rows: Sequence[tuple[int, GradientLine]]) -> tuple[GradientBatch, Tensor]:
         return batch(self.lm, self._below, [one for _, one in rows]), torch.tensor([e for e, _ in rows])
 
     @torch.no_grad()
-    def _measure(self, pairs: list[list[Pairs]]) -> Losses:
+    def _measure(self, pairs: list[list[GradientPairs]]) -> Losses:
         """Losses on all that the held-out lessons hold (their neighbours, or the first of the training's)."""
         sums, count = [0.0, 0.0], 0
         for start in range(0, len(self.held), self.settings.edits):
@@ -254,15 +266,15 @@ class Trainer:
         return about["step"], (Losses(*about["best"]), about["best_step"], part["best"]), about["seconds"]
 
 
-def _total(losses: Losses, p: Settings) -> float:
+def _total(losses: Losses, p: TrainingSettings) -> float:
     return p.edit_weight * losses.follow + losses.stay
 
 
-def _rows(pairs: Pairs, longest: int) -> Pairs:
+def _rows(pairs: GradientPairs, longest: int) -> GradientPairs:
     """Pairs padded or cut to so many tokens; only padding is cut."""
     pad = longest - pairs.real.shape[1]
     f = torch.nn.functional.pad
-    return Pairs(f(pairs.u, (0, 0, 0, pad)), f(pairs.delta, (0, 0, 0, pad)), f(pairs.real, (0, pad)))
+    return GradientPairs(f(pairs.u, (0, 0, 0, pad)), f(pairs.delta, (0, 0, 0, pad)), f(pairs.real, (0, pad)))
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:

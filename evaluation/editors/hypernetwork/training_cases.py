@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evaluation.editors.hypernetwork.gradients import Line, line
+from evaluation.editors.hypernetwork.gradients import GradientLine, line
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
 
 
-class Lesson(NamedTuple):
+class TrainingCase(NamedTuple):
     """One training case.
 
     Attributes:
@@ -20,12 +20,12 @@ class Lesson(NamedTuple):
         kept: Prompts of neighbour facts with their own object: their distributions must stay.
     """
 
-    edit: Line
-    equal: tuple[Line, ...]
-    kept: tuple[Line, ...]
+    edit: GradientLine
+    equal: tuple[GradientLine, ...]
+    kept: tuple[GradientLine, ...]
 
 
-def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
+def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     """Cases as lessons; those whose fact prompt cannot be read are left out.
 
     Raises:
@@ -36,7 +36,7 @@ def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
         if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
         equal = tuple(x for x in _equal(lm, case) if x is not None)
-        made.append(Lesson(edit, equal or (edit,), tuple(x for x in _kept(lm, case) if x is not None)))
+        made.append(TrainingCase(edit, equal or (edit,), tuple(x for x in _kept(lm, case) if x is not None)))
     if len(made) < 2 or not any(one.kept for one in made):
         raise UserError(
             f"{len(made)} cases with a new object are too few to train on",
@@ -45,7 +45,7 @@ def lessons(lm: LM, cases: Sequence[Case]) -> list[Lesson]:
     return made
 
 
-def _equal(lm: LM, case: Case) -> Iterator[Line | None]:
+def _equal(lm: LM, case: Case) -> Iterator[GradientLine | None]:
     new = case.fact.new_object.text
     yield line(lm, case.fact.fact_prompt, new)
     for text in case.fact.paraphrases:
@@ -54,7 +54,7 @@ def _equal(lm: LM, case: Case) -> Iterator[Line | None]:
         yield line(lm, prompt.text, new, separator=prompt.separator)
 
 
-def _kept(lm: LM, case: Case) -> Iterator[Line | None]:
+def _kept(lm: LM, case: Case) -> Iterator[GradientLine | None]:
     for text in case.fact.neighbour_prompts:
         yield line(lm, text, case.fact.old.text)
     for beside in case.neighbours:

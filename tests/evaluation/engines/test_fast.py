@@ -17,7 +17,7 @@ from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.batching import Budget
+from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -73,7 +73,7 @@ def test_fast_equals_simple(kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
     slow = run(lm, tmp_path / "slow")
-    fast = run(lm, tmp_path / "fast", engine=FastEngine(lm, scorer=EditScorer(lm, budget=Budget(300)), group=2))
+    fast = run(lm, tmp_path / "fast", engine=FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(300)), group=2))
     for label in OPTIONS:
         assert fast[label].computed == len(LANDS) and fast[label].manifest == slow[label].manifest
         same(slow[label], fast[label], within=5e-4)  # the edits themselves are searched for in other batches
@@ -162,7 +162,7 @@ def test_memory_running_out_halves_the_batches(
         return real(*args, **kwargs)
 
     monkeypatch.setattr(base, "forward", tight)
-    engine = FastEngine(lm, scorer=EditScorer(lm, budget=Budget(4096)))
+    engine = FastEngine(lm, scorer=EditScorer(lm, budget=TokenBudget(4096)))
     got = run(lm, tmp_path / "got", names=["rome", "ft"], engine=engine)
     assert max(sizes) > 150 and engine.scorer.budget.tokens < 4096
     assert all(outcome.failed == 0 for outcome in got.values())

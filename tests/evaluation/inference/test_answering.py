@@ -20,7 +20,7 @@ from evaluation.inference.answering import ModelScorer, answer, given, write
 from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.models.language_model import LM
-from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -155,7 +155,7 @@ def test_texts_are_journaled_and_not_written_again(tmp_path: Path) -> None:
 def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> None:
     """Texts known from another run are not written again because a score is missing."""
     lm = roomy()
-    kept = Answered(tmp_path / "answers", revision="r", dtype="float32")
+    kept = BaselineAnswers(tmp_path / "answers", revision="r", dtype="float32")
     first = run(lm, tmp_path / "a", FastEngine(lm), answered=kept)
     wrote: list[int] = []
     engine = FastEngine(lm)
@@ -272,7 +272,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
 
     from evaluation.engines.base import Job
     from evaluation.runs.plan import ask
-    from evaluation.runs.ray_engine import Task, Worker, _unpacked
+    from evaluation.runs.ray_engine import Worker, WorkerTask, _unpacked
     from evaluation.runs.support import Support
 
     lm = roomy()
@@ -286,7 +286,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     config = RunConfig.model_validate({**data, "metrics": METRICS})
     metrics = load_metrics(METRICS, Generation(config.generation, "d"))
     jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
-    task = pickle.loads(pickle.dumps(Task("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
+    task = pickle.loads(pickle.dumps(WorkerTask("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
     worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
     found = {d["key"]: _unpacked(d, jobs[d["key"]]) for d in worker.work(task)}
     for key, job in jobs.items():

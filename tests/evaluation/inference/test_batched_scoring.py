@@ -11,10 +11,10 @@ import torch
 from evaluation.edits.per_row import applied_per_row
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
 from evaluation.inference.batched_scoring import EditScorer, first_layer
-from evaluation.inference.batching import Budget, in_batches, packed
+from evaluation.inference.batching import TokenBudget, in_batches, packed
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import score
-from evaluation.inference.token_tree import can_pack, pack, plant, tree
+from evaluation.inference.token_tree import build_trees, can_pack, to_tensors, tree
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -77,7 +77,7 @@ def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
     asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
     asked.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
     asked.append(EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])]))
-    scorer = EditScorer(lm, budget=Budget(300), layers=[1, 2] if kept else [])
+    scorer = EditScorer(lm, budget=TokenBudget(300), layers=[1, 2] if kept else [])
     want = slowly(lm, asked)
     same([scorer.score([EditedProbes((), None, probes())])[0]], [want[0]])
     got = scorer.score(asked)
@@ -94,7 +94,7 @@ def test_nothing_is_lost_in_half_precision(kind: str) -> None:
     """Changes are added in float32: a delta below the rounding of bfloat16 weights is the same in both ways."""
     lm = make(kind, dtype=torch.bfloat16)
     asked = [EditedProbes(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
-    got, want = EditScorer(lm, budget=Budget(300)).score(asked), slowly(lm, asked)
+    got, want = EditScorer(lm, budget=TokenBudget(300)).score(asked), slowly(lm, asked)
     same(got, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
     digest = lm.weights_digest()
     with applied_per_row(lm.model, changes(lm), [1, -1]):
@@ -145,9 +145,9 @@ def test_a_tree_is_read_as_its_sequences_are(kind: str) -> None:
     lm = make(kind)
     assert can_pack(lm)
     sequences = [(5, 6, 7, 8), (5, 6, 9, 7), (5, 6), (5, 11, 12, 13, 14), (30, 31)]
-    trees = plant(sequences, worth=1e6)
+    trees = build_trees(sequences, worth=1e6)
     assert len(trees) < len(sequences) and sum(len(t.ids) for t in trees) < sum(map(len, sequences))
-    packed_rows = pack(lm, trees)
+    packed_rows = to_tensors(lm, trees)
     base = lm.module(lm.layout.base)
     with torch.no_grad():
         hidden = base(input_ids=packed_rows.ids, **packed_rows.arguments).last_hidden_state
@@ -159,10 +159,10 @@ def test_a_tree_is_read_as_its_sequences_are(kind: str) -> None:
 
 def test_trees_are_planted_where_they_pay() -> None:
     sequences = [(1, 2, 3, 4), (1, 2, 3, 5), (9, 8)]
-    assert [t.sequences for t in plant(sequences, worth=0)] == [((n),) for n in sorted(sequences)]
-    together = plant(sequences, worth=1e6)
+    assert [t.sequences for t in build_trees(sequences, worth=0)] == [((n),) for n in sorted(sequences)]
+    together = build_trees(sequences, worth=1e6)
     assert together[0].sequences == tuple(sorted(sequences)[:2]) and together[0].ids == [1, 2, 3, 4, 5]
-    assert [len(t.sequences) for t in plant(sequences, worth=1e6, most=4)] == [1, 1, 1]
+    assert [len(t.sequences) for t in build_trees(sequences, worth=1e6, most=4)] == [1, 1, 1]
     assert tree([(1, 2), (1, 2, 3)]).chain and not tree([(1, 2), (1, 3)]).chain
 
 
@@ -176,7 +176,7 @@ def test_models_that_take_no_positions_are_scored_without_trees() -> None:
 
 @pytest.mark.parametrize("error", [MemoryError("no"), torch.cuda.OutOfMemoryError("CUDA out of memory")])
 def test_batches_are_cut_until_they_fit(error: Exception) -> None:
-    sizes, budget = [], Budget(64)
+    sizes, budget = [], TokenBudget(64)
 
     def run(batch: list[str]) -> list[int]:
         sizes.append(sum(map(len, batch)))

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
-from evaluation.inference.batching import Budget
-from evaluation.inference.generation import Prompt, Sampling, generate
+from evaluation.inference.batching import TokenBudget
+from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.tiny import make
@@ -42,8 +42,8 @@ def slowly(lm: LM, text: str, deltas: list[Delta], most: int) -> list[int]:
 def test_greedy_equals_one_at_a_time(kind: str) -> None:
     lm = make(kind)
     digest, changes = lm.weights_digest(), edits(lm)
-    prompts = [Prompt(text, edit=n % 3 - 1) for n, text in enumerate(TEXTS)]
-    found = generate(lm, prompts, edits=changes, how=Sampling(most=9), budget=Budget(70))
+    prompts = [PromptToContinue(text, edit=n % 3 - 1) for n, text in enumerate(TEXTS)]
+    found = generate(lm, prompts, edits=changes, how=Sampling(most=9), budget=TokenBudget(70))
     for prompt, got in zip(prompts, found, strict=True):
         assert list(got.ids) == slowly(lm, prompt.text, changes[prompt.edit] if prompt.edit >= 0 else [], 9)
     assert len({got.ids for got in found}) > 1
@@ -53,17 +53,17 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
 def test_a_sample_depends_on_its_seed_alone() -> None:
     lm = make("llama")
     how = Sampling(most=8, temperature=1.0, top_p=0.9)
-    many = generate(lm, [Prompt(TEXTS[0], seed=n) for n in range(4)], how=how)
-    alone = [generate(lm, [Prompt(TEXTS[0], seed=n)], how=how)[0] for n in range(4)]
+    many = generate(lm, [PromptToContinue(TEXTS[0], seed=n) for n in range(4)], how=how)
+    alone = [generate(lm, [PromptToContinue(TEXTS[0], seed=n)], how=how)[0] for n in range(4)]
     assert many == alone and len({m.ids for m in many}) > 1
 
 
 def test_a_stop_is_cut_off() -> None:
     lm = make("gpt2")
-    whole = generate(lm, [Prompt(TEXTS[0])], how=Sampling(most=8))[0]
+    whole = generate(lm, [PromptToContinue(TEXTS[0])], how=Sampling(most=8))[0]
     assert whole.ended == "length" and len(whole.ids) == 8
     stop = whole.text[3:6]
-    cut = generate(lm, [Prompt(TEXTS[0])], how=Sampling(most=8, stop=(stop,)))[0]
+    cut = generate(lm, [PromptToContinue(TEXTS[0])], how=Sampling(most=8, stop=(stop,)))[0]
     assert cut.ended == "stop" and cut.text == whole.text[: whole.text.find(stop)]
 
 
@@ -71,11 +71,11 @@ def test_the_models_room_ends_a_text() -> None:
     lm = make("gpt2")
     text = "Peru is a country. " * 40
     with pytest.raises(UserError, match="leaves no room in the 96 tokens"):
-        generate(lm, [Prompt(text)])
+        generate(lm, [PromptToContinue(text)])
     ids = lm.tokenizer(text)["input_ids"]
     near = lm.tokenizer.decode(ids[:90])
     room = 96 - len(lm.tokenizer(near)["input_ids"])
-    got = generate(lm, [Prompt(near)], how=Sampling(most=50))[0]
+    got = generate(lm, [PromptToContinue(near)], how=Sampling(most=50))[0]
     assert got.ended == "length" and len(got.ids) == room
 
 
@@ -83,10 +83,10 @@ def test_prompts_of_one_token() -> None:
     lm = make("gpt2")
     token = lm.tokenizer.decode([40])
     assert len(lm.tokenizer(token)["input_ids"]) == 1
-    got = generate(lm, [Prompt(token), Prompt(token)], how=Sampling(most=4))
+    got = generate(lm, [PromptToContinue(token), PromptToContinue(token)], how=Sampling(most=4))
     assert [list(g.ids) for g in got] == [slowly(lm, token, [], 4)] * 2
 
 
 def test_nothing_to_continue() -> None:
     with pytest.raises(UserError, match="nothing to continue"):
-        generate(make("gpt2"), [Prompt("")])
+        generate(make("gpt2"), [PromptToContinue("")])

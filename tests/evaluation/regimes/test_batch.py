@@ -5,21 +5,21 @@ from __future__ import annotations
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
 from evaluation.regimes.base import RegimeContext, edits_digest
-from evaluation.regimes.batch import Batch
+from evaluation.regimes.batch import BatchRegime
 from evaluation.regimes.config import RegimeChoice
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases
 
 
 def test_units_are_named_by_their_batch() -> None:
     cases = make_cases(5, 0).cases
-    units = Batch(RegimeChoice(name="batch", size=2)).units(cases)
+    units = BatchRegime(RegimeChoice(name="batch", size=2)).units(cases)
     assert [(u.after, u.position) for u in units] == [(2, 1), (2, 2), (2, 1), (2, 2), (1, 1)]
     assert [u.key for u in units[:2]] == [f"{c.key}@{edits_digest(cases[:2])}" for c in cases[:2]]
 
 
 def test_a_batch_that_fails_is_the_result_of_its_cases_and_the_others_go_on() -> None:
     cases, lm, metric = make_cases(4, 0).cases, ArithmeticLM(), METRICS.get("es")()
-    regime = Batch(RegimeChoice(name="batch", size=2))
+    regime = BatchRegime(RegimeChoice(name="batch", size=2))
     editor = ArithmeticEditor("push", {"fail": (cases[0].fact.subject.text,)})
     context = RegimeContext(cases, editor, SimpleEngine(lm), lm)
     done = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]

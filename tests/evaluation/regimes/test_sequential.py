@@ -20,7 +20,7 @@ from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.regimes.base import edits_digest
-from evaluation.regimes.sequential import Sequential
+from evaluation.regimes.sequential import SequentialRegime
 from evaluation.runs.config import RunConfig, load_config
 from evaluation.runs.plan import choose
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -142,7 +142,7 @@ def test_a_sequence_is_edit_after_edit_in_one_model(kind: str, name: str, engine
 )
 def test_what_a_sequence_asks(score: Any, lengths: list[int], units: list[tuple[int, int]]) -> None:
     wanted = config(Path("x"), {"name": "sequential", "size": lengths, "score": score})
-    found = Sequential(wanted.regime).units(CASES)
+    found = SequentialRegime(wanted.regime).units(CASES)
     assert [(u.position, u.after) for u in found] == units
     assert len({u.key for u in found}) == len(units)
     assert all(u.key == f"{u.case.key}@{edits_digest(CASES[: u.after])}" for u in found)

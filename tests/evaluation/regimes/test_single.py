@@ -6,13 +6,13 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics import METRICS
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.config import RegimeChoice
-from evaluation.regimes.single import Single
+from evaluation.regimes.single import SingleRegime
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases
 
 
 def test_every_case_is_edited_alone() -> None:
     cases, lm, metric = make_cases(3, 0).cases, ArithmeticLM(), METRICS.get("es")()
-    regime, editor = Single(RegimeChoice()), ArithmeticEditor("push", {})
+    regime, editor = SingleRegime(RegimeChoice()), ArithmeticEditor("push", {})
     units = regime.units(cases)
     assert [(u.key, u.after, u.position) for u in units] == [(c.key, None, None) for c in cases]
     context = RegimeContext(cases, editor, SimpleEngine(lm), lm)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runs.baseline_answers import Answered
+from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.runner import Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, make_cases, make_config
 
@@ -14,7 +14,7 @@ from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, ma
 def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", cases: int = 4, **more: object):
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
-    known = Answered(kept, revision=revision, dtype=dtype)
+    known = BaselineAnswers(kept, revision=revision, dtype=dtype)
     outcomes = Runner(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answered=known).run()
     return outcomes, len(lm.calls)
 

@@ -4,7 +4,7 @@ import pytest
 
 from evaluation.editors import EDITORS
 from evaluation.runs.config import RunConfig, load_config, parse_config
-from evaluation.runs.session import narrow
+from evaluation.runs.session import select_editors
 from schemas.core.errors import UserError
 from tests.support import ROOT
 
@@ -93,12 +93,12 @@ def test_round_trip():
 
 def test_narrow_keeps_params_and_refuses_unknown_names():
     config = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
-    kept = narrow(config, ["ft hard", "rome"])
+    kept = select_editors(config, ["ft hard", "rome"])
     assert list(kept.editors) == ["ft hard", "rome"]
     assert kept.editors["ft hard"].params == {"steps": 9}
-    assert narrow(config, []) == config
+    assert select_editors(config, []) == config
     with pytest.raises(UserError, match="did you mean 'rome'"):
-        narrow(config, ["rmoe"])
+        select_editors(config, ["rmoe"])
 
 
 ENGINE_FILES = {

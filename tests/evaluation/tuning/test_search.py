@@ -22,7 +22,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import Event
 from evaluation.tuning.search import cost, plan, refuse_evaluated, search, snippet
-from evaluation.tuning.search_space import Range, Space
+from evaluation.tuning.search_space import SearchRange, SearchSpace
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_case, make_cases
 from tests.support.tiny import make
@@ -52,7 +52,7 @@ def test_a_budget_too_small() -> None:
 
 @pytest.mark.parametrize("method", ["ft", "ft_l", "rome", "r_rome", "memit", "emmet", "alphaedit"])
 def test_what_is_drawn_is_accepted(method: str, cache: Any) -> None:
-    lm, space = make("llama"), Space.of(method)
+    lm, space = make("llama"), SearchSpace.of(method)
     seen = set()
     for number in range(20):
         drawn = space.draw(number, purpose="x", depth=lm.layout.depth, kept={})
@@ -63,7 +63,7 @@ def test_what_is_drawn_is_accepted(method: str, cache: Any) -> None:
 
 
 def test_draws_do_not_depend_on_each_other() -> None:
-    space = Space.of("memit")
+    space = SearchSpace.of("memit")
     later = space.draw(7, purpose="x", depth=30, kept={"lr": 0.5})
     assert later == {**space.draw(7, purpose="x", depth=30, kept={}), "lr": 0.5}
     assert later != space.draw(8, purpose="x", depth=30, kept={"lr": 0.5})
@@ -88,20 +88,20 @@ def test_draws_do_not_depend_on_each_other() -> None:
 )
 def test_wrong_ranges(told: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        Range.model_validate(told)
+        SearchRange.model_validate(told)
     lines = "".join(f"{name} = {value}\n" for name, value in told.items())
     (tmp_path / "space.toml").write_text(f"[ft.lr]\n{lines}")
     with pytest.raises(DataError, match=rf"space.toml, \[ft\]: ranges.lr: {message}|{message}"):
-        Space.of("ft", tmp_path / "space.toml")
+        SearchSpace.of("ft", tmp_path / "space.toml")
 
 
 def test_no_ranges() -> None:
     with pytest.raises(UserError, match="no ranges are known for 'prompt'.*--space"):
-        Space.of("prompt")
+        SearchSpace.of("prompt")
 
 
 def test_rounded_draws_stay_inside() -> None:
-    one = Range(log=(0.001, 0.5))
+    one = SearchRange(log=(0.001, 0.5))
     values = [one.draw(random.Random(n), 10) for n in range(200)]
     assert 0.001 <= min(values) < 0.005 and 0.1 < max(values) <= 0.5
 

@@ -18,7 +18,7 @@ from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import default_budget, in_batches
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import Placed
+from evaluation.models.tokenization import TokenPosition
 
 
 @torch.no_grad()
@@ -26,7 +26,7 @@ def read_at(
     lm: LM,
     module: nn.Module,
     what: Literal["input", "output"],
-    prompts: Sequence[Placed],
+    prompts: Sequence[TokenPosition],
     groups: Sequence[int],
     edits: Sequence[Sequence[Delta]],
 ) -> Tensor:
@@ -42,7 +42,7 @@ def read_at(
     """
     many = PerRow(lm.model, edits) if len(edits) > 1 else None
 
-    def run(batch: list[tuple[Placed, int]]) -> list[Tensor]:
+    def run(batch: list[tuple[TokenPosition, int]]) -> list[Tensor]:
         ids, mask = lm.pad([p.ids[: p.last + 1] for p, _ in batch])
         with _edited(lm, many, edits, [group for _, group in batch]), reading(module) as seen:
             lm.run_to(module, ids, mask)

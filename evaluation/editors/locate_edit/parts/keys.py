@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from evaluation.editors.locate_edit.parts.context_templates import fill
-from evaluation.inference.batching import Budget, default_budget, in_batches
+from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import Placed, encode_at
+from evaluation.models.tokenization import TokenPosition, encode_at
 from schemas.facts import Fact
 
 
@@ -23,7 +23,7 @@ class KeyValues(NamedTuple):
     values: Tensor
 
 
-def subject_place(lm: LM, fact: Fact, template: str = "{}") -> Placed:
+def subject_place(lm: LM, fact: Fact, template: str = "{}") -> TokenPosition:
     """The fact prompt inside a context template as tokens, with the subject's last token."""
     before, _, _ = fact.prompt.partition("{}")
     prefix = fill(template, "")
@@ -32,7 +32,7 @@ def subject_place(lm: LM, fact: Fact, template: str = "{}") -> Placed:
 
 
 @torch.no_grad()
-def read(lm: LM, layer: int, prompts: Sequence[Placed], *, budget: Budget | None = None) -> KeyValues:
+def read(lm: LM, layer: int, prompts: Sequence[TokenPosition], *, budget: TokenBudget | None = None) -> KeyValues:
     """Keys and values of a layer at the marked tokens.
 
     Any number of prompts, in batches of like length. Passes end at the layer, and rows end at the marked token: a
@@ -40,7 +40,7 @@ def read(lm: LM, layer: int, prompts: Sequence[Placed], *, budget: Budget | None
     """
     projection = lm.projection(layer)
 
-    def run(batch: list[Placed]) -> list[tuple[Tensor, Tensor]]:
+    def run(batch: list[TokenPosition]) -> list[tuple[Tensor, Tensor]]:
         ids, mask = lm.pad([p.ids[: p.last + 1] for p in batch])
         rows, places = list(range(len(batch))), [p.last for p in batch]
         with reading(projection) as seen:

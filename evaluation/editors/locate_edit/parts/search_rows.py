@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.editors.locate_edit.parts.keys import subject_place
-from evaluation.inference.batching import Budget
+from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import encode_at
 from schemas.facts import Fact
@@ -15,7 +15,7 @@ from schemas.facts import Fact
 ESSENCE = "{} is a"  # prompt at whose subject the model's next-token distribution is held (ROME Eq. 4, second term)
 
 
-class Row(NamedTuple):
+class SearchRow(NamedTuple):
     """A prompt of one request: where δ is added, and (place, token) of what is to be predicted.
 
     ``template`` numbers the context template, -1 for the essence prompt, which has no goals: its ``subject`` is read.
@@ -30,24 +30,24 @@ class Row(NamedTuple):
     share: float
 
 
-def rows_of(lm: LM, request: int, fact: Fact, templates: Sequence[str]) -> list[Row]:
+def rows_of(lm: LM, request: int, fact: Fact, templates: Sequence[str]) -> list[SearchRow]:
     """A request's prompt in every template, each with the new object, and the essence prompt."""
     rows = []
     for n, template in enumerate(templates):
         text = lm.encode(fill(template, fact.fact_prompt), fact.new_object.text)
         goals = tuple((i - 1, text.ids[i]) for i in range(text.first, len(text.ids)))
         place = subject_place(lm, fact, template).last
-        rows.append(Row(request, n, text.ids[:-1], place, goals, 0.0))
+        rows.append(SearchRow(request, n, text.ids[:-1], place, goals, 0.0))
     total = sum(len(row.goals) for row in rows)
     rows = [row._replace(share=1 / total) for row in rows]
     subject = fact.subject.text
     essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", subject), end=len(subject))
-    return [*rows, Row(request, -1, essence.ids[: essence.last + 1], essence.last, (), 0.0)]
+    return [*rows, SearchRow(request, -1, essence.ids[: essence.last + 1], essence.last, (), 0.0)]
 
 
-def groups(rows: list[list[Row]], budget: Budget) -> Iterator[list[Row]]:
+def groups(rows: list[list[SearchRow]], budget: TokenBudget) -> Iterator[list[SearchRow]]:
     """Requests that are searched for together: about two passes' worth, which bounds the caches they keep."""
-    group: list[Row] = []
+    group: list[SearchRow] = []
     cost = 0
     for own in rows:
         more = sum(map(cost_of, own))
@@ -59,6 +59,6 @@ def groups(rows: list[list[Row]], budget: Budget) -> Iterator[list[Row]]:
         yield group
 
 
-def cost_of(row: Row) -> int:
+def cost_of(row: SearchRow) -> int:
     """Tokens that a row runs through the blocks, and half a token for every read of the vocabulary."""
     return len(row.ids) - row.subject + (len(row.goals) + 1) // 2

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at, price
-from evaluation.editors.locate_edit.parts.search_rows import Row, cost_of, groups, rows_of
-from evaluation.inference.batching import Budget, default_budget, free_memory, in_batches, out_of_memory
-from evaluation.inference.partial_forward import Midway, read_midway, starting_at
+from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, groups, rows_of
+from evaluation.inference.batching import TokenBudget, default_budget, free_memory, in_batches, out_of_memory
+from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.hooks import changing, reading, stopping_after
@@ -65,14 +65,14 @@ class Value(NamedTuple):
     updates: int
 
 
-class _Batch(NamedTuple):
+class _SearchBatch(NamedTuple):
     """Rows of one pass, as tensors; places count from the end of the prefix where there is one."""
 
-    rows: list[Row]
+    rows: list[SearchRow]
     ids: Tensor
     mask: Tensor
     prefix: Prefix | None
-    midway: Midway
+    midway: LayerInput
     requests: Tensor  # [rows]
     subjects: Tensor  # [rows]
     at: Tensor  # [reads, 2]: row and place of every read
@@ -94,7 +94,7 @@ def search_values(
     *,
     how: Search,
     place: Place = "mlp",
-    budget: Budget | None = None,
+    budget: TokenBudget | None = None,
 ) -> list[Value]:
     """Find v* of every request by Adam on δ = v* − v₀, added at the subject's last token in every row.
 
@@ -123,7 +123,9 @@ def search_values(
 class _Searching:
     """The search for one group of requests."""
 
-    def __init__(self, lm: LM, layer: int, rows: list[Row], *, how: Search, place: Place, budget: Budget) -> None:
+    def __init__(
+        self, lm: LM, layer: int, rows: list[SearchRow], *, how: Search, place: Place, budget: TokenBudget
+    ) -> None:
         self.lm, self.layer, self.how, self.place, self.budget = lm, layer, how, place, budget
         self.requests = sorted({row.request for row in rows})
         self.position = {request: n for n, request in enumerate(self.requests)}
@@ -136,7 +138,7 @@ class _Searching:
         names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top else ()
         self.last = [lm.block(top).get_submodule(name) for name in names]
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
-        self.batches: list[_Batch] = []
+        self.batches: list[_SearchBatch] = []
         stems = None
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
@@ -202,7 +204,9 @@ class _Searching:
         self.batches = done
         return nll, kl, slope
 
-    def _pass(self, batch: _Batch, delta: Tensor, *, gradients: bool) -> tuple[_Batch, Tensor | None, Tensor, Tensor]:
+    def _pass(
+        self, batch: _SearchBatch, delta: Tensor, *, gradients: bool
+    ) -> tuple[_SearchBatch, Tensor | None, Tensor, Tensor]:
         """One pass over a batch: shares of nll and divergence by read, slope by row. Changes nothing."""
         lm, every = self.lm, torch.arange(len(batch.rows), device=self.lm.device)
         own = delta[batch.requests].requires_grad_(gradients)
@@ -214,9 +218,9 @@ class _Searching:
 
         with torch.set_grad_enabled(gradients), ExitStack() as hooks:
             if self.after:
-                hooks.enter_context(starting_at(lm, batch.midway, add(batch.midway.hidden)))
+                hooks.enter_context(resume_at(lm, batch.midway, add(batch.midway.hidden)))
             else:
-                hooks.enter_context(starting_at(lm, batch.midway))
+                hooks.enter_context(resume_at(lm, batch.midway))
                 hooks.enter_context(changing(self.module, lambda _, out: add(out)))
             rows, places = batch.at.T.tolist()
             hooks.enter_context(only_at(self.last, rows, places))
@@ -245,7 +249,7 @@ class _Searching:
                 kept.append(self._keep(batch, rows))
         self.batches = kept
 
-    def _keep(self, batch: _Batch, rows: list[int]) -> _Batch:
+    def _keep(self, batch: _SearchBatch, rows: list[int]) -> _SearchBatch:
         """Some of a batch's rows."""
         index = torch.tensor(rows, device=self.lm.device)
         new = torch.full((len(batch.rows),), -1, device=self.lm.device)
@@ -253,7 +257,7 @@ class _Searching:
         reads = new[batch.at[:, 0]] >= 0
         held = None if batch.held is None else batch.held[reads[batch.goals < 0]]
         longest = int(batch.mask[index].sum(1).max())  # padding that only the others needed goes with them
-        return _Batch(
+        return _SearchBatch(
             [batch.rows[i] for i in rows],
             batch.ids[index, :longest],
             batch.mask[index, :longest],
@@ -267,11 +271,11 @@ class _Searching:
             held,
         )
 
-    def _prepare(self, stems: Stems | None, rows: list[Row]) -> list[Row]:
+    def _prepare(self, stems: Stems | None, rows: list[SearchRow]) -> list[SearchRow]:
         self.batches.append(self._batch(rows, stems))
         return rows
 
-    def _batch(self, rows: list[Row], stems: Stems | None) -> _Batch:
+    def _batch(self, rows: list[SearchRow], stems: Stems | None) -> _SearchBatch:
         lm, prefix = self.lm, None
         pairs = [(row, 0 if stems is None else row.subject) for row in rows]
         if stems is not None and any(begin for _, begin in pairs):
@@ -288,7 +292,7 @@ class _Searching:
         midway, out = self._read(ids, mask, prefix)
         bare = [i for i, row in enumerate(rows) if row.template == 0]
         self.start[requests[bare]] = out[bare, subjects[bare]].float()
-        return _Batch(
+        return _SearchBatch(
             rows,
             ids,
             mask,
@@ -303,11 +307,11 @@ class _Searching:
         )
 
     @torch.no_grad()
-    def _read(self, ids: Tensor, mask: Tensor, prefix: Prefix | None) -> tuple[Midway, Tensor]:
+    def _read(self, ids: Tensor, mask: Tensor, prefix: Prefix | None) -> tuple[LayerInput, Tensor]:
         """Where passes are to start, and the unedited output that is to be changed: [rows, positions, width]."""
         lm, block = self.lm, self.lm.block(self.layer)
-        before = read_midway(lm, self.layer, ids, mask, after=prefix)
+        before = run_until(lm, self.layer, ids, mask, after=prefix)
         more = {"attention_mask": mask} if prefix is None else prefix.arguments(mask, limit=lm.limit)
-        with starting_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
+        with resume_at(lm, before), reading(self.module) as seen, reading(block) as whole, stopping_after(block):
             lm.module(lm.layout.base)(input_ids=ids, **more)
-        return (Midway(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output
+        return (LayerInput(self.layer + 1, whole.output, whole.tuples) if self.after else before), seen.output

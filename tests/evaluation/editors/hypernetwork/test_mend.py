@@ -13,9 +13,9 @@ from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.hypernetwork.gradients import Below, batch, changed, gradients, line, logprobs, nll
 from evaluation.editors.hypernetwork.mend import Checkpoint, Mend
-from evaluation.editors.hypernetwork.network import Change, EditNetwork, Pairs
-from evaluation.editors.hypernetwork.training import Settings, Step, Trainer
-from evaluation.editors.hypernetwork.training_cases import lessons
+from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs, WeightChange
+from evaluation.editors.hypernetwork.training import Trainer, TrainingSettings, TrainingStep
+from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta, applied
 from evaluation.models.language_model import LM
@@ -76,7 +76,7 @@ def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
 def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
     torch.manual_seed(0)
     lines = [line(tiny, "The capital of Peru is", "Oslo"), line(tiny, "In Norway one sees", "São Tomé")]
-    change = {n: Change(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1) for n in (1, 2)}
+    change = {n: WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1) for n in (1, 2)}
     below = Below(tiny, 1)
     rows = batch(tiny, below, lines)  # type: ignore[arg-type]
     with changed(tiny, change, torch.tensor([1, 0])):
@@ -96,7 +96,7 @@ def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
 def test_the_network_begins_as_a_gradient_step() -> None:
     torch.manual_seed(0)
     network = EditNetwork(5, 4, layers=2, rank=3, step=0.1, seed=1)
-    pairs = Pairs(torch.randn(2, 6, 5), torch.randn(2, 6, 4), torch.tensor([[1.0] * 6, [1.0, 1, 0, 0, 0, 0]]))
+    pairs = GradientPairs(torch.randn(2, 6, 5), torch.randn(2, 6, 4), torch.tensor([[1.0] * 6, [1.0, 1, 0, 0, 0, 0]]))
     made = network(1, pairs)
     whole = made.left @ made.right.transpose(1, 2)
     want = -0.1 * torch.einsum("rto,rti,rt->roi", pairs.delta, pairs.u, pairs.real)
@@ -113,7 +113,7 @@ def test_the_network_begins_as_a_gradient_step() -> None:
 
 
 def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    digest, seen = tiny.weights_digest(), list[Step]()
+    digest, seen = tiny.weights_digest(), list[TrainingStep]()
     options = {**QUICK, "steps": 60, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.1, "edit_weight": 1.0}
     made = Mend(Mend.Params(**options), tiny, Cache(tmp_path))
     out = made.train(cases, name="t", out=tmp_path / "m.safetensors", tell=seen.append)
@@ -131,11 +131,11 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_
     lm = make("llama")
     whole = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "whole")
 
-    def killed(step: Step) -> None:
+    def killed(step: TrainingStep) -> None:
         if step.done == 4:
             raise KeyboardInterrupt
 
-    out, seen = tmp_path / "parts", list[Step]()
+    out, seen = tmp_path / "parts", list[TrainingStep]()
     with pytest.raises(KeyboardInterrupt):
         Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=out, tell=killed)
     assert not out.exists() and (tmp_path / "parts.state").exists()
@@ -151,7 +151,7 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_
 
 
 def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_path: Path) -> None:
-    lm, out, seen = make("llama"), tmp_path / "m.safetensors", list[Step]()
+    lm, out, seen = make("llama"), tmp_path / "m.safetensors", list[TrainingStep]()
     made = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path))
     got = made.train(cases, name="t", out=out, tell=seen.append, minutes=1e-9)
     assert [s.done for s in seen] == [2] and got.step == 2 and not out.with_name("m.safetensors.state").exists()
@@ -159,13 +159,13 @@ def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_pa
 
 
 def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
-    (lesson, _) = lessons(tiny, [make_case("Land01"), make_case("Land02")])
+    (lesson, _) = training_cases(tiny, [make_case("Land01"), make_case("Land02")])
     said = [tiny.tokenizer.decode(x.ids, skip_special_tokens=True) for x in lesson.equal]
     assert said[0] == "The capital of Land01 is Oslo" and said[-1].endswith("(2)?\nStep 1: Fly to Oslo")
     kept = [tiny.tokenizer.decode(x.ids[x.first :]) for x in lesson.kept]
     assert len(lesson.equal) == 5 and [k.strip() for k in kept] == ["Lima", "Lima"]
     with pytest.raises(UserError, match="1 cases with a new object are too few"):
-        lessons(tiny, [make_case("Land01")])
+        training_cases(tiny, [make_case("Land01")])
 
 
 def test_training_on_the_support_is_kept(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
@@ -287,9 +287,9 @@ def edits_with(lm: LM, out: Path) -> bool:
 
 
 def test_the_trainer_needs_no_state_to_begin(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    made = lessons(tiny, cases)
+    made = training_cases(tiny, cases)
     told = Mend.Params(**QUICK)
-    settings = Settings(**{name: getattr(told, name) for name in Settings._fields})
+    settings = TrainingSettings(**{name: getattr(told, name) for name in TrainingSettings._fields})
     trainer = Trainer(tiny, made, settings, state=tmp_path / "s", identity={})
     assert len(trainer.held) == 2 and len(trainer.train) == len(cases) - 2
     assert not {x.edit for x in trainer.held} & {x.edit for x in trainer.train}

@@ -17,7 +17,7 @@ from evaluation.editors.locate_edit.parts import value_search as values
 from evaluation.editors.locate_edit.parts.value_search import Search, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
-from evaluation.inference.batching import Budget
+from evaluation.inference.batching import TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
@@ -62,7 +62,7 @@ def test_values_found_together_are_those_found_alone_with_full_passes(kind: str,
     module = lm.projection(1) if place == "mlp" else lm.block(1)
     ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, how=HOW, place=place))
     how = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there
-    found = search_values(lm, 1, some, CONTEXTS, how=how, place=place, budget=Budget(160))
+    found = search_values(lm, 1, some, CONTEXTS, how=how, place=place, budget=TokenBudget(160))
     assert len({value.updates for value in found}) > 1, "some end before others"
     for request, got in zip(some, found, strict=True):
         want = plain.value(lm, 1, request, CONTEXTS, how, module=module)
@@ -75,7 +75,7 @@ def test_values_found_together_are_those_found_alone_with_full_passes(kind: str,
 def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
     lm, some = make(kind), requests()
     together = search_values(lm, 1, some, CONTEXTS, how=HOW)
-    backwards = search_values(lm, 1, some[::-1], CONTEXTS, how=HOW, budget=Budget(80))[::-1]
+    backwards = search_values(lm, 1, some[::-1], CONTEXTS, how=HOW, budget=TokenBudget(80))[::-1]
     for request, a, b in zip(some, together, backwards, strict=True):
         alone = values.search(lm, 1, request, CONTEXTS, how=HOW)
         for other in (b, alone):
@@ -88,7 +88,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 ) -> None:
     lm, some = make("llama"), requests()
     want = search_values(lm, 1, some, CONTEXTS, how=HOW)
-    sizes, budget = [], Budget(4096)
+    sizes, budget = [], TokenBudget(4096)
 
     def tight(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
         sizes.append(len(ids))
