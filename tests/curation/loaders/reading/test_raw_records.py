@@ -1,0 +1,83 @@
+"""JSON text to values, stricter than Python reads it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from curation.loaders.reading.raw_records import (
+    Parser,
+    Problem,
+    Row,
+    cut_off,
+    incomplete,
+    reason_of,
+    row_of,
+    size_of,
+    unclean,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ('{"a": 1, "b": {"a": 2}}', None),
+        ('{"a": 1, "b": 2, "a": 3}', "the field 'a' stands twice in one object"),
+        ('{"x": {"b": 1, "b": 1}}', "the field 'b' stands twice in one object"),
+        ('{"a": NaN}', "NaN is not a JSON value"),
+        ('{"a": -Infinity}', "-Infinity is not a JSON value"),
+    ],
+)
+def test_what_python_would_let_pass_is_noted(text: str, odd: str | None) -> None:
+    parser = Parser()
+    row = row_of(parser.whole(text), parser, "f.json, line 3", 7)
+    assert row == (Problem("f.json, line 3", "malformed", odd) if odd else Row("f.json, line 3", json.loads(text), 7))
+    assert parser.whole("{}") == {} and parser.odd is None, "the next value is judged by itself"
+
+
+@pytest.mark.parametrize(("value", "kind"), [([], "list"), ("x", "str"), (None, "NoneType"), (3, "int")])
+def test_a_record_is_an_object(value: object, kind: str) -> None:
+    found = row_of(value, Parser(), "f", 1)
+    assert isinstance(found, Problem) and found.what == f"an object is expected, not {kind}" and found.lost
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost"),
+    [("malformed", True), ("invalid", True), ("truncated", True), ("duplicate", True), ("contradictory", False),
+     ("suspect", False), ("count", False), ("left", False)],
+)  # fmt: skip
+def test_which_problems_lose_a_record(kind: str, lost: bool) -> None:
+    assert Row("f", {}).problem(kind, "x").lost is lost
+
+
+def fault(text: str) -> json.JSONDecodeError:
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads(text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "cut"),
+    [
+        ('{"a": "x', True, True),
+        ('{"a": fal', True, True),
+        ('{"a": 1,', True, True),
+        ('{"a" 1}', True, False),
+        ('{"a": x, "b": "and much more behind the fault"}', False, False),
+    ],
+)
+def test_an_end_is_told_from_a_fault(text: str, more: bool, cut: bool) -> None:
+    assert incomplete(fault(text), text) is more
+    assert cut_off(fault(text), text) is cut
+
+
+@pytest.mark.parametrize(("text", "found"), [("", False), ("a", False), ("é東", False), ("\udcff", True)])
+def test_bytes_that_are_no_text(text: str, found: bool) -> None:
+    assert unclean(text) is found
+
+
+def test_reasons_and_sizes_in_words() -> None:
+    assert reason_of(RecursionError()) == "nested too deep"
+    assert reason_of(ValueError("exceeds the limit; use another")) == "exceeds the limit"
+    assert (size_of(64 * 2**20), size_of(2**19)) == ("64 MiB", "0.5 MiB")

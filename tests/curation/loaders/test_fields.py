@@ -1,0 +1,74 @@
+"""Parts of source records: hostile subjects, keys that stay apart, what is left over."""
+
+from __future__ import annotations
+
+import pytest
+
+from curation.loaders.fields import named, relation_of, rest, strings, template, text_of, wikidata
+
+
+@pytest.mark.parametrize(
+    ("prompt", "subject", "made"),
+    [
+        ("Peru is in Peru", "Peru", "{} is in Peru"),
+        ("In {x} Peru is", "Peru", "In (x) {} is"),
+        ("a.c abc", "abc", "a.c {}"),
+    ],
+)
+def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, made: str) -> None:
+    assert template(prompt, subject) == made
+
+
+def test_an_absent_subject_is_told() -> None:
+    with pytest.raises(ValueError, match="'Chile' is not in the prompt 'Peru is'"):
+        template("Peru is", "Chile")
+
+
+def test_relations_without_a_name_are_their_template() -> None:
+    assert relation_of("{}") == "template:x"
+    assert len(relation_of("{} is " + "very " * 99)) <= 80 + len("template:")
+
+
+def test_equal_slugs_stay_apart() -> None:
+    assert named("Peru", "a") != named("peru", "a") != named("Peru", "b")
+    assert named("Peru", "ab", "c") != named("Peru", "a", "bc")
+    assert named("?!") != named("!?")
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [(None, []), ("", []), (" a ", ["a"]), (["a", "", " ", None, 3, "b "], ["a", "b"]), ([], [])],
+)
+def test_strings(values: object, found: list[str]) -> None:
+    assert list(strings(values)) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is NoneType"), (["x"], "it is list")]
+)
+def test_a_field_that_is_no_text(value: object, what: str) -> None:
+    with pytest.raises(ValueError, match=f"'subject' must be a string with something in it, {what}"):
+        text_of({"subject": value}, "subject")
+    with pytest.raises(KeyError):
+        text_of({}, "subject")
+
+
+@pytest.mark.parametrize(
+    ("value", "letter", "known"),
+    [
+        ("Q1", "Q", True),
+        ("P31", "P", True),
+        ("P31", "Q", False),
+        ("Q1x", "Q", False),
+        ("Q", "Q", False),
+        (1, "Q", False),
+    ],
+)
+def test_wikidata_ids(value: object, letter: str, known: bool) -> None:
+    assert wikidata(value, letter) == (value if known else None)
+
+
+def test_what_a_fact_does_not_carry_is_kept_once() -> None:
+    (extra,) = rest("f/1", {"a": 1, "b": 0, "c": None, "d": [], "e": ""}, ("a",))
+    assert (extra.key, extra.of, extra.value) == ("f/1/extra/fields", "f/1", {"b": 0})
+    assert not list(rest("f/1", {"a": 1, "b": None}, ("a",)))

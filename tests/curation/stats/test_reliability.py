@@ -1,0 +1,68 @@
+"""How reliable the mean of several people is, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from curation.stats.bootstrap import Resampling
+from curation.stats.estimates import Estimate
+from curation.stats.reliability import ceiling, mean_correlation, narrowed, spearman_brown
+from tests.support.curation.rating_tables import NAMES, NONE, table
+
+GAP = math.nan
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([[1, 1, 3], [2, 2, 2], [3, 3, 1]], -1 / 3),  # 1, -1, -1
+        ([[1, 1, 5], [2, 2, 5], [3, 3, 5]], 1.0),  # whoever never varies counts in no pair
+        ([[1, 2], [2, 3]], GAP),  # two units are too few
+        ([[1, 2], [2, GAP], [3, 4], [4, GAP]], GAP),  # two in common
+        ([[1], [2], [3]], GAP),
+    ],
+)
+def test_pairs_that_have_a_correlation(values: list[list[float]], found: float) -> None:
+    assert mean_correlation(np.array(values, dtype=float)) == pytest.approx(found, nan_ok=True)
+
+
+@pytest.mark.parametrize(("r", "k", "found"), [(0.5, 1, 0.5), (0.5, 2, 2 / 3), (0.0, 9, 0.0), (1.0, 3, 1.0)])
+def test_spearman_brown(r: float, k: int, found: float) -> None:
+    assert spearman_brown(r, k) == pytest.approx(found)
+
+
+def test_more_people_raise_the_ceiling() -> None:
+    ratings = table([[1, 2, 3, 4, 5], [1, 3, 2, 5, 4]])  # they correlate with 0.8
+    found = [ceiling(ratings, k=k, resampling=NONE).value for k in (1, 2, 3)]
+    assert found == pytest.approx([math.sqrt(0.8), math.sqrt(1.6 / 1.8), math.sqrt(2.4 / 2.6)])
+    assert ceiling(ratings, resampling=NONE).value == pytest.approx(found[1]), "all of the table where k is left out"
+
+
+def test_people_of_one_mind_leave_nothing_open() -> None:
+    found = ceiling(table([[1, 2, 3, 4]] * 2), resampling=Resampling(50))
+    assert (found.value, found.n, found.cases) == (pytest.approx(1.0), 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        (NAMES, "names, not numbers"),
+        ([[1, 2, 3]], "there is one rater"),
+        ([[1, 2, None], [1, 2, 3]], "no two raters share three units on which both vary"),
+        ([[4, 4, 4], [1, 2, 3]], "no two raters share three units on which both vary"),
+        ([[1, 2, 3], [3, 2, 1]], "is -1.000, not above 0"),
+    ],
+)
+def test_undefined_says_why(columns: list[list[object]], reason: str) -> None:
+    found = ceiling(table(columns), resampling=NONE)
+    assert found.value is None and reason in found.reason
+
+
+def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
+    assert narrowed(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 0) == pytest.approx(0.4)
+    assert narrowed(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 27) == pytest.approx(0.2)
+    assert narrowed(Estimate("x", 0.5, n=9, cases=9), 27) is None
+    assert narrowed(Estimate("x", 0.5, 0.2, 0.6), 27) is None
