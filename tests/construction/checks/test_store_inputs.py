@@ -48,7 +48,7 @@ def test_a_new_rule_check_needs_nothing_else(tmp_path, monkeypatch):
     fact = make_fact()
     texts = {"a": "HOW TO LEAVE PERU?", "b": "How to leave Peru?", "c": "How to see Lima?"}
     questions = {k: ScriptQuestion(key=k, fact=fact.key, text=text) for k, text in texts.items()}
-    monkeypatch.setattr(CHECKS, "_table", {"shouting": "unused:Shouting"})
+    monkeypatch.setattr(CHECKS, "names", lambda: ["shouting"])
     monkeypatch.setattr(CHECKS, "get", lambda name: Shouting)
     during = {k: judge("question", CheckInputs(fact=fact, question=q)) for k, q in questions.items()}
     assert {k: [v.label for v in said] for k, said in during.items()} == {"a": ["drop"], "b": ["keep"], "c": []}
