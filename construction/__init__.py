@@ -5,7 +5,7 @@ from schemas.core.lazy import lazy_names
 _PUBLIC = {
     "Access": "construction.llm.connection:Access",
     "CheckInputs": "construction.checks.inputs:CheckInputs",
-    "Plan": "construction.pipeline.pipeline:ConstructionPlan",
+    "ConstructionPlan": "construction.pipeline.pipeline:ConstructionPlan",
     "PromptStep": "construction.llm.step:PromptStep",
     "RuleCheck": "construction.checks.base:RuleCheck",
     "cut_script": "construction.scripts.truncation:cut_script",
