@@ -1,7 +1,6 @@
 """Published results beside ours: what was printed, what a reproduction needs and lacks here, and how far ours are off.
 
-A figure of ours is compared with a printed one only where model and data are the published ones; everything else is
-shown beside it and called what it is.
+A figure of ours is compared with a printed one only where model and data are the published ones.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Verdict = Literal["within", "outside", "not comparable", "no figure"]
 
 
 class PublishedTable(NamedTuple):
-    """One published table: its name, what and where it is, and its part of ``published_scedit.toml``."""
+    """One published table: its name, what and where it is, and its part of ``scedit.toml``."""
 
     name: str
     title: str
