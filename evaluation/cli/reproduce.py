@@ -41,7 +41,7 @@ def reproduce(
 
     Tells what a full reproduction needs and what of it is missing on this machine, which knobs differ, and for every
     printed figure ours with a tolerance. Without NAME it lists the tables. Ours are compared with the printed figures
-    only where model and data are the published ones; a small run here shows that the road works, no more.
+    only where model and data are the published ones; a small run here only shows that the pipeline runs.
     """
     from evaluation.reproduction.comparison import compare_figures, published_table, published_tables, requirements
 
@@ -122,7 +122,7 @@ def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComp
     counts = {v: sum(r.verdict == v for r in rows) for v in ("within", "outside", "not comparable", "no figure")}
     click.echo("\n" + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + ".")
     if counts["not comparable"]:
-        click.echo("Not comparable: another model, other data or another rater. Such figures show that the road works.")
+        click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
     if not asked:
         click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S], or --run for a small run here.")
 
