@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from schemas.facts import Fact
 from tests.support.facts import peru_fact
+
+if TYPE_CHECKING:
+    from evaluation.models.language_model import LM
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,3 +35,17 @@ def shared() -> Path:
 @pytest.fixture
 def peru() -> Fact:
     return peru_fact()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> LM:
+    """SmolLM2-135M in float32 on the CPU, from the user's cache folder (converted there on first use)."""
+    from curation.files.model_packages import embedded_gguf
+    from evaluation.models.language_model import LM
+    from schemas.core.errors import ModelError
+
+    try:
+        embedded_gguf()
+    except ModelError as error:
+        pytest.skip(f"the embedded model is not here: {error}")
+    return LM.load("embedded", device="cpu")

@@ -67,13 +67,17 @@ def general_ability(
     if as_json:
         for line in lines:
             click.echo(json.dumps(line, ensure_ascii=False))
-        return
+    else:
+        _print_table(lines, edits=len(facts))
+
+
+def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
     click.echo("method".ljust(12) + "task".ljust(24) + "metric".ljust(16) + "before   after    difference")
     for x in lines:
         half = "" if x["half_95"] is None else f" ± {x['half_95']:.4f}"
         figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{half}"
         click.echo(x["method"].ljust(12) + x["task"].ljust(24) + x["metric"].ljust(16) + figures)
-    click.echo(f"{len(facts)} edits at once. ±: 95 %, as if the two were independent, so rather too wide.")
+    click.echo(f"{edits} edits at once. ±: 95 %, as if the two were independent, so rather too wide.")
 
 
 def _prepared(chosen: Any) -> tuple[Any, list[Any], Any]:

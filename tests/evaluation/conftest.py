@@ -20,16 +20,3 @@ def tiny(request: pytest.FixtureRequest) -> LM:
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
-
-
-@pytest.fixture(scope="session")
-def embedded() -> LM:
-    """SmolLM2-135M in float32 on the CPU, from the user's cache folder (converted there on first use)."""
-    from curation.files.model_packages import embedded_gguf
-    from schemas.core.errors import ModelError
-
-    try:
-        embedded_gguf()
-    except ModelError as error:
-        pytest.skip(f"the embedded model is not here: {error}")
-    return LM.load("embedded", device="cpu")
