@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from curation.store.store import Store
-from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER
+from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER
 
 
 @pytest.fixture(scope="module")

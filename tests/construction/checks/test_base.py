@@ -5,20 +5,20 @@ from typing import get_args
 import pytest
 
 from construction.checks import CHECKS, CheckInputs, Stage, judge
-from construction.neighbours.same_object import link
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
 from curation.checks.leak_benchmark import leak_prompts, study
 from curation.shipped import mini_path, mini_split
-from curation.similarity.rouge import rouge1_f
 from schemas.facts import Entity, Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import verdict_key
 from tests.support.facts import make_fact
 
 US = make_fact("Texas", "United States", "Peru", aliases=("US", "America"), new_aliases=("Republic of Peru",))
+
 PORSCHE = make_fact("Porsche Panamera", "Porsche", "Ford")
+
 MOVIE = Fact(**{**make_fact("x", "France", "Peru").model_dump(), "subject": Entity(text="Deep Impact")})
 
 QUESTIONS = {
@@ -90,123 +90,11 @@ def test_script_and_prompt_checks(name):
                 assert all(prompt.text[s.start : s.end] == s.text for s in verdict.spans)
 
 
-def test_an_earlier_mention_of_the_old_object_in_the_question_is_a_leak_of_the_prompt(fact):
-    question = ScriptQuestion(key="q", fact=fact.key, text="How to leave Lima in Peru?")
-    prompt = cut_script(fact, question, script_of(question, Draft(["Pack", "See Lima"])))
-    (leak,) = [
-        v for v in judge("prompt", CheckInputs(fact=fact, question=question, prompt=prompt)) if v.label == "drop"
-    ]
-    assert leak.check == "leak_in_prompt" and [s.text for s in leak.spans] == ["Lima"]
-
-
-@pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        (("a",) * 10, "10 steps"),
-        (("one two three four five six seven eight",), "step 1 has 8 words"),
-        ((), "no step"),
-    ],
-)
-def test_broken_format_stands_on_the_question(fact, steps, reason):
-    question = ScriptQuestion(key="q", fact=fact.key, text="How to visit Peru?")
-    (verdict,) = judge("draft", CheckInputs(fact=fact, question=question, draft=steps))
-    assert (verdict.label, verdict.item_id) == ("drop", question.id)
-    assert reason in verdict.reason
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("How to visit Chile?\nStep 1: Fly to", "keep"),
-        ("How to visit Chile?\nStep 1: Leave Peru", "drop"),
-        ("How to visit Chile?\nStep 1: Leave Oslo's airport", "drop"),
-    ],
-)
-def test_edit_in_a_neighbour_prompt(fact, text, label):
-    other = make_fact("Chile")
-    prompt = ScriptPrompt(key="p", fact=other.key, text=text, offset=len(text) + 1, targets=("Lima",))
-    record = link(fact, other)
-    (verdict,) = judge("neighbour", CheckInputs(fact=other, prompt=prompt, edit=fact, link=record))
-    assert (verdict.label, verdict.item_id, verdict.related) == (label, record.id, (prompt.id,))
-
-
-def test_no_reply_is_unscored_never_dropped(fact):
-    (verdict,) = judge("reply", CheckInputs(fact=fact, failure="refused: no"))
-    assert (verdict.label, verdict.item_id, verdict.reason) == ("unscored", fact.id, "refused: no")
-
-
 def test_every_registered_check_has_name_version_and_stage():
     for name in CHECKS.names():
         check = CHECKS.get(name)()
         assert (check.name, check.version >= 1) == (name, True)
         assert check.on in get_args(Stage)
-
-
-def test_how_like_a_question_is_to_the_earlier_ones(fact):
-    texts = ["How to visit Peru?", "How can one cook like in Peru?", "How to visit Peru soon?"]
-    asked = [ScriptQuestion(key=f"q{n}", fact=fact.key, text=text) for n, text in enumerate(texts)]
-    found = []
-    for n, question in enumerate(asked):
-        (verdict,) = [
-            v
-            for v in judge("question", CheckInputs(fact=fact, question=question, questions=tuple(asked[:n])))
-            if v.check == "similar_question"
-        ]
-        found.append((verdict.label, verdict.value, verdict.unit, verdict.related))
-        assert verdict.value == pytest.approx(
-            max((rouge1_f(question.text, o.text) for o in asked[:n]), default=0.0), abs=1e-6
-        )
-    assert [f[0] for f in found] == ["keep"] * 3 and {f[2] for f in found} == {"rouge1_f"}
-    assert found[0][3] == () and found[2][3] == (asked[0].id,)
-    assert found[2][1] == pytest.approx(2 * 4 / 9, abs=1e-6)
-
-
-@pytest.mark.parametrize(("step", "label", "value"), [(1, "unsure", 1.0), (4, "keep", 4.0), (None, "unscored", None)])
-def test_the_step_of_the_cut_is_measured(fact, step, label, value):
-    prompt = ScriptPrompt(key="p", fact=fact.key, text="How?\nStep 1: Go", offset=16, step=step, targets=("Lima",))
-    (verdict,) = [v for v in judge("prompt", CheckInputs(fact=fact, prompt=prompt)) if v.check == "early_cut"]
-    assert (verdict.label, verdict.value) == (label, value)
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "other", "label"),
-    [
-        ("the same chain", ("A", "B", "2020"), ("B", "C", "2021"), "keep"),
-        ("ended first", ("A", "B", "2021-06"), ("B", "C", "2021-05"), "unsure"),
-        ("may be in order", ("A", "B", "2021-06"), ("B", "C", "2021"), "keep"),
-        ("brought too late", ("B", "C", "2020"), ("A", "B", "2021"), "unsure"),
-        ("undone at once", ("A", "B", "2021"), ("B", "A", "2021"), "unsure"),
-        ("undone later", ("A", "B", "2021"), ("B", "A", "2022"), "keep"),
-        ("nothing to do with it", ("A", "B", "2021"), ("C", "D", "2019"), "keep"),
-    ],
-)
-def test_two_changes_of_one_subject_come_in_order(name, first, other, label):
-    made = [
-        Fact(
-            **{
-                **make_fact("Peru", old, new, key=f"f/{n}").model_dump(),
-                "change": "temporal",
-                "changed_on": on,
-            }
-        )
-        for n, (old, new, on) in enumerate((first, other))
-    ]
-    (verdict,) = judge("fact", CheckInputs(fact=made[0], facts=(made[1],)))
-    assert verdict.label == label, verdict.reason
-    assert verdict.related == ((made[1].id,) if label == "unsure" else ())
-
-
-def test_an_object_in_the_longer_name_of_the_other_one_is_that_one():
-    york = make_fact("Acme", "York", "New York")
-    question = ScriptQuestion(key="q", fact=york.key, text="How to reach Acme?")
-    prompt = cut_script(york, question, script_of(question, Draft(["Leave New York", "Fly to York"])))
-    assert prompt is not None and prompt.step == 2
-    (leak,) = [
-        v
-        for v in judge("prompt", CheckInputs(fact=york, question=question, prompt=prompt))
-        if v.check == "leak_in_prompt"
-    ]
-    assert (leak.label, [(s.text, s.what) for s in leak.spans]) == ("drop", [("New York", "new object")])
 
 
 LEAKS = leak_prompts()

@@ -2,54 +2,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import time
 
 import pytest
-from pydantic import BaseModel
 
-from construction.llm.call_errors import pause
 from construction.llm.client import Client, Endpoint
-from construction.llm.reply_cache import ReplyCache, request_key
-from construction.llm.step import Message, Request
+from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
+from tests.support.construction import asked_numbers
+from tests.support.construction.asked_numbers import KEY, Number, request, turns
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
-KEY = "sk-secret-for-tests"
-
-
-class Number(BaseModel):
-    n: int
-
-
-def request(text="one?", **more):
-    return Request((Message(role="user", content=text),), Number, {"temperature": 0.5}, **more)
-
-
-@pytest.fixture
-def ask(tmp_path, monkeypatch):
-    """Ask requests through a fresh client and the journal of this test; returns replies."""
-    monkeypatch.setenv("TEST_KEY", KEY)
-
-    def run(url, *requests, retry_failed=False, **options):
-        async def main():
-            with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                options_ = {"tries": 3, "backoff": 0.01, "key_name": "TEST_KEY", "timeout": 5.0, **options}
-                endpoint = Endpoint(model="m", base_url=url, **options_)
-                async with Client(endpoint, ReplyCache(journal, retry_failed=retry_failed)) as client:
-                    return [await client.ask(r) for r in requests]
-
-        return asyncio.run(main())
-
-    run.journal = tmp_path / "j.jsonl"
-    return run
-
-
-def turns(*answers):
-    """Answer with each in turn, then with the last for ever."""
-    left = list(answers)
-    return lambda payload: left.pop(0) if len(left) > 1 else left[0]
+ask = asked_numbers.ask
 
 
 def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):
@@ -72,17 +37,6 @@ def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):
     assert KEY not in ask.journal.read_text()
 
 
-def test_equal_requests_at_once_are_asked_once(tmp_path):
-    async def main(url):
-        with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
-                return await asyncio.gather(*[client.ask(request()) for _ in range(9)])
-
-    with ScriptedServer(lambda p: '{"n": 1}', delay=0.05) as server:
-        replies = asyncio.run(main(server.url))
-    assert {r.status for r in replies} == {"ok"} and len(server.requests) == 1
-
-
 @pytest.mark.parametrize("limit", [1, 4])
 def test_concurrency_is_limited(tmp_path, limit):
     now, most = [0], [0]
@@ -103,41 +57,6 @@ def test_concurrency_is_limited(tmp_path, limit):
     with ScriptedServer(answer) as server:
         asyncio.run(main(server.url))
     assert len(server.requests) == 12 and 1 <= most[0] <= limit
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"text": "two?"}, {"sample": 1}, {"parameters": {"temperature": 0.6}}, {"model": "other"}, {"reply": "other"}],
-    ids=str,
-)
-def test_key_depends_on_what_decides_the_reply(change):
-    class Other(BaseModel):
-        m: int
-
-    other = request(change.get("text", "one?"), sample=change.get("sample", 0))
-    other = other._replace(parameters=change.get("parameters", other.parameters))
-    other = other._replace(reply=Other if "reply" in change else Number)
-    assert request_key(change.get("model", "m"), other) != request_key("m", request())
-
-
-TRANSIENT = {
-    "429": Raw(429, {"error": {"message": "slow down"}}),
-    "429 with Retry-After": Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.2"}),
-    "500": Raw(500, {"error": {"message": "oops"}}),
-    "not JSON": Raw(200, b"<html>gateway</html>"),
-    "no choices": Raw(200, {"object": "chat.completion", "choices": []}),
-}
-
-
-@pytest.mark.parametrize("name", TRANSIENT)
-def test_transient_faults_are_asked_again_and_not_journaled(ask, name):
-    start = time.monotonic()
-    with ScriptedServer(turns(TRANSIENT[name], '{"n": 2}')) as server:
-        (reply,) = ask(server.url, request())
-    assert (reply.status, reply.value, len(server.requests)) == ("ok", Number(n=2), 2)
-    assert [k[:4] for k, _ in Journal(ask.journal).items()] == ["llm/", "form"]
-    if "Retry-After" in name:
-        assert time.monotonic() - start >= 0.2
 
 
 def test_a_call_that_stays_unanswered_is_not_on_record(ask):
@@ -234,48 +153,6 @@ def test_an_endpoint_that_takes_nothing_stops_the_work_and_leaves_no_record(ask)
     assert len(server.requests) == 5 * 3 and ask.journal.read_text() == ""  # as schema, as object, as text
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(401, "TEST_KEY"), (403, "TEST_KEY"), (404, "--base-url"), (429, "finished work is kept")],
-)
-def test_fatal_faults_stop_in_one_sentence_without_the_key(ask, status, words):
-    body = {"error": {"message": f"Incorrect {KEY}", "code": "insufficient_quota" if status == 429 else "x"}}
-    with ScriptedServer(lambda p: Raw(status, body)) as server, pytest.raises(ModelError) as caught:
-        ask(server.url, request())
-    assert len(server.requests) == 1
-    text = str(caught.value)
-    assert words in text and server.url in text and "\n" not in text and KEY not in text
-
-
-def test_unreachable_endpoint_says_where_and_what_next(ask):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(ModelError, match="no connection") as caught:
-        ask(url, request())
-    assert url in str(caught.value) and "--base-url" in str(caught.value)
-
-
-def test_timeout_is_transient(ask):
-    with ScriptedServer(turns(Raw(body=completion("{}"), delay=0.6), '{"n": 1}')) as server:
-        (reply,) = ask(server.url, request(), timeout=0.2)
-    assert reply.value == Number(n=1)
-
-
-@pytest.mark.parametrize(("key", "words"), [("", "is not set"), ("sk-\u00e9", "no key has")])
-def test_a_missing_or_odd_key_is_told_by_name(monkeypatch, tmp_path, key, words):
-    monkeypatch.setenv("TEST_KEY", key)
-    with Journal(tmp_path / "j", write=True) as journal, pytest.raises(ModelError, match=words) as caught:
-        Client(Endpoint(model="m", key_name="TEST_KEY"), ReplyCache(journal))
-    assert "TEST_KEY" in str(caught.value) and "sk-" not in str(caught.value)
-
-
-def test_address_has_no_user_name_or_query(tmp_path):
-    with Journal(tmp_path / "j", write=True) as journal:
-        client = Client(Endpoint(model="m", base_url="http://me:pw@host:9/v1?k=1"), ReplyCache(journal))
-    assert client.address == "http://host:9/v1"
-
-
 def test_huge_reply_is_kept_whole_but_quoted_short(ask):
     huge = json.dumps({"x": "y" * 300_000})
     with ScriptedServer(turns(huge, '{"n": 1}')) as server:
@@ -283,11 +160,3 @@ def test_huge_reply_is_kept_whole_but_quoted_short(ask):
     assert reply.value == Number(n=1)
     assert len(server.requests[1]["messages"][1]["content"]) == 4000
     assert len(ask.journal.read_text()) > 300_000
-
-
-def test_pause_doubles_and_obeys():
-    import random
-
-    rng = random.Random(0)
-    assert [0.5 * 2**n <= pause(n, asked=None, base=1.0, jitter=rng) <= 2**n for n in range(4)] == [True] * 4
-    assert 300 <= pause(0, asked=300, base=1.0, jitter=rng) < 301

@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import random
-import tracemalloc
 
 import pytest
 
 from construction.neighbours.near_subjects import nearest, nearest_slowly, subject_texts
 from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
-from construction.neighbours.vectors import CharacterTfidf, Embeddings, space_of
+from construction.neighbours.vectors import CharacterTfidf, Embeddings
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Neighbour, Object
+from tests.support.construction.near_tables import edits_of, table, temporal
 from tests.support.facts import make_fact
-
-WORDS = ("lake", "north", "river", "castle", "bridge", "tower", "saint", "upper", "garden", "old")
-
-
-def table(n: int, *, relations: int = 3, objects: int = 7, seed: int = 0) -> list[Fact]:
-    rng = random.Random(seed)
-    return [
-        make_fact(
-            " ".join(rng.choices(WORDS, k=2)) + f" {rng.randrange(n // 2)}",
-            f"Object {rng.randrange(objects)}",
-            None,
-            key=f"t/{i:04d}",
-            relation=f"P{rng.randrange(relations)}",
-        )
-        for i in range(n)
-    ]
-
-
-def temporal(subject: str, old: str, new: str, *, key: str, relation: str = "P0") -> Fact:
-    return make_fact(subject, old, new, key=key, relation=relation).model_copy(update={"change": "temporal"})
-
-
-def edits_of(facts: list[Fact], n: int) -> list[Fact]:
-    return [
-        temporal(f.subject.text, f.old.text, f"Object {(i + 3) % 7} new" if i % 2 else f"Object {i % 7}x",
-                 key=f"e/{i}", relation=f.relation.id)
-        for i, f in enumerate(facts[:n])
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("block", [1, 300, 2_000_000])
@@ -124,22 +96,6 @@ def test_other_facts_of_a_subject_make_it_near():
     facts = [trade, *about("Abc", "mathematician"), *about("Def", "glass blower")]
     assert nearest([edit], facts, k=1, space=CharacterTfidf())["e/1"][0].fact.subject.text == "Def"
     assert "Rome" not in subject_texts([edit, *facts])["P0", "xyz"]  # what the edit is about is not compared
-
-
-def test_memory_is_that_of_a_block():
-    facts = table(3000, relations=1)
-    edits = edits_of(facts, 3000)
-    tracemalloc.start()
-    nearest(edits, facts, k=2, space=CharacterTfidf(), block=60_000)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3000 * 3000 * 8 / 2  # all similarities at once would be 72 MB
-
-
-def test_an_unknown_model_is_one_sentence(tmp_path):
-    with pytest.raises(UserError, match="cannot be loaded") as error:
-        space_of(str(tmp_path / "no-such-model"))
-    assert "tfidf, embeddings, source" in str(error.value)
 
 
 def test_neighbours_that_came_with_the_facts():

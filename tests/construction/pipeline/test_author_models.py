@@ -6,10 +6,9 @@ import json
 from collections import Counter, defaultdict
 
 import pytest
-from click.testing import CliRunner
 
 from construction.authoring.tally import ConstructionCounts
-from construction.cli.construct import _table, construct
+from construction.cli.construct import _table
 from construction.llm.connection import Access
 from construction.pipeline.author_models import script_authors
 from construction.pipeline.pipeline import ConstructionPlan
@@ -17,49 +16,12 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.construction import authored
+from tests.support.construction.authored import many, run
 from tests.support.facts import make_fact
 from tests.support.scripted_server import ScriptedServer, author, field
 
-THEMES = ("cook a soup of", "send a parcel to", "learn the anthem of", "rent a house in", "vote in", "study law in")
-
-
-def many(payload):
-    """A number of questions, two of them alike and one that leaks; scripts that name their model."""
-    user, model = payload["messages"][-1]["content"], payload["model"]
-    if "Question: " in user:
-        question, old = field(user, "Question"), field(user, "Object")
-        steps = ["Look for a friend", f"Ask for {old}", f"Thank {model}"]
-        return json.dumps({"steps": ["Go there"] if "rent a house" in question else steps})
-    subject, old = field(user, "Subject"), field(user, "Object before the change") or field(user, "Object")
-    texts = [f"How to cook a nice soup of {subject}?", f"How to see {old} in {subject}?"]
-    texts += [f"How to {theme} {subject}?" for theme in THEMES]
-    return json.dumps({"questions": texts[: int(field(user, "Number of questions"))]})
-
-
-@pytest.fixture
-def facts(tmp_path):
-    path = tmp_path / "facts.jsonl"
-    path.write_text("".join(f.model_dump_json() + "\n" for f in (make_fact(), make_fact("Japan", "Tokyo", "Rome"))))
-    return path
-
-
-def run(facts, folder, server, *more, code=0):
-    folder.mkdir(exist_ok=True)
-    line = [
-        facts,
-        "--store",
-        folder / "s.duckdb",
-        "--model",
-        "m",
-        "--base-url",
-        server.url,
-        "--neighbours",
-        0,
-        "--json",
-    ]
-    done = CliRunner().invoke(construct, [str(x) for x in (*line, *more)], env={"OPENAI_API_KEY": "sk-one"})
-    assert done.exit_code == code, done.output
-    return json.loads(done.stdout.splitlines()[-1]) if code == 0 else done.stderr
+facts = authored.facts
 
 
 def verdicts(folder, check):
@@ -195,25 +157,6 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
     assert {x.prompt for x in lines} == {"scripts_mine@1"} and all(x.detail["wording"] for x in lines)
-
-
-def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, facts):
-    def answer(payload):
-        system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
-        if payload["model"] != "reader":
-            return many(payload)
-        if '"quotes"' in system:
-            return json.dumps({"why": "x", "quotes": ["a friend"] if "cook a soup" in user else []})
-        return json.dumps({"why": "x", "same": "yes" if "parcel" in user else "no"})
-
-    with ScriptedServer(answer) as server:
-        funnel = run(facts, tmp_path / "o", server, "--questions", 2, "--candidates", 8, "--verify", "reader")
-    assert funnel["kept"] == 4
-    with Store.open(tmp_path / "o/s.duckdb") as store:
-        found = Counter((v.check, v.label) for v in store.verdicts() if v.model == "reader")
-        stages = Counter(x.stage for x in store.lineages())
-    assert found["verify_leak", "keep"] == 4
-    assert stages["verify"] == sum(found.values())
 
 
 AUTHORS = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -15,25 +13,15 @@ from pydantic import ValidationError
 from construction.llm.client import Client, Endpoint
 from construction.llm.prompt_text import LONGEST, fenced, quoted
 from construction.llm.reply_cache import ReplyCache
-from construction.verifier.prompt_files import load_verify
 from construction.verifier.steps import STEPS, Depends, DependsShort, OneQuote, Quotes, VerifyAsk, verify, verify_all
 from curation.checks.leak_benchmark import leak_prompts
-from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
-from curation.cli.check import check as check_command
 from curation.files.journal import Journal
-from curation.store.store import Store
-from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from tests.support.facts import make_fact
+from tests.support.construction.verified import FACT, PROMPT, TEXT
 from tests.support.scripted_server import Raw, ScriptedServer
 
-FACT = make_fact("Golf", "Volkswagen", "Fiat", prompt="The maker of the {} is", relation="P176")
-TEXT = (
-    "How to trace a Golf?\nStep 1: Copy the number\nStep 2: Ask the archive\nin Wolfsburg\n"
-    "Step 3: Compare the records of"
-)
-PROMPT = ScriptPrompt(key="p", fact=FACT.key, text=TEXT, offset=len(TEXT) + 1, step=3, targets=("Volkswagen", "Fiat"))
 QUESTION = ScriptQuestion(key="q", fact=FACT.key, text="How to trace a Golf?")
+
 ASK = VerifyAsk(fact=FACT, question=QUESTION, prompt=PROMPT)
 
 
@@ -109,24 +97,6 @@ def test_the_model_is_told_what_it_needs(task, profile):
         step(task, profile).reply.model_validate_json(example.content)
 
 
-@pytest.mark.parametrize("profile", ["paper", "embedded"])
-def test_the_examples_obey_the_rules_and_are_none_of_the_labelled_ones(profile):
-    """A quote of an example stands in its text, and nobody learns the answers of the study from the prompt."""
-    wording = load_verify("leak", profile)
-    words = {p.words.text.casefold() for p in leak_prompts() if p.words}
-    for example in wording.examples:
-        reply = json.loads(example.assistant)
-        for quote in reply.get("quotes") or [reply.get("quote", "none")]:
-            assert quote in ("none", []) or quoted(example.user, quote), quote
-            assert not any(w in quote.casefold() for w in words)
-        assert not any(p.question in example.user for p in leak_prompts())
-
-
-def test_an_unknown_profile_is_answered():
-    with pytest.raises(UserError, match="did you mean 'paper'"):
-        load_verify("leak", "papr")
-
-
 @given(st.text(max_size=40), st.text(max_size=12))
 def test_a_quote_is_found_only_where_it_stands(text, quote):
     span = quoted(text, quote)
@@ -196,62 +166,6 @@ def test_what_is_too_long_is_not_sent(tmp_path):
         verdicts, lines = ask(server, lambda c: verify(step(), VerifyAsk(fact=FACT, prompt=prompt), c), tmp_path)
         assert server.requests == []
     assert verdicts[0].label == "unscored" and not lines
-
-
-def oracle(payload):
-    """Quotes the labelled words, knowing the labels: the road from the set to the score is right."""
-    user = payload["messages"][-1]["content"]
-    words = [p.words.text for p in leak_prompts() if p.words and p.prompt in user]
-    return json.dumps({"why": "known", "quotes": words})
-
-
-def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
-    """Through ``scedit store check``: due items, endpoint, verdicts, lineage, and nothing asked twice."""
-    prompts = leak_prompts("test")[:10]
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put({r.key: r for p in prompts for r in (p.fact, p.script_question, p.script_prompt)}.values())
-    with ScriptedServer(oracle) as server:
-        line = ["verify_leak", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--jsonl"]
-        line += ["--set", f"verify_leak.base_url={server.url}", "--set", "verify_leak.key_name=SCEDIT_NO_KEY"]
-        dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
-        assert dry.exit_code == 0, dry.output
-        assert json.loads(dry.stdout)["cost"]["calls"] == 10 and not server.requests
-        done = CliRunner().invoke(check_command, line)
-        assert done.exit_code == 0, done.output
-        asked = len(server.requests)
-        again = CliRunner().invoke(check_command, [*line, "--again"])
-        assert again.exit_code == 0 and len(server.requests) == asked, "the journal answers"
-    assert json.loads(done.stdout)["labels"] == {"drop": 5, "keep": 5}
-    with Store.open(tmp_path / "s.duckdb") as store:
-        verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_leak"}
-        for p in prompts:
-            verdict = verdicts[p.script_prompt.id]
-            assert verdict.label == ("drop" if p.label == "leak" else "keep")
-            assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
-            assert store.lineage(verdict.id)[0].prompt == "verify_leak_paper@1"
-
-
-def test_a_prompt_without_its_fact_stays_due(tmp_path):
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([PROMPT])
-        made = STORE_CHECKS.get("verify_leak")()
-        assert made.asks([PROMPT], CheckContext(store)) == []
-
-
-def test_dates_are_checked_over_a_store(tmp_path):
-    from schemas.facts import Fact
-
-    dated = {**make_fact("Peru", "A", "B").model_dump(), "change": "temporal"}
-    facts = [
-        Fact(**{**dated, "key": "f/1", "changed_on": "2020"}),
-        Fact(**{**dated, "key": "f/2", "changed_on": None, "subject": {"text": "Chile"}}),
-        make_fact("Cuba", key="f/3"),
-    ]
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put(facts)
-        outcome = run_check(store, STORE_CHECKS.get("fact_dates")())
-        assert outcome.labels == {"keep": 2, "unsure": 1} and outcome.left == 0
-        assert run_check(store, STORE_CHECKS.get("fact_dates")()).due == 0
 
 
 def test_reply_types_refuse_what_they_do_not_know():

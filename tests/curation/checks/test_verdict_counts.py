@@ -10,7 +10,7 @@ from curation.checks.verdict_counts import count_verdicts
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from schemas.lineage import Lineage
-from tests.support.rule_records import P0, P1, P2, Q0, Q1, said
+from tests.support.curation.rule_records import P0, P1, P2, Q0, Q1, said
 
 
 def made_by(item: str, model: str, **detail: str) -> Lineage:

@@ -11,7 +11,7 @@ from curation.splits.errata import read_errata
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.commands import command
-from tests.support.rule_records import CHAINS, EDIT, P0
+from tests.support.curation.rule_records import CHAINS, EDIT, P0
 
 
 def run(*args: object) -> str:

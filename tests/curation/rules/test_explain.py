@@ -16,7 +16,7 @@ from curation.splits.split_file import write_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
-from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
+from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
 
 
 @pytest.fixture

@@ -22,8 +22,23 @@ from schemas.facts import Entity
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support import ROOT
+from tests.support.curation.rule_records import (
+    BESIDE,
+    CHAINS,
+    EDIT,
+    LINK,
+    OTHER,
+    P0,
+    P1,
+    P2,
+    Q0,
+    Q1,
+    Q2,
+    ann,
+    chain,
+    said,
+)
 from tests.support.facts import peru_fact
-from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, P1, P2, Q0, Q1, Q2, ann, chain, said
 
 
 def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:

@@ -6,7 +6,7 @@ from curation.rules.selection import SplitRule, choose
 from curation.store.store import Store
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
-from tests.support.rule_records import BESIDE, CHAINS, EDIT, LINK
+from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK
 
 
 def verdict(item: str, label: str, check: str, *related: str) -> Verdict:

@@ -6,7 +6,7 @@ from curation.similarity.record_texts import case_records, group_of, record_text
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
-from tests.support.rule_records import EDIT, LINK, P0, Q0, S0
+from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0
 
 
 def test_each_kind_is_compared_by_its_own_text() -> None:

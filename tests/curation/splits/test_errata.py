@@ -9,7 +9,7 @@ from curation.rules.rule import SplitRule
 from curation.splits.errata import Erratum, add_erratum, carried, read_errata
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
-from tests.support.rule_records import CHAINS, EDIT, P0
+from tests.support.curation.rule_records import CHAINS, EDIT, P0
 
 ENTRY = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
 

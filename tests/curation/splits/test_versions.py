@@ -19,8 +19,8 @@ from curation.store.store import Store
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.facts import Object
+from tests.support.curation.rule_records import CHAINS, EDIT, P0, P1, said
 from tests.support.facts import peru_fact
-from tests.support.rule_records import CHAINS, EDIT, P0, P1, said
 
 MINI = make_split("mini", mini_split().cases[:4])
 FIRST = MINI.cases[0]

@@ -15,9 +15,9 @@ from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.curation.rule_records import ann, said
+from tests.support.curation.slow_rules import slow_choose
 from tests.support.facts import peru_fact
-from tests.support.rule_records import ann, said
-from tests.support.slow_rules import slow_choose
 
 RULES = [
     {},

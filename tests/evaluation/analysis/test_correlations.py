@@ -9,23 +9,7 @@ from scipy import stats
 from curation.stats.bootstrap import Resampling
 from curation.stats.correlation import spearman
 from evaluation.analysis.correlations import cluster, correlate
-from evaluation.report.correlation_heatmap import heat_map
-
-HOW = Resampling(400, seed=2)
-METHODS = ("ft", "rome", "prompt")
-
-
-def values(*, cases: int = 30, between: float = 0.0, within: float = 0.0, seed: int = 0):
-    """Metric B follows A by ``within`` case by case; ``between`` adds the method's level to A and takes it from B."""
-    rng = np.random.default_rng(seed)
-    out = {"A": {}, "B": {}, "C": {}}
-    for n, m in enumerate(METHODS):
-        a, b, c = rng.normal(size=(3, cases))
-        keys = [f"c{k}" for k in range(cases)]
-        out["A"][m] = dict(zip(keys, a + between * n, strict=True))
-        out["B"][m] = dict(zip(keys, within * a + b - between * n, strict=True))
-        out["C"][m] = dict(zip(keys, c, strict=True))
-    return out
+from tests.support.report.correlated_metrics import HOW, METHODS, values
 
 
 def flat(data, name):
@@ -90,12 +74,3 @@ def test_clusters_put_what_correlates_side_by_side():
     order, joins = cluster(["a", "b", "c", "d"], rho)
     assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset("ac"), frozenset("bd")}
     assert len(joins) == 3 and joins[-1][4] == max(j[4] for j in joins)
-
-
-def test_heat_map_has_every_pair_and_says_it_in_words():
-    picture = heat_map(correlate(values(within=0.9), "pooled", resampling=HOW))
-    assert len(picture.squares) == 9 and len(picture.tree) == 2
-    assert sum(s.text == "1" for s in picture.squares) == 3
-    strong = [s for s in picture.squares if "A and B" in s.told or "B and A" in s.told]
-    assert all(s.shade >= 2 and s.kept and "rho 0." in s.told for s in strong)
-    assert heat_map(correlate({"A": values()["A"]}, "pooled", resampling=HOW)) is None

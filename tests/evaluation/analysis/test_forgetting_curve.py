@@ -15,30 +15,11 @@ from evaluation.cli import run as commands
 from evaluation.cli.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Runner
 from schemas.core.errors import UserError
 from tests.evaluation.cli import test_run as test_commands
-from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_cases, make_config
+from tests.support.report.fading import SEQUENCE, run
 
 place = test_commands.place  # a fixture: configuration, split and tiny model
-SEQUENCE = {"name": "sequential", "size": [1, 2, 4]}
-
-
-class Fading(ArithmeticEditor):
-    """An edit lifts its own object while no more than two edits follow it; the model then has forgotten it."""
-
-    def edit(self, requests: Any) -> ArithmeticEdit:
-        return self.edit_after(requests, [])
-
-    def edit_after(self, requests: Any, earlier: Any) -> ArithmeticEdit:
-        lift = 900.0 if len(earlier) < 2 else -900.0  # one lift for the one object that all cases share
-        return ArithmeticEdit({requests[0].new.text: lift} if self.name != "none" else {})
-
-
-def run(out: Path, **more: Any) -> Path:
-    config = make_config(out, metrics=["es"], **{"regime": SEQUENCE, **more})
-    Runner(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Fading).run()
-    return out
 
 
 def curve(out: Path) -> list[ForgettingPoint]:
@@ -90,16 +71,6 @@ def test_edits_that_do_not_follow_each_other_have_no_curve(regime: Any, tmp_path
 def test_another_regime_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the run's regime is 'single'"):
         curve(run(tmp_path, regime="single"))
-
-
-def test_command(tmp_path: Path) -> None:
-    run(tmp_path)
-    shown = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
-    assert shown.exit_code == 0 and "\N{MINUS SIGN}50.0" in shown.stdout.splitlines()[3]
-    told = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
-    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
-    assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
 
 
 def test_from_the_run_to_the_curve(place: Path) -> None:

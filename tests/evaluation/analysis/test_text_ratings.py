@@ -12,32 +12,17 @@ import numpy as np
 import pytest
 
 from curation.store.store import Store
-from evaluation.analysis.object_mentions import count_mentions, mark_objects, which_objects
-from evaluation.analysis.rating_agreement import rating_agreement
 from evaluation.analysis.side_by_side import side_by_side
-from evaluation.analysis.text_ratings import PEOPLE, RatedTexts, join_texts, profile, ranks, rating_sources, read_texts
+from evaluation.analysis.text_ratings import PEOPLE, join_texts, profile, ranks, rating_sources, read_texts
 from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
-from evaluation.runs.results import Run, cases_by_key, load_run
-from evaluation.runs.runner import Runner
+from evaluation.runs.results import cases_by_key
 from tests.evaluation.report.test_write import read
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
-from tests.support.ratings import made_scripts, made_value, rate, rated_store
+from tests.support.ratings import made_scripts, rate, rated_store
+from tests.support.report import rated_run
 
-RATERS = ("person:ann", "person:bob", "judge:m")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Run:
-    out = tmp_path_factory.mktemp("run")
-    Runner(make_config(out), make_cases(5, 2), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
-    return load_run(out)
-
-
-@pytest.fixture(scope="module")
-def texts(run: Run) -> RatedTexts:
-    scripts = made_scripts(run)
-    return RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS)))
+run = rated_run.run
+texts = rated_run.texts
 
 
 def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
@@ -102,19 +87,6 @@ def test_best_and_second_leave_the_unedited_model_aside():
     assert ranks({"none": 1.0, "a": 5.0}, "none") == {}
 
 
-def test_mentions_are_marked_and_counted(texts, run):
-    cases = cases_by_key(run)
-    push = next(n for n in count_mentions(texts.scripts, cases, texts.editors) if n.label == "push")
-    assert push.scripts == 14 and push.counts == {"new only": 8, "old only": 0, "both": 6, "neither": 0}
-    fact = next(iter(cases.values())).fact
-    assert which_objects("Go to Oslo, then Lima's port", fact) == "both"
-    assert [[p.kind for p in line] for line in mark_objects("Lima\nOslo or Lima", fact)] == [
-        ["old"],
-        ["new", "", "old"],
-    ]
-    assert "".join(p.text for line in mark_objects("a <b>Oslo</b>", fact) for p in line) == "a <b>Oslo</b>"
-
-
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
     shown = side_by_side(texts, cases_by_key(run))
     assert len({b.case.key for b in shown}) == len(shown) == 4
@@ -123,34 +95,6 @@ def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
     assert max(values[:2]) <= min(values[2:])
     unrated = side_by_side(texts._replace(ratings=()), cases_by_key(run))
     assert "names the new object only 0.00" in unrated[0].why
-
-
-def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
-    found = rating_agreement(texts, cases_by_key(run))
-    assert set(found.people) == {"executability", "coherence", "consistency", "completeness"}
-    coherence = next(a for a in found.against if a.aspect == "coherence")
-    edited = {s.id for s in texts.scripts if s.edited}
-    judged = [r for r in texts.ratings if r.rater == "judge:m" and r.aspect == "coherence" and r.value is not None]
-    assert coherence.scripts == sum(r.item_id in edited for r in judged), "people's unedited ones are on other terms"
-    assert next(a for a in found.against if a.aspect == "consistency").scripts > coherence.scripts
-    assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
-    ruled = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in found.guard_rows}
-    by_hand = [r for r in judged if r.item_id not in edited]
-    both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
-    rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
-    assert ruled["judge:m", "coherence"] == (len(rule), sum(r.value == v for r, v in rule))
-    assert rating_agreement(texts._replace(ratings=()), cases_by_key(run)) is None
-
-
-def test_judges_who_are_a_known_offset_away_are_found(run):
-    def offset(script, rater, aspect):
-        value = made_value(script, "person:x", aspect) or 4
-        return max(1, value - 1) if rater.startswith("judge") else value
-
-    scripts = made_scripts(run)
-    found = rating_agreement(RatedTexts(tuple(scripts), tuple(rate(scripts, RATERS, offset))), cases_by_key(run))
-    for a in found.against:
-        assert a.gap.value == pytest.approx(-1, abs=0.15) and a.rho.value > 0.9
 
 
 def test_store_and_run_come_together_in_one_file(run, tmp_path):

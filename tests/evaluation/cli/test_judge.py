@@ -12,15 +12,13 @@ from click.testing import CliRunner
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
 from evaluation.judge.control_items import control_items
-from evaluation.judge.inputs import RatedScript, judge_inputs, rated_scripts, sample_inputs
-from evaluation.judge.model_families import family_conflicts, family_of
+from evaluation.judge.inputs import judge_inputs, rated_scripts, sample_inputs
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.reliability.panel import PANEL, length_correlation, panel_scores, retest_agreement
-from evaluation.judge.reliability.summary import method_rating, summarise_ratings
+from evaluation.judge.reliability.panel import PANEL
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.support.facts import make_fact
-from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts, rating
+from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
 CONTROL_CALLS = sum(len(c.accepted) for c in control_items())
@@ -240,76 +238,6 @@ def test_a_sample_is_the_same_whatever_else_is_there():
     assert len(few) == 10 and few == [a.item for a in sample_inputs(asks[::-1], 10)][::-1]
     assert few != [a.item for a in sample_inputs(asks, 10, number=1)] and len(sample_inputs(asks, None)) == 50
     assert set(few) >= {a.item for a in sample_inputs(asks, 10) if a.item in {b.item for b in asks[:25]}}
-
-
-def given(item, value, rater="judge:x", **detail):
-    made = rating(item, "coherence", value, rater)
-    score = None if value is None else float(detail.get("score", value))
-    return RatedScript(made, score, detail, None)
-
-
-def test_a_panel_needs_its_quorum():
-    said = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
-    said += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
-    two = {p.item: p for p in panel_scores(said, quorum=2)}
-    assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
-    assert {p.item: p.score for p in panel_scores(said, quorum=1)}["b"] == 5.0
-    assert {p.item: p.score for p in panel_scores(said, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
-    with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
-        panel_scores(said, quorum=3)
-
-
-def test_retests_and_length_by_hand():
-    looks = [given("a", 5, samples=[5], retest=5), given("b", 5, samples=[5], retest=3), given("c", 5, samples=[5])]
-    looks.append(given("d", 5, samples=[5], retest=None))
-    assert retest_agreement(looks) == (2, 1, 1, 1.0, 1)
-    asks = {
-        f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
-        for n in range(7)
-    }
-    found = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
-    assert found.value == pytest.approx(1.0) and found.n == 7
-    assert not length_correlation([given("i0", 3)], asks).defined
-
-
-def test_a_cell_by_hand():
-    """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
-    found = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
-    assert (found.scripts, found.scored, found.cases, found.mean) == (3, 2, 2, 4.0)
-    assert (found.worst, found.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
-    assert found.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
-
-
-def test_adjudicated_ratings_are_left_out():
-    fair = given("item-1", 5, "person:ann")
-    lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
-    assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
-
-
-def test_people_and_judges_are_read_with_their_lineage(tmp_path):
-    from schemas.lineage import Lineage
-
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("rome",))
-    made = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
-    with Store.open(store, write=True) as kept:
-        lines = [
-            Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
-        ]
-        kept.put(made, lines)
-        found = {g.rating.rater: g for g in rated_scripts(kept)}
-    assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
-    assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail
-
-
-def test_families():
-    assert family_of("Qwen/Qwen2.5-7B-Instruct") == "Qwen" and family_of("o3-mini") == "OpenAI"
-    assert family_of("meta-llama/Llama-3-8B") == "Meta"
-    assert family_conflicts("claude-x", writers=["gpt2-xl"], authors=["gpt-4"]) == []
-    assert len(family_conflicts("gpt-4", writers=["gpt2-xl"], authors=["gpt-4"])) == 2
-    assert "not known" in family_conflicts("mystery", writers=["gpt2-xl"])[0]
 
 
 @pytest.mark.slow

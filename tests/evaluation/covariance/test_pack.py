@@ -7,34 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
 from curation.files.artifact_cache import Cache
 from evaluation.cli.covariance import parse_layers
 from evaluation.covariance.covariance import Corpus, kept_moments, key_moments
-from evaluation.covariance.pack import keep_pack, load_moments, manifest_path, read_pack, write_pack
-from evaluation.models.language_model import LM
+from evaluation.covariance.pack import keep_pack, load_moments, manifest_path, read_pack
 from schemas.core.errors import DataError, UserError
-from tests.support.commands import command
-from tests.support.tiny import make, shuffled
+from tests.support.editors import packs
+from tests.support.tiny import make
 
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    path = tmp_path / "corpus.txt"
-    path.write_text("\n\n".join(shuffled(12)), encoding="utf-8")
-    return Corpus([path])
-
-
-@pytest.fixture
-def pack(tmp_path: Path, corpus: Corpus) -> Path:
-    lm, cache = make("llama"), Cache(tmp_path / "here")
-    found = key_moments(lm, [0, 2], corpus, cache=cache, cap=20)
-    path = tmp_path / "packs" / "tiny.safetensors"
-    manifest = write_pack(path, lm, found, corpus, cache=cache, cap=20)
-    assert (manifest.layers, manifest.cap, manifest.documents) == ((0, 2), 20, 12)
-    return path
+corpus = packs.corpus
+pack = packs.pack
 
 
 def test_read_back_and_kept(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
@@ -126,27 +110,3 @@ def test_layers(text: str, want: list[int]) -> None:
 def test_wrong_layers(text: str) -> None:
     with pytest.raises(UserError, match="layers"):
         parse_layers(text, 8)
-
-
-def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = make("llama")
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
-    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: lm))
-    run = CliRunner()
-    of = ["--layers", "1-2", "--corpus", str(corpus.paths[0]), "--cap", "20"]
-    early = run.invoke(command("model covariance"), ["pack", str(tmp_path / "p.safetensors"), *of])
-    assert isinstance(early.exception, UserError) and "layers 1, 2 were not measured" in str(early.exception)
-    done = run.invoke(command("model covariance"), ["compute", *of], catch_exceptions=False)
-    assert "Second moments of 2 layers over 240 tokens of corpus.txt" in done.output
-    assert "little for keys of 48 entries" in done.output
-    run.invoke(command("model covariance"), ["pack", str(tmp_path / "p.safetensors"), *of], catch_exceptions=False)
-    shown = run.invoke(command("model covariance"), ["show", str(tmp_path / "p.safetensors")], catch_exceptions=False)
-    assert "layers 1, 2, keys of 48, 240 tokens of corpus.txt" in shown.output
-    listed = run.invoke(command("model covariance"), ["show", "--jsonl"], catch_exceptions=False).output.splitlines()
-    assert [json.loads(line)["layer"] for line in listed] == [1, 2]
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "other"))
-    assert "No second moments" in run.invoke(command("model covariance"), ["show"]).output
-    run.invoke(
-        command("model covariance"), ["load", str(tmp_path / "p.safetensors"), "--model", "x"], catch_exceptions=False
-    )
-    assert kept_moments(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None

@@ -14,20 +14,15 @@ from construction.llm.client import Client, Endpoint
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
-from evaluation.judge.control_items import control_items
 from evaluation.judge.judging import JudgeOptions, judge_aspect, judge_steps
-from evaluation.judge.prompt_files import ASPECTS, JudgePromptFile, load_prompt_file, profiles
+from evaluation.judge.prompt_files import ASPECTS, profiles
 from evaluation.judge.reliability.rubric import expected_ratings, named_objects
 from evaluation.judge.steps import JudgeStep, QuotesFirst, RatingFirst, RatingOnly
-from evaluation.judge.weighted_score import weighted_rating
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import DataError
 from schemas.facts import Object
+from tests.support.evaluation.judged import ask, step
 from tests.support.judge import ASK, FACT, always, by_rubric
 from tests.support.scripted_server import Raw, ScriptedServer, completion
-
-
-def step(aspect="coherence", profile="paper"):
-    return JudgeStep.load(aspect, profile, model="gpt-x")
 
 
 @pytest.mark.parametrize("profile", ["paper", "evidence", "embedded"])
@@ -75,18 +70,6 @@ def test_the_examples_obey_their_own_rules(aspect, profile):
             assert rated.value == rules[aspect], (aspect, text)
 
 
-def test_profiles_and_wordings():
-    assert profiles() == ["embedded", "evidence", "paper"]
-    with pytest.raises(UserError, match="did you mean 'paper'"):
-        load_prompt_file("coherence", "papr")
-    told = load_prompt_file("executability", "paper").model_dump()
-    with pytest.raises(ValueError, match="sees exactly"):
-        JudgePromptFile.model_validate({**told, "user": "Question: {question}\n{text}"})
-    assert (step().label, step().rater) == ("judge_coherence_paper@1", "judge:gpt-x")
-    assert step(profile="evidence").rater == "judge:gpt-x+evidence"
-    assert load_prompt_file("coherence", "embedded").quality == "plumbing"
-
-
 QUOTES = {
     "a quote": (["flight to Oslo"], 7, ""),
     "case and white space aside": (["book  A FLIGHT"], 7, ""),
@@ -125,20 +108,6 @@ def test_a_new_wording_replaces_the_rating_of_the_old_one():
     reply = RatingFirst(rating=3, reason="")
     a, b = old.parse(ASK, reply)[0], new.parse(ASK, reply)[0]
     assert a.key == b.key and a.form != b.form
-
-
-def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
-    how = how or JudgeOptions(retest=0.0)
-
-    async def run():
-        endpoint = Endpoint(
-            model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", **{"backoff": 0.01, "tries": 2, **options}
-        )
-        with Journal(tmp_path / "j.jsonl", write=True) as journal:
-            async with Client(endpoint, ReplyCache(journal)) as client:
-                return await judge_aspect(JudgeStep.load(aspect, how.profile, model="gpt-x"), item, client, how)
-
-    return asyncio.run(run())
 
 
 FAULTS = {
@@ -259,101 +228,6 @@ def test_an_endpoint_without_log_probabilities_is_asked_without_them(tmp_path):
     with ScriptedServer(always('{"rating": 5, "reason": "x"}')) as server:  # takes the option and gives nothing
         done = ask(server, tmp_path / "b")
     assert (done.line.detail["score"], done.line.detail["weighted"]) == (5, False)
-
-
-def alternatives(**chances):
-    return [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
-
-
-WEIGHTS = {
-    "none": (None, None),
-    "no tokens": ([], None),
-    "no rating": ([{"token": "hello"}], None),
-    "no alternatives": ([{"token": '{"rating": '}, {"token": "5", "logprob": -0.1}], None),
-    "too little mass": (
-        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": -3.0}]}],
-        None,
-    ),
-    "a positive logprob": (
-        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": 3.0}]}],
-        None,
-    ),
-    "a space in the token": (
-        [
-            {"token": '{"rating":'},
-            {"token": " 5", "top_logprobs": alternatives(**{" 5": 0.5, "3": 0.5})},
-        ],
-        4.0,
-    ),
-    "the digit beside the comma": (
-        [
-            {"token": '{"rating": '},
-            {"token": "5,", "top_logprobs": alternatives(**{"5,": 0.6, "6,": 0.3, "6}": 0.1})},
-        ],
-        (5 * 0.6 + 6 * 0.3) / 0.9,
-    ),
-    "a rating in the reason does not count": (
-        [
-            {"token": '{"rating": '},
-            {"token": "5", "top_logprobs": [{"token": "5", "logprob": math.log(0.9)}]},
-            {"token": ', "reason": "a 1 or 2"}'},
-        ],
-        5.0,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_weights(name):
-    tokens, score = WEIGHTS[name]
-    found = weighted_rating(tokens)
-    assert (found is None) if score is None else (found.score == pytest.approx(score))
-
-
-def test_several_samples_and_a_second_look(tmp_path):
-    """The lower median is the rating, the mean the score, one unusable sample of three is counted; then one more."""
-    replies = iter(["6", "2", "0", "0", "5"])  # the third is sent back once and stays unusable
-
-    def answer(payload):
-        return json.dumps({"rating": int(next(replies)), "reason": "x"})
-
-    how = JudgeOptions(samples=3, retest=1.0, logprobs=False)
-    with ScriptedServer(answer) as server:
-        done = ask(server, tmp_path, how=how, concurrency=1)
-        assert all(r["temperature"] == 1.0 for r in server.requests)
-        again = ask(server, tmp_path, how=how, concurrency=1)
-        assert len(server.requests) == 5 and again.asked == 0, "the journal answers"
-    scored = sorted(v for v in done.line.detail["samples"] if v is not None)
-    assert done.rating.value == scored[0] and len(done.line.detail["samples"]) == 3
-    assert done.line.detail["score"] == sum(scored) / len(scored)
-    assert "retest" in done.line.detail and again.rating == done.rating
-
-
-def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
-    replies = iter(["6", "0", "0", "0", "0"])
-    with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
-        done = ask(server, tmp_path, how=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
-    assert done.rating.value is None and done.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
-
-
-def test_retests_are_drawn_from_the_item():
-    how = JudgeOptions(retest=0.05)
-    drawn = [how.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
-    assert 0.035 < sum(drawn) / 4000 < 0.065
-    assert not any(JudgeOptions(retest=0.0).again(ASK) for _ in range(3)) and JudgeOptions(retest=1.0).again(ASK)
-
-
-def test_the_control_items_obey_the_rules_and_share_nothing_with_the_examples():
-    shown = "".join(e.user for a in ASPECTS for p in profiles() for e in load_prompt_file(a, p).examples)
-    for control in control_items():
-        for aspect, rule in expected_ratings(named_objects(control.ask.text, control.ask.fact)).items():
-            if aspect in control.accepted:
-                low, high = control.accepted[aspect]
-                assert low == high == rule, (control.name, aspect)
-        assert control.subject not in shown and control.question not in shown
-        assert set(control.accepted) <= set(ASPECTS)
-    with pytest.raises(ValueError, match="the lower one first"):
-        control.__class__.model_validate({**control.model_dump(), "accepted": {"coherence": (3, 1)}})
 
 
 def test_steps_are_one_an_aspect():

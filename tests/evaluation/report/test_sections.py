@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from curation.splits.split_file import make_split
-from curation.stats.intervals import mean_interval
-from evaluation.analysis.breakdown import OTHERS, by_relation, by_step
-from evaluation.analysis.comparison import compare, score_run
 from evaluation.analysis.forgetting_series import forgetting_series
 from evaluation.analysis.text_statistics import object_mention_rates
 from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import spread
-from evaluation.report.latex import WIDEST, escape, figure, token_table
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.scripts import ScriptQuestion
 from tests.evaluation.report.test_write import finished, read
 from tests.support.arithmetic import make_cases
+from tests.support.report import two_runs
+from tests.support.report.two_runs import METRICS, TWO
 
-METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
-TWO = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.5}}]
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory):
-    return finished(tmp_path_factory.mktemp("two"), editors=TWO, split=make_cases(6, 2))
+two = two_runs.two
 
 
 @pytest.fixture(scope="module")
@@ -54,37 +44,6 @@ def test_what_is_missing_says_which_command_makes_it(two, tmp_path):
         assert told in text
 
 
-def test_steps_and_relations_add_up_to_the_whole(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    scores = score_run(run, metrics, "mean")
-    (relation,) = by_relation(run, scores, metrics)
-    assert [(x.name, x.cases, x.prompts) for x in relation.lines] == [("P36", 8, 16)]
-    assert relation.lines[0].values["push"] == mean_interval(list(scores.means("push", "s_es").values()))
-    found = {b.title: b for b in by_step(run, scores, metrics)}
-    assert set(found) == {"S-ES", "S-NS", "S-BO"}
-    assert [(x.name, x.cases, x.prompts) for x in found["S-NS"].lines] == [("not stated", 6, 6)]
-
-
-def test_rare_relations_are_one_line(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    scores = score_run(run, metrics, "mean")
-    cases = []
-    for n, c in enumerate(run.split.cases):
-        relation = c.fact.relation.model_copy(update={"id": f"P{n}"})
-        cases.append(c.model_copy(update={"fact": c.fact.model_copy(update={"relation": relation})}))
-    many = run._replace(split=run.split._replace(cases=tuple(cases)))
-    lines = by_relation(many, scores, metrics)[0].lines
-    assert len(lines) == 8 and not any(OTHERS in x.name for x in lines)
-    from evaluation.analysis import breakdown
-
-    before, breakdown.MOST = breakdown.MOST, 3
-    try:
-        lines = by_relation(many, scores, metrics)[0].lines
-    finally:
-        breakdown.MOST = before
-    assert [x.cases for x in lines] == [1, 1, 1, 5] and lines[3].name == f"{OTHERS} (5 relations)"
-
-
 def test_forgetting_is_worked_by_hand(sequence):
     run, metrics = load_run(sequence), load_metrics(["s_es"])
     (found,) = forgetting_series(run, metrics, "mean")
@@ -105,38 +64,6 @@ def test_forgetting_is_worked_by_hand(sequence):
     assert [n for n, _ in picture.rows] == [1, 2, 5] and len(picture.lines) == 2
     assert abs(picture.lines[0].text_y - picture.lines[1].text_y) >= 14
     assert forgetting_series(run._replace(about={**run.about, "regime": "single"}), metrics, "mean") == []
-
-
-def test_latex_marks_best_and_second_and_escapes(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics)
-    text = token_table(tables, metrics, model=escape("a_b & 100%"), caption="C.")
-    rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
-    assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
-    lead = tables[0].leads["s_es"]
-    row = next(r for r in tables[0].rows if r.label == lead.first)
-    assert rf"\textbf{{{100 * row.summaries['s_es'].mean:.2f}}}" in text
-    assert all(line.count("&") == 6 for name, line in rows.items() if name in ("push", "weak", "none"))
-    assert figure(mean_interval([0.2]), mark="second") == r"\underline{20.00}"
-
-
-def test_latex_of_many_metrics_is_several_tables(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics)
-    many = [m for m in metrics for _ in range(2)]
-    assert len(many) > WIDEST
-    text = token_table(tables, many, model="m", caption="C.")
-    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"] and "Part 2 of 2." in text
-    heads = [line for line in text.splitlines() if line.startswith("Method")]
-    assert [line.count("&") for line in heads] == [6, 6] and text.count(r"\begin{table}") == 2
-    assert "Part" not in token_table(tables, metrics, model="m", caption="C.")
-
-
-def test_in_short_says_what_holm_says(tmp_path):
-    out = finished(tmp_path, editors=TWO, split=make_cases(40, 0))
-    _, reader = read(write_report([out]).files[0])
-    text = " ".join("".join(reader.text).split())
-    assert "Highest S-ES: push" in text and "after Holm" in text
 
 
 def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):

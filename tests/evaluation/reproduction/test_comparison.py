@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -23,17 +21,10 @@ from evaluation.reproduction.comparison import (
 from evaluation.reproduction.table_2_check import CASES
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
-from tests.evaluation.report.test_write import finished
-from tests.support.arithmetic import ArithmeticLM, make_cases
 from tests.support.ratings import made_scripts, rate
+from tests.support.report import published_figures
 
-EDITORS = ["none", {"name": "push", "label": "rome"}, {"name": "push", "label": "ft", "params": {"strength": 1.0}}]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    lm = ArithmeticLM(name="openai-community/gpt2-xl")
-    return finished(tmp_path_factory.mktemp("run"), lm=lm, editors=EDITORS, split=make_cases(6, 2))
+folder = published_figures.folder
 
 
 def figures(name: str) -> set[str]:
@@ -113,19 +104,6 @@ def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):
 def test_unknown_names_are_refused_with_a_near_one():
     with pytest.raises(UserError, match="did you mean 'scedit-table2'"):
         published_table("scedit-table22")
-
-
-def test_command_lists_shows_and_prints_json(folder):
-    listed = CliRunner().invoke(command, [], catch_exceptions=False).stdout
-    assert all(n in listed for n in published_tables())
-    shown = CliRunner().invoke(command, ["scedit-table2", str(folder)], catch_exceptions=False).stdout
-    assert "impossible interval, should be 0.53" in shown and "not comparable" in shown and "MISSING" in shown
-    lines = CliRunner().invoke(command, ["scedit-table5", "--jsonl"], catch_exceptions=False).stdout.splitlines()
-    data = [json.loads(x) for x in lines]
-    assert [x["printed"]["value"] for x in data if "printed" in x] == [0.59, 0.35, -0.09, 0.25]
-    assert any("need" in x for x in data)
-    with pytest.raises(UserError, match="name the run too"):
-        CliRunner().invoke(command, ["scedit-table3", "--store", "x.duckdb"], catch_exceptions=False)
 
 
 def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch, tmp_path):

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import random
 import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.splits.split_file import Split, make_split, write_split
-from evaluation.cli.tune import tune as command
-from evaluation.editors import EDITORS
-from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import Event
 from evaluation.tuning.search import cost, plan, refuse_evaluated, search, snippet
-from evaluation.tuning.search_space import SearchRange, SearchSpace
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case, make_cases
+from tests.support.evaluation import tuning
+from tests.support.evaluation.tuning import SPACE
 from tests.support.tiny import make
 
-SPACE = "[ft]\nlr = { log = [1e-4, 1e-1] }\nsteps = { among = [2, 4] }\n"
+split = tuning.split
 
 
 @given(st.integers(8, 300), st.integers(1, 80), st.integers(1, 8))
@@ -48,67 +43,6 @@ def test_a_plan_stays_within_its_budget(budget: int, cases: int, first: int) -> 
 def test_a_budget_too_small() -> None:
     with pytest.raises(UserError, match="a budget of 7 is too small; give at least 8"):
         plan(7, 30, first=4)
-
-
-@pytest.mark.parametrize("method", ["ft", "ft_l", "rome", "r_rome", "memit", "emmet", "alphaedit"])
-def test_what_is_drawn_is_accepted(method: str, cache: Any) -> None:
-    lm, space = make("llama"), SearchSpace.of(method)
-    seen = set()
-    for number in range(20):
-        drawn = space.draw(number, purpose="x", depth=lm.layout.depth, kept={})
-        assert set(drawn) == set(space.ranges) <= set(EDITORS.get(method).Params.model_fields)
-        make_editor(method, lm, cache, drawn)  # refuses layers that the model has not, and values out of range
-        seen.add(json.dumps(drawn))
-    assert len(seen) > 15
-
-
-def test_draws_do_not_depend_on_each_other() -> None:
-    space = SearchSpace.of("memit")
-    later = space.draw(7, purpose="x", depth=30, kept={"lr": 0.5})
-    assert later == {**space.draw(7, purpose="x", depth=30, kept={}), "lr": 0.5}
-    assert later != space.draw(8, purpose="x", depth=30, kept={"lr": 0.5})
-    assert later != space.draw(7, purpose="y", depth=30, kept={"lr": 0.5})
-    for number in range(30):
-        drawn = space.draw(number, purpose="x", depth=30, kept={})
-        layers = drawn["layers"]
-        assert layers == list(range(layers[0], layers[-1] + 1)) and 1 <= len(layers) <= 6 and 3 <= layers[-1] <= 18
-        assert 0.1 <= drawn["lr"] <= 1 and 0.3 <= drawn["rho"] <= 0.99
-
-
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"log": [0, 1]}, "above 0"),
-        ({"linear": [2, 1]}, "lower end comes first"),
-        ({"log": [1, 2], "linear": [1, 2]}, "give one of"),
-        ({}, "give one of"),
-        ({"linear": [1, 2], "span": [1, 2]}, "span goes with depth"),
-        ({"among": []}, "at least one value"),
-    ],
-)
-def test_wrong_ranges(told: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        SearchRange.model_validate(told)
-    lines = "".join(f"{name} = {value}\n" for name, value in told.items())
-    (tmp_path / "space.toml").write_text(f"[ft.lr]\n{lines}")
-    with pytest.raises(DataError, match=rf"space.toml, \[ft\]: ranges.lr: {message}|{message}"):
-        SearchSpace.of("ft", tmp_path / "space.toml")
-
-
-def test_no_ranges() -> None:
-    with pytest.raises(UserError, match="no ranges are known for 'prompt'.*--space"):
-        SearchSpace.of("prompt")
-
-
-def test_rounded_draws_stay_inside() -> None:
-    one = SearchRange(log=(0.001, 0.5))
-    values = [one.draw(random.Random(n), 10) for n in range(200)]
-    assert 0.001 <= min(values) < 0.005 and 0.1 < max(values) <= 0.5
-
-
-@pytest.fixture
-def split() -> Split:
-    return make_cases(7, 0)
 
 
 def config(split: Split, out: Path) -> RunConfig:
@@ -182,36 +116,3 @@ def test_shared_facts_are_refused(split: Split) -> None:
     shared = make_split("evaluated", [make_case("Elsewhere"), make_case("Land03")])
     with pytest.raises(UserError, match=r"--split tiny: it learnt from tiny, which shares .* split 'evaluated'"):
         refuse_evaluated(split, [shared])
-
-
-def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: make("llama")))
-    write_split(split, tmp_path / "dev.jsonl")
-    write_split(make_split("evaluated", [make_case("Land03")]), tmp_path / "evaluated.jsonl")
-    (tmp_path / "space.toml").write_text(SPACE)
-    words = [
-        "--editors",
-        "ft",
-        "--split",
-        str(tmp_path / "dev.jsonl"),
-        "--space",
-        str(tmp_path / "space.toml"),
-        "--budget",
-        "12",
-    ]
-    words += ["--set", "layer=1", "--objective", "es,ns", "--first", "2", "--out", str(tmp_path / "out")]
-    refused = CliRunner().invoke(command, [*words, "--heldout", str(tmp_path / "evaluated.jsonl")])
-    assert isinstance(refused.exception, UserError) and "shares" in str(refused.exception)
-    done = CliRunner().invoke(command, words, catch_exceptions=False)
-    assert "of 12 edits, the preset's among them" in done.output
-    assert "nothing was checked" in done.output
-    told = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
-    assert json.loads(told.stdout)["method"] == "ft"
-    words[words.index("--split") + 1], words[words.index("--out") + 1] = "shipped", str(tmp_path / "shipped")
-    shipped = CliRunner().invoke(command, [*words, "--budget", "4", "--heldout", "mini"], catch_exceptions=False)
-    assert "ft: 1 settings on 2 cases; 4 of 4 edits" in shipped.output
-    missing = CliRunner().invoke(
-        command, ["--editors", "ft", "--split", "nowhere.jsonl", "--out", str(tmp_path / "out")]
-    )
-    assert isinstance(missing.exception, UserError) and "no split file 'nowhere.jsonl'" in str(missing.exception)

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from construction.llm.client import Client, Endpoint, gather_all
 from construction.llm.connection import Access, opened
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
-from construction.llm.cost.prices import Price, price_of
+from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal
-from schemas.core.errors import DataError, ModelError, UserError
+from schemas.core.errors import ModelError
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
 
 PRICE = Price(1.0, 2.0, date(2026, 1, 1))
@@ -212,33 +212,6 @@ def test_the_upper_bound_is_above_every_tokeniser(text):
 def test_amounts_add_and_subtract():
     a, b = Amount(1, 2, 0.5), Amount(3, 4, 0.25)
     assert a.plus(b) == Amount(4, 6, 0.75) and a.plus(b).plus(b, -1) == a and a.plus(b).tokens == 10
-
-
-def test_prices(tmp_path):
-    mini = price_of("gpt-4o-mini")
-    assert mini and (mini.input, mini.output) == (0.15, 0.6)
-    half = price_of("gpt-4o-mini-2024-07-18", batch=True)
-    assert half and half.input == pytest.approx(0.075)
-    assert price_of("qwen") is None
-    own = tmp_path / "p.toml"
-    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
-    live, batch = price_of("qwen", own=own), price_of("qwen", batch=True, own=own)
-    assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
-    assert price_of("gpt-4o", own=own) is not None
-    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
-    with pytest.raises(DataError, match="models.qwen.input"):
-        price_of("qwen", own=own)
-    with pytest.raises(UserError, match="no such"):
-        price_of("qwen", own=tmp_path / "none.toml")
-
-
-def test_a_budget_in_dollars_needs_a_price(tmp_path):
-    with Journal(tmp_path / "j", write=True) as journal:
-        with pytest.raises(UserError, match="--max-cost needs a price; no price is known for 'qwen': write"):
-            Access(model="qwen", base_url="http://x/v1", max_cost=1.0).budget(ReplyCache(journal))
-        with pytest.raises(UserError, match="no batches"):
-            Access(batch=True).budget(ReplyCache(journal))
-        assert Access(max_cost=1.0).budget(ReplyCache(journal)).limited  # the embedded model costs nothing
 
 
 def test_two_clients_share_a_budget(tmp_path):

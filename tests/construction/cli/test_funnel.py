@@ -1,0 +1,40 @@
+"""The command that accounts for every fact."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from construction.cli.funnel import funnel
+from construction.report.store_funnel import store_yield
+from construction.report.text import text
+from curation.store.store import Store
+from tests.support.construction import funnels
+from tests.support.facts import make_fact
+
+by_hand = funnels.by_hand
+constructed = funnels.constructed
+
+
+def test_the_command_prints_text_json_and_writes_the_page(constructed, tmp_path):
+    path = str(constructed[0])
+    told = CliRunner().invoke(funnel, ["--store", path, "--page", str(tmp_path / "y.html")])
+    assert told.exit_code == 0, told.output
+    assert "edited facts" in told.stdout and "ScEdit-CF, the paper" in told.stdout and "bob" in told.stdout
+    assert all(line == line.rstrip("\n") for line in text(store_yield(constructed[0])))
+    assert (tmp_path / "y.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    row = json.loads(CliRunner().invoke(funnel, ["--store", path, "--json"]).stdout)
+    assert row["table"][0]["paper"] == [1830, 7342, 13672] and row["funnel"][0]["name"] == "edited facts"
+
+
+def test_refusals(tmp_path, by_hand):
+    with Store.open(tmp_path / "empty.duckdb", create=True) as store:
+        store.put([make_fact()])
+    for line, words in (
+        (["--store", str(tmp_path / "empty.duckdb")], "there is no construction in the store"),
+        (["--store", str(tmp_path / "none.duckdb")], "none.duckdb"),
+        (["--store", str(by_hand), "--page", str(tmp_path / "no" / "y.html")], "cannot be written"),
+    ):
+        done = CliRunner().invoke(funnel, line)
+        assert done.exit_code == 1 and words in str(done.exception)

@@ -1,0 +1,26 @@
+"""The command that lists and renders prompts."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from construction.cli.prompts import prompts as prompts_command
+from construction.prompts.prompt_file import TASKS
+from tests.support.facts import make_fact
+
+
+def test_prompts_command_lists_and_renders(tmp_path):
+    runner = CliRunner()
+    rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--jsonl"]).output.splitlines()]
+    assert {(r["task"], r["profile"]) for r in rows} == {
+        (t, p) for t in (*TASKS, "verify_leak", "verify_depends") for p in ("paper", "embedded")
+    }
+    path = tmp_path / "f.jsonl"
+    path.write_text(make_fact().model_dump_json() + "\n")
+    shown = runner.invoke(prompts_command, ["--fact", str(path), "--profile", "paper"])
+    assert shown.exit_code == 0 and "Object after the change: Oslo" in shown.output
+    assert "Object: Lima" in shown.output.split("scripts_paper@1, user")[-1]
+    verifier = shown.output.split("== verify_leak_paper@1, user")[-1]
+    assert "<text>" in verifier and "Lima" in verifier and "verify_depends_paper@1" in verifier

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from construction.llm.connection import Access
+from construction.llm.cost.prices import Price, price_of
+from construction.llm.reply_cache import ReplyCache
+from curation.files.journal import Journal
+from schemas.core.errors import DataError, UserError
+
+
+def test_prices(tmp_path):
+    mini = price_of("gpt-4o-mini")
+    assert mini and (mini.input, mini.output) == (0.15, 0.6)
+    half = price_of("gpt-4o-mini-2024-07-18", batch=True)
+    assert half and half.input == pytest.approx(0.075)
+    assert price_of("qwen") is None
+    own = tmp_path / "p.toml"
+    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
+    live, batch = price_of("qwen", own=own), price_of("qwen", batch=True, own=own)
+    assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
+    assert price_of("gpt-4o", own=own) is not None
+    own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
+    with pytest.raises(DataError, match="models.qwen.input"):
+        price_of("qwen", own=own)
+    with pytest.raises(UserError, match="no such"):
+        price_of("qwen", own=tmp_path / "none.toml")
+
+
+def test_a_budget_in_dollars_needs_a_price(tmp_path):
+    with Journal(tmp_path / "j", write=True) as journal:
+        with pytest.raises(UserError, match="--max-cost needs a price; no price is known for 'qwen': write"):
+            Access(model="qwen", base_url="http://x/v1", max_cost=1.0).budget(ReplyCache(journal))
+        with pytest.raises(UserError, match="no batches"):
+            Access(batch=True).budget(ReplyCache(journal))
+        assert Access(max_cost=1.0).budget(ReplyCache(journal)).limited  # the embedded model costs nothing

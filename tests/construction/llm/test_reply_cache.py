@@ -1,0 +1,40 @@
+"""Replies on record: what decides their key."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic import BaseModel
+
+from construction.llm.client import Client, Endpoint
+from construction.llm.reply_cache import ReplyCache, request_key
+from curation.files.journal import Journal
+from tests.support.construction.asked_numbers import Number, request
+from tests.support.scripted_server import ScriptedServer
+
+
+def test_equal_requests_at_once_are_asked_once(tmp_path):
+    async def main(url):
+        with Journal(tmp_path / "j", write=True) as journal:
+            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+                return await asyncio.gather(*[client.ask(request()) for _ in range(9)])
+
+    with ScriptedServer(lambda p: '{"n": 1}', delay=0.05) as server:
+        replies = asyncio.run(main(server.url))
+    assert {r.status for r in replies} == {"ok"} and len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"text": "two?"}, {"sample": 1}, {"parameters": {"temperature": 0.6}}, {"model": "other"}, {"reply": "other"}],
+    ids=str,
+)
+def test_key_depends_on_what_decides_the_reply(change):
+    class Other(BaseModel):
+        m: int
+
+    other = request(change.get("text", "one?"), sample=change.get("sample", 0))
+    other = other._replace(parameters=change.get("parameters", other.parameters))
+    other = other._replace(reply=Other if "reply" in change else Number)
+    assert request_key(change.get("model", "m"), other) != request_key("m", request())

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from construction.llm.cost.prices import Price
+from construction.pipeline.cost_estimate import estimate, expected_calls
+from construction.pipeline.pipeline import ConstructionPlan, plan_work
+from tests.support.facts import make_fact
+
+
+def test_the_estimate_has_stages_and_dollars():
+    facts = [make_fact("Peru", "Lima", "Oslo"), make_fact("Japan", "Tokyo", "Rome")]
+    plan = ConstructionPlan(questions=3, neighbours=0)
+    work = plan_work(facts, facts, plan)
+    price = Price(1.0, 2.0, date(2026, 1, 2))
+    found = estimate(work, plan, price=price, model="m")
+    assert [(s.stage, s.calls) for s in found.stages] == [("questions", 2), ("scripts", 6)]
+    assert expected_calls(work, plan) == 8
+    assert found.cost == pytest.approx(price.cost(found.tokens_in, found.tokens_out))
+    assert "$" in found.sentence() and "2026-01-02" in found.sentence() and "--prices" in found.sentence()
+    unknown = estimate(work, plan, model="qwen").sentence()
+    assert "no price is known for 'qwen'" in unknown and "$0" not in unknown

@@ -1,0 +1,45 @@
+"""The step that asks for a script."""
+
+from __future__ import annotations
+
+import pytest
+
+from construction.prompts.prompt_file import WriterPrompt, load_prompt
+from construction.scripts.question_step import tidy
+from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, StepSlots
+from schemas.core.config import validate
+from schemas.core.errors import DataError
+from tests.support.construction.prompt_questions import QUESTION
+from tests.support.facts import make_fact
+
+
+def test_no_script_prompt_has_a_place_for_the_new_object():
+    data = load_prompt("scripts", "paper").model_dump()
+    with pytest.raises(DataError, match="unknown placeholder"):
+        validate(WriterPrompt, {**data, "user": "Question: {question} Object: {object} New: {new}"}, where="x")
+
+
+def test_steps_lose_their_labels():
+    reply = StepList(steps=["Step 1: Pack", "step 2 Go\nnow", "", "3 wise men"])
+    (draft,) = ScriptStep(load_prompt("scripts", "paper")).parse(
+        ScriptAsk(question=QUESTION, old=make_fact().old), reply
+    )
+    assert draft == Draft(["Pack", "Go now", "3 wise men"])
+
+
+def test_slots_come_in_order():
+    reply = StepSlots(word="Lima", key_step="Fly to Lima", before=["Pack", "Wait"], after=["Land"])
+    (draft,) = ScriptStep(load_prompt("scripts", "embedded")).parse(
+        ScriptAsk(question=QUESTION, old=make_fact().old), reply
+    )
+    assert draft == Draft(["Pack", "Wait", "Fly to Lima", "Land"])
+
+
+@pytest.mark.parametrize("bad", [{"steps": []}, {"steps": ["Step 1:"]}, {"steps": ["a"] * 99}, {"steps": ["a" * 999]}])
+def test_hopeless_steps_are_refused_for_repair(bad):
+    with pytest.raises(ValueError):
+        StepList.model_validate(bad)
+
+
+def test_tidy_keeps_other_scripts():
+    assert tidy("\u202eWie  é 東京\ud800\x07") == "\u202eWie é 東京"

@@ -1,0 +1,30 @@
+"""The verifier's prompt files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from construction.llm.prompt_text import quoted
+from construction.verifier.prompt_files import load_verify
+from curation.checks.leak_benchmark import leak_prompts
+from schemas.core.errors import UserError
+
+
+@pytest.mark.parametrize("profile", ["paper", "embedded"])
+def test_the_examples_obey_the_rules_and_are_none_of_the_labelled_ones(profile):
+    """A quote of an example stands in its text, and nobody learns the answers of the study from the prompt."""
+    wording = load_verify("leak", profile)
+    words = {p.words.text.casefold() for p in leak_prompts() if p.words}
+    for example in wording.examples:
+        reply = json.loads(example.assistant)
+        for quote in reply.get("quotes") or [reply.get("quote", "none")]:
+            assert quote in ("none", []) or quoted(example.user, quote), quote
+            assert not any(w in quote.casefold() for w in words)
+        assert not any(p.question in example.user for p in leak_prompts())
+
+
+def test_an_unknown_profile_is_answered():
+    with pytest.raises(UserError, match="did you mean 'paper'"):
+        load_verify("leak", "papr")

@@ -1,0 +1,71 @@
+"""The verifier over a store."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner
+
+from curation.checks.leak_benchmark import leak_prompts
+from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
+from curation.cli.check import check as check_command
+from curation.store.store import Store
+from tests.support.construction.verified import PROMPT
+from tests.support.facts import make_fact
+from tests.support.scripted_server import ScriptedServer
+
+
+def oracle(payload):
+    """Quotes the labelled words, knowing the labels: the road from the set to the score is right."""
+    user = payload["messages"][-1]["content"]
+    words = [p.words.text for p in leak_prompts() if p.words and p.prompt in user]
+    return json.dumps({"why": "known", "quotes": words})
+
+
+def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
+    """Through ``scedit store check``: due items, endpoint, verdicts, lineage, and nothing asked twice."""
+    prompts = leak_prompts("test")[:10]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put({r.key: r for p in prompts for r in (p.fact, p.script_question, p.script_prompt)}.values())
+    with ScriptedServer(oracle) as server:
+        line = ["verify_leak", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--jsonl"]
+        line += ["--set", f"verify_leak.base_url={server.url}", "--set", "verify_leak.key_name=SCEDIT_NO_KEY"]
+        dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
+        assert dry.exit_code == 0, dry.output
+        assert json.loads(dry.stdout)["cost"]["calls"] == 10 and not server.requests
+        done = CliRunner().invoke(check_command, line)
+        assert done.exit_code == 0, done.output
+        asked = len(server.requests)
+        again = CliRunner().invoke(check_command, [*line, "--again"])
+        assert again.exit_code == 0 and len(server.requests) == asked, "the journal answers"
+    assert json.loads(done.stdout)["labels"] == {"drop": 5, "keep": 5}
+    with Store.open(tmp_path / "s.duckdb") as store:
+        verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_leak"}
+        for p in prompts:
+            verdict = verdicts[p.script_prompt.id]
+            assert verdict.label == ("drop" if p.label == "leak" else "keep")
+            assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
+            assert store.lineage(verdict.id)[0].prompt == "verify_leak_paper@1"
+
+
+def test_a_prompt_without_its_fact_stays_due(tmp_path):
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([PROMPT])
+        made = STORE_CHECKS.get("verify_leak")()
+        assert made.asks([PROMPT], CheckContext(store)) == []
+
+
+def test_dates_are_checked_over_a_store(tmp_path):
+    from schemas.facts import Fact
+
+    dated = {**make_fact("Peru", "A", "B").model_dump(), "change": "temporal"}
+    facts = [
+        Fact(**{**dated, "key": "f/1", "changed_on": "2020"}),
+        Fact(**{**dated, "key": "f/2", "changed_on": None, "subject": {"text": "Chile"}}),
+        make_fact("Cuba", key="f/3"),
+    ]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(facts)
+        outcome = run_check(store, STORE_CHECKS.get("fact_dates")())
+        assert outcome.labels == {"keep": 2, "unsure": 1} and outcome.left == 0
+        assert run_check(store, STORE_CHECKS.get("fact_dates")()).due == 0

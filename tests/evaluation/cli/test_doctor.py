@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from evaluation.models.language_model import LM
+from tests.support.tiny import make
+
+
+def saved(lm: LM, folder: Path) -> Path:
+    lm.model.save_pretrained(folder)
+    lm.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def invoke(*args: object) -> tuple[int, str]:
+    result = CliRunner().invoke(scedit.cli, [str(a) for a in args], catch_exceptions=False)
+    return result.exit_code, result.output
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    folder = saved(make("gemma2"), tmp_path / "m")
+    status, text = invoke("model", "doctor", folder, "--device", "cpu")
+    assert status == 0 and "works; " in text and "stored [out, in]" in text
+    status, text = invoke("model", "doctor", folder, "--device", "cpu", "--dtype", "bfloat16", "--json")
+    told = json.loads(text)
+    assert status == 0 and told["works"] and told["findings"][0]["facts"]["dtype"] == "bfloat16"
+    assert list((tmp_path / "cache" / "layouts").iterdir()), "the layout is on record"
+
+
+def test_command_says_why_a_model_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    status, text = invoke("model", "doctor", tmp_path / "absent")
+    assert status == 1 and "cannot be used" in text and "does not work: 1 of 1" in text
+    status, text = invoke("model", "doctor", tmp_path / "absent", "--json")
+    assert status == 1 and json.loads(text)["works"] is False

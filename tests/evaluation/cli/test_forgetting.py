@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from evaluation.cli.forgetting import forgetting as command
+from tests.support.report.fading import run
+
+
+def test_command(tmp_path: Path) -> None:
+    run(tmp_path)
+    shown = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    assert shown.exit_code == 0 and "\N{MINUS SIGN}50.0" in shown.stdout.splitlines()[3]
+    told = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
+    assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}

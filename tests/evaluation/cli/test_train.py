@@ -1,0 +1,70 @@
+"""The command train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import make_split, write_split
+from evaluation.editors.hypernetwork.mend import Mend
+from evaluation.editors.presets import make_editor
+from evaluation.models.language_model import LM
+from scedit import cli
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_case
+from tests.support.editors import mend
+from tests.support.editors.mend import QUICK
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+cases = mend.cases
+
+
+def test_train_command_refuses(tmp_path: Path) -> None:
+    split = tmp_path / "train.jsonl"
+    write_split(make_split("train", [make_case("Land01")]), split)
+    out = ["--out", str(tmp_path / "m.safetensors")]
+    for args, message in (
+        (["--editors", "rome", "--support", "shipped", *out], "'rome' is not trained beforehand; allowed: mend"),
+        (["--editors", "mend", *out], "what to train on"),
+        (["--editors", "mend", "--support", "mini", "--heldout", "mini", *out], "shares the case 'case/mini/cf-001'"),
+        (
+            ["--editors", "mend", "--split-file", str(split), "--heldout", str(split), *out],
+            "shares the case 'case/land01'",
+        ),
+    ):
+        told = CliRunner().invoke(cli, ["model", "train", *args])
+        assert isinstance(told.exception, UserError) and message in str(told.exception), args
+
+
+def test_train_command_writes_a_checkpoint(cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LM, "load", lambda name, **_: make("llama"))
+    write_split(make_split("train", cases), tmp_path / "train.jsonl")
+    settings = [f"--set={k}={list(v) if isinstance(v, tuple) else v}" for k, v in QUICK.items()]
+    out = tmp_path / "m.safetensors"
+    args = [
+        "model",
+        "train",
+        "--editors",
+        "mend",
+        "--split-file",
+        str(tmp_path / "train.jsonl"),
+        "--heldout",
+        "mini",
+        "--drop-overlap",
+        *settings,
+    ]
+    told = CliRunner().invoke(cli, [*args, "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert "step 6 of 6" in told.output and "left out" in told.output and f"Written {out}" in told.output
+    learnt = Mend.training_data({"checkpoint": str(out)})
+    assert learnt is not None and "france" not in learnt.subjects and "oslo" in learnt.subjects
+    assert edits_with(make("llama"), out)
+
+
+def edits_with(lm: LM, out: Path) -> bool:
+    return bool(make_editor("mend", lm, Cache(out.parent), {"checkpoint": str(out)}).edit([peru_fact()]).deltas)

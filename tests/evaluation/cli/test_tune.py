@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.splits.split_file import Split, make_split, write_split
+from evaluation.cli.tune import tune as command
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_case
+from tests.support.evaluation import tuning
+from tests.support.evaluation.tuning import SPACE
+from tests.support.tiny import make
+
+split = tuning.split
+
+
+def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **how: make("llama")))
+    write_split(split, tmp_path / "dev.jsonl")
+    write_split(make_split("evaluated", [make_case("Land03")]), tmp_path / "evaluated.jsonl")
+    (tmp_path / "space.toml").write_text(SPACE)
+    words = [
+        "--editors",
+        "ft",
+        "--split",
+        str(tmp_path / "dev.jsonl"),
+        "--space",
+        str(tmp_path / "space.toml"),
+        "--budget",
+        "12",
+    ]
+    words += ["--set", "layer=1", "--objective", "es,ns", "--first", "2", "--out", str(tmp_path / "out")]
+    refused = CliRunner().invoke(command, [*words, "--heldout", str(tmp_path / "evaluated.jsonl")])
+    assert isinstance(refused.exception, UserError) and "shares" in str(refused.exception)
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert "of 12 edits, the preset's among them" in done.output
+    assert "nothing was checked" in done.output
+    told = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
+    assert json.loads(told.stdout)["method"] == "ft"
+    words[words.index("--split") + 1], words[words.index("--out") + 1] = "shipped", str(tmp_path / "shipped")
+    shipped = CliRunner().invoke(command, [*words, "--budget", "4", "--heldout", "mini"], catch_exceptions=False)
+    assert "ft: 1 settings on 2 cases; 4 of 4 edits" in shipped.output
+    missing = CliRunner().invoke(
+        command, ["--editors", "ft", "--split", "nowhere.jsonl", "--out", str(tmp_path / "out")]
+    )
+    assert isinstance(missing.exception, UserError) and "no split file 'nowhere.jsonl'" in str(missing.exception)

@@ -1,0 +1,208 @@
+"""ROME against a plain re-statement of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Moments
+from evaluation.editors.locate_edit.parts import (
+    closed_form as spread,
+)
+from evaluation.editors.locate_edit.parts import (
+    keys,
+)
+from evaluation.editors.locate_edit.parts import (
+    value_search as values,
+)
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from schemas.facts import Fact
+from tests.support.editors import edit_requests
+from tests.support.editors.edit_requests import CONTEXTS, NORWAY, PERU, rome
+from tests.support.tiny import TEXT, make
+
+corpus = edit_requests.corpus
+
+
+def nll(lm: LM, request: Fact) -> float:
+    ids = torch.tensor([lm.encode(request.fact_prompt, request.new.text).ids])  # type: ignore[union-attr]
+    first = lm.encode(request.fact_prompt, request.new.text).first  # type: ignore[union-attr]
+    with torch.no_grad():
+        logprobs = lm.model(ids).logits[0].log_softmax(-1)
+    return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
+
+
+def plain_value(lm: LM, request: Fact, *, layer: int, how: values.Search) -> tuple[torch.Tensor, torch.Tensor]:
+    """The published value search, row after row without padding. Returns v* and v₀."""
+    delta = torch.zeros(lm.layout.width, requires_grad=True)
+    optimiser = torch.optim.Adam([delta], lr=how.lr)
+    start: torch.Tensor | None = None
+    held: torch.Tensor | None = None
+
+    def logits(ids: list[int], subject: int) -> torch.Tensor:
+        nonlocal start
+
+        def hook(_: Any, __: Any, out: torch.Tensor) -> torch.Tensor:
+            nonlocal start
+            if start is None:
+                start = out[0, subject].detach().clone()
+            shift = torch.zeros_like(out)
+            shift[0, subject] = 1
+            return out + shift * delta
+
+        handle = lm.projection(layer).register_forward_hook(hook)
+        found: torch.Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        handle.remove()
+        return found
+
+    def last(text: str) -> int:
+        spans = lm.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+        end = text.rindex(request.subject.text) + len(request.subject.text)
+        return max(i for i, (a, b) in enumerate(spans) if a < end and b > a)
+
+    for step in range(how.steps):
+        losses = []
+        for context in CONTEXTS:
+            prompt = context.format(request.fact_prompt)
+            text = lm.encode(prompt, request.new.text)  # type: ignore[union-attr]
+            logprobs = logits(list(text.ids[:-1]), last(prompt))
+            losses.append(-logprobs[range(text.first - 1, len(text.ids) - 1), list(text.target)].mean())
+        essence = f"{request.subject.text} is a"
+        now = logits(lm.tokenizer(essence)["input_ids"], last(essence))[last(essence)][None]
+        held = now.detach() if held is None else held
+        kl = F.kl_div(held, now, log_target=True, reduction="batchmean")
+        assert start is not None
+        decay = delta.norm() / start.norm() ** 2
+        loss = torch.stack(losses).mean() + how.kl_weight * kl + how.weight_decay * decay
+        if loss < how.stop_below or step == how.steps - 1:
+            break
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        with torch.no_grad():
+            most = how.clamp * start.norm()
+            if delta.norm() > most:
+                delta.mul_(most / delta.norm())
+    assert start is not None
+    return (start + delta).detach(), start
+
+
+SEARCHES = {
+    "to the last evaluation": values.Search(steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0),
+    "clamped": values.Search(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0),
+    "stopped early": values.Search(steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0),
+    "not at all": values.Search(steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("request_", [PERU, NORWAY], ids=lambda f: f.key)
+def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
+    how = SEARCHES[name]
+    if name == "stopped early":
+        begun = values.search(tiny, 1, request_, CONTEXTS, how=replace(how, steps=1)).loss
+        how = replace(how, stop_below=0.99 * begun)
+    got = values.search(tiny, 1, request_, CONTEXTS, how=how)
+    target, start = plain_value(tiny, request_, layer=1, how=how)
+    assert torch.allclose(got.initial, start, atol=1e-5)
+    assert (got.target - target).norm() < 1e-3 * start.norm()
+    moved = float((got.target - got.initial).norm() / got.initial.norm())
+    if name == "clamped":
+        assert moved == pytest.approx(0.8, rel=1e-3)
+    elif name == "stopped early":
+        assert 0 < got.updates < 59 and got.loss < how.stop_below
+    elif name == "not at all":
+        assert got.updates == 0 and moved == 0
+    else:
+        assert got.updates == 7
+
+
+def test_direction_solves_for_the_key() -> None:
+    half = torch.randn(6, 40)
+    second, key = half @ half.T / 40, torch.randn(6)
+    got = spread.direction(key, Moments(second, 40))
+    want = torch.linalg.inv(second) @ key
+    assert torch.allclose(got.u, want / want.norm(), atol=1e-4)
+    assert got.whitened == pytest.approx(float(key @ want), rel=1e-3)
+    assert torch.allclose(spread.direction(key, None).u, key / key.norm())
+    for few in (Moments(half[:, :3] @ half[:, :3].T, 3), Moments(second - 9 * torch.eye(6), 40)):
+        with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
+            spread.direction(key, few)
+
+
+def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -> None:
+    editor = rome(tiny, cache, corpus, steps=40)
+    editor.prepare([])
+    digest = tiny.weights_digest()
+    edit = editor.edit([NORWAY])
+    assert tiny.weights_digest() == digest
+    (delta,) = edit.deltas or ()
+    assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
+    assert delta.weight == tiny.layout.weight(1)
+    how = values.Search(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    target = values.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
+    bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
+    with edit.on(tiny):
+        written = keys.read(tiny, 1, [bare]).values[0]
+        assert torch.allclose(written, target, atol=1e-3 * float(target.norm()))
+        assert nll(tiny, NORWAY) < before - 0.5
+    assert set(edit.notes) >= {"loss", "steps", "value_norm", "norm_ratio", "blow_up"}
+    assert edit.notes["value_norm"] == pytest.approx(delta.norm(), rel=1e-4)
+    assert edit.notes["blow_up"] is (edit.notes["norm_ratio"] > 1)
+
+
+def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str) -> None:
+    editor = rome(tiny, cache, corpus, steps=10)
+    both = editor.edit([PERU, NORWAY])
+    first = editor.edit([PERU])
+    with first.on(tiny):
+        second = editor.edit([NORWAY])
+    assert len(both.deltas or ()) == 2
+    for got, want in zip(both.deltas or (), (*(first.deltas or ()), *(second.deltas or ())), strict=True):
+        assert torch.allclose(got.matrix(), want.matrix(), atol=1e-5)
+    assert len(both.notes["requests"]) == 2
+
+
+def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) -> None:
+    lm = make("llama")
+    given = Moments(torch.eye(lm.layout.inner), 1000)
+    given.save(tmp_path / "m.safetensors")
+    white = rome(lm, cache, "nowhere.txt", moments=str(tmp_path / "m.safetensors"), steps=3).edit([PERU])
+    none = rome(lm, cache, corpus, covariance=False, steps=3).edit([PERU])
+    measured = rome(lm, cache, corpus, steps=3).edit([PERU])
+    (a,), (b,), (c,) = white.deltas or (), none.deltas or (), measured.deltas or ()
+    assert torch.allclose(a.matrix(), b.matrix(), atol=1e-5)
+    assert not torch.allclose(a.matrix(), c.matrix(), atol=1e-3)
+    with pytest.raises(UserError, match="no such corpus file"):
+        rome(lm, cache, "nowhere.txt").edit([PERU])
+
+
+def test_components_follow_the_files_content(cache: Cache, corpus: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
+    lm = make("llama")
+    measured = make_editor("rome", lm, cache, {"corpus": corpus}).components
+    assert set(measured) == {"templates", "corpus"}
+    Path(corpus).write_text("Another text.")
+    assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measured["corpus"]
+    file = tmp_path / "m.safetensors"
+    Moments(torch.eye(3), 9).save(file)
+    given = rome(lm, cache, corpus, moments=str(file)).components
+    Moments(torch.eye(3), 10).save(file)
+    assert set(given) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != given
+    assert make_editor("ft", lm, cache).components == {}
+
+
+def test_few_tokens_are_warned_of(cache: Cache, corpus: str, caplog: pytest.LogCaptureFixture) -> None:
+    short, lm = Path(corpus), make("llama")
+    short.write_text(" ".join(TEXT))
+    rome(lm, cache, corpus).prepare([])
+    assert "tokens are few for keys of 48 entries" in caplog.text

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import torch
+
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.batched_scoring import EditScorer, first_layer
+from evaluation.inference.request import EditedProbes
+from tests.support.evaluation.batched_probes import changes, probes, same
+from tests.support.tiny import make
+
+
+def test_where_passes_begin() -> None:
+    lm = make("llama")
+    _, one, two, dense, first = changes(lm)
+    assert [first_layer(lm, deltas) for deltas in ([], one, two, dense, first)] == [None, 1, 1, 2, 0]
+    outside = LowRankDelta(lm.layout.head + ".weight", torch.zeros(4, 1), torch.zeros(3, 1))
+    assert first_layer(lm, [*two, outside]) is None
+    scorer = EditScorer(lm, layers=[1])
+    scorer.score([EditedProbes((), None, probes())])
+    ran: list[int] = []
+    hook = lm.projection(0).register_forward_hook(lambda *a: ran.append(1))
+    scorer.score([EditedProbes(one, None, probes())])
+    assert not ran, "what stands below the edit is not run again"
+    scorer.score([EditedProbes(dense, None, probes())])
+    assert ran, "layer 2 was not kept"
+    hook.remove()
+
+
+def test_kept_states_make_room_for_others() -> None:
+    lm = make("llama")
+    whole, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], room=20_000)
+    asked = [EditedProbes(changes(lm)[1], None, probes())]
+    for scorer in (whole, little):
+        scorer.score([EditedProbes((), None, probes())])
+    assert little.kept._taken <= 20_000 < whole.kept._taken and little.kept._kept
+    same(little.score(asked), whole.score(asked), within=1e-5)

@@ -1,0 +1,104 @@
+"""The scorer against a slow twin, one sequence at a time."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from evaluation.inference import scoring
+from evaluation.inference.scoring import score, straddling
+from tests.support.evaluation.slow_scoring import PROBES, probe, slow
+from tests.support.tiny import CONFIGS, make
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 40, 4096])
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_equals_the_slow_twin(kind: str, batch_tokens: int) -> None:
+    lm = make(kind)
+    answers = score(lm, PROBES, batch_tokens=batch_tokens)
+    for asked, answer in zip(PROBES, answers, strict=True):
+        assert answer.error is None and answer.probe == asked.id and not answer.truncated
+        for got, (total, tokens), text in zip(answer.targets, slow(lm, asked), asked.targets, strict=True):
+            assert got.text == text and got.tokens == tokens
+            assert got.logprob == pytest.approx(total, abs=1e-4)
+
+
+def test_models_without_positions_or_plain_head_score_alike() -> None:
+    from dataclasses import replace
+
+    lm = make("llama")
+    usual = score(lm, PROBES)
+    for change in ({"positions": False}, {"plain_head": False}):
+        lm.layout = replace(make("llama").layout, **change)
+        for a, b in zip(usual, score(lm, PROBES), strict=True):
+            assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-4)
+
+
+def test_targets_share_the_prompts_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("llama")
+    tokens = []
+    pad = lm.pad
+    monkeypatch.setattr(lm, "pad", lambda rows: tokens.extend(map(len, rows)) or pad(rows))
+    asked = probe("Norway is a kingdom in the north. The capital of Norway is", "Lima", "Lima Lima")
+    score(lm, [asked])
+    prompt = lm.encode(asked.prompt, "Lima").first
+    assert sum(tokens) < prompt + 12  # the prompt once, then only the rest of each target
+
+
+def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("gpt2")
+    asked = probe("The capital of Peru is", "Oslo", "Lima")
+    long = asked.model_copy(update={"prompt": "Oslo is a city. " + asked.prompt})
+    got, again = score(lm, [asked, asked], rewrite=lambda p: "Oslo is a city. " + p)
+    want = score(lm, [long])[0]
+    assert got == again and got.probe == asked.id
+    assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-5)
+    runs = []
+    monkeypatch.setattr(scoring, "_run", lambda lm, batch: runs.extend(batch) or iter(()))
+    score(lm, [asked, asked.model_copy(update={"purpose": "paraphrase"})])
+    assert len(runs) == 1
+
+
+def test_straddling_tokens_are_counted() -> None:
+    lm = make("gpt2")
+    whole = lm.tokenizer("capital")["input_ids"]
+    assert len(whole) < len("capital")  # the tokenizer has merged it
+    cut = probe("The cap", "ital", separator="")
+    assert straddling(lm, [cut, probe("The capital is", "Lima")]) == 1
+    assert score(lm, [cut])[0].error is None
+
+
+def test_long_prompts_lose_their_front_and_say_so() -> None:
+    lm = make("llama")
+    asked = probe("Peru " * 200 + "The capital of Peru is", "Lima", "São Tomé")
+    answer = score(lm, [asked])[0]
+    assert answer.truncated and answer.error is None
+    ids = lm.encode(asked.prompt, "São Tomé").ids
+    ids = (ids[0], *ids[len(ids) - lm.limit + 1 :])  # the start token stays
+    logprobs = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    count = answer.targets[1].tokens
+    want = sum(float(logprobs[i - 1, ids[i]]) for i in range(len(ids) - count, len(ids)))
+    assert answer.targets[1].logprob == pytest.approx(want, abs=1e-4)
+
+
+ERRORS = {
+    "target longer than the model": (probe("Fly to", "Lima " * 200 + "x", "Oslo"), "target alone is longer"),
+    "nothing before the target": (probe("", "Lima", separator=""), "no token stands before"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_values(name: str) -> None:
+    asked, message = ERRORS[name]
+    lm = make("gpt2")
+    good = PROBES[0]
+    bad, fine = score(lm, [asked, good])
+    assert message in (bad.error or "") and bad.targets == ()
+    assert fine == score(lm, [good])[0]
+
+
+def test_infinite_numbers_are_an_error() -> None:
+    lm = make("gpt2")
+    with torch.no_grad():
+        lm.projection(0).weight.fill_(torch.nan)
+    assert score(lm, [PROBES[0]])[0].error == "the model's log-probabilities are not finite"

@@ -1,0 +1,57 @@
+"""Cells and retests by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from curation.store.store import Store
+from evaluation.judge.inputs import rated_scripts
+from evaluation.judge.reliability.panel import length_correlation, retest_agreement
+from evaluation.judge.reliability.summary import method_rating, summarise_ratings
+from tests.support.evaluation.judged import given
+from tests.support.judge import ASK, fill_store, rating
+
+
+def test_retests_and_length_by_hand():
+    looks = [given("a", 5, samples=[5], retest=5), given("b", 5, samples=[5], retest=3), given("c", 5, samples=[5])]
+    looks.append(given("d", 5, samples=[5], retest=None))
+    assert retest_agreement(looks) == (2, 1, 1, 1.0, 1)
+    asks = {
+        f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
+        for n in range(7)
+    }
+    found = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
+    assert found.value == pytest.approx(1.0) and found.n == 7
+    assert not length_correlation([given("i0", 3)], asks).defined
+
+
+def test_a_cell_by_hand():
+    """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
+    found = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
+    assert (found.scripts, found.scored, found.cases, found.mean) == (3, 2, 2, 4.0)
+    assert (found.worst, found.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
+    assert found.by_case == pytest.approx(1.96 * 2 * 2**0.5 / 2**0.5)
+
+
+def test_adjudicated_ratings_are_left_out():
+    fair = given("item-1", 5, "person:ann")
+    lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
+    assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
+
+
+def test_people_and_judges_are_read_with_their_lineage(tmp_path):
+    from schemas.lineage import Lineage
+
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    made = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
+    with Store.open(store, write=True) as kept:
+        lines = [
+            Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
+            Lineage(item_id=made[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
+            Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
+        ]
+        kept.put(made, lines)
+        found = {g.rating.rater: g for g in rated_scripts(kept)}
+    assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
+    assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail

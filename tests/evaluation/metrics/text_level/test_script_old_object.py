@@ -1,0 +1,24 @@
+"""How often the steps of a script name the old object."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.metrics import METRICS
+from tests.support.evaluation.text_scores import SCRIPT, scored
+
+
+def test_unscored_is_counted_and_says_why() -> None:
+    found = scored("script_old", ["No steps.", None])
+    assert [i.reason for i in found.items] == ["the text has no steps", "no answer"] and found.mean is None
+    assert METRICS.get("script_old")().summarise([found]).unscored == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([SCRIPT.format("Lima", "Oslo"), "No steps."], [1 / 3, None], id="old in steps"),
+    ],
+)
+def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("script_old", texts).items] == values

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import re
+
+from curation.stats.intervals import mean_interval
+from evaluation.analysis.comparison import compare, score_run
+from evaluation.report.latex import WIDEST, escape, figure, token_table
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import load_run
+from tests.support.report import two_runs
+from tests.support.report.two_runs import METRICS
+
+two = two_runs.two
+
+
+def test_latex_marks_best_and_second_and_escapes(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics)
+    text = token_table(tables, metrics, model=escape("a_b & 100%"), caption="C.")
+    rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
+    assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
+    lead = tables[0].leads["s_es"]
+    row = next(r for r in tables[0].rows if r.label == lead.first)
+    assert rf"\textbf{{{100 * row.summaries['s_es'].mean:.2f}}}" in text
+    assert all(line.count("&") == 6 for name, line in rows.items() if name in ("push", "weak", "none"))
+    assert figure(mean_interval([0.2]), mark="second") == r"\underline{20.00}"
+
+
+def test_latex_of_many_metrics_is_several_tables(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics)
+    many = [m for m in metrics for _ in range(2)]
+    assert len(many) > WIDEST
+    text = token_table(tables, many, model="m", caption="C.")
+    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"] and "Part 2 of 2." in text
+    heads = [line for line in text.splitlines() if line.startswith("Method")]
+    assert [line.count("&") for line in heads] == [6, 6] and text.count(r"\begin{table}") == 2
+    assert "Part" not in token_table(tables, metrics, model="m", caption="C.")
