@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
+from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
 from evaluation.runs.ray_engine import RayEngine
 from evaluation.runs.runner import EditorOutcome, Runner
@@ -76,8 +78,13 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path: Path) -> None:
+    """By the configuration, before anything is loaded; and by the engine, for a configuration made another way."""
+    batch = {"name": "batch", "size": 2}
+    with pytest.raises(ValidationError, match="edits build on each other"):
+        config(tmp_path, regime=batch)
+    unchecked = config(tmp_path).model_copy(update={"regime": RegimeChoice.model_validate(batch)})
     with pytest.raises(UserError, match="edits build on each other"):
-        RayEngine(config(tmp_path, regime={"name": "batch", "size": 2}), support=Support())
+        RayEngine(unchecked, support=Support())
 
 
 def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
