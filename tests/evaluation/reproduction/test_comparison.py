@@ -112,7 +112,8 @@ def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch, tmp_pat
     asked = []
     monkeypatch.setattr(session, "execute", lambda config, tell: asked.append(config))
     words = ["scedit-table2", str(folder), "--run", "--limit", "6", "--out", str(folder)]
-    shown = CliRunner().invoke(command, words, catch_exceptions=False).stdout
-    assert "Not the published model or data" in shown
+    shown = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert "Not the published model or data" in shown.stderr
+    assert "only show that the pipeline runs" in shown.stdout
     assert asked[0].model == "embedded" and asked[0].limit == {"counterfactual": 4, "temporal": 2}
     assert reproduce.unit(published_table("scedit-table2")) == "percent"
