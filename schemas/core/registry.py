@@ -12,13 +12,28 @@ import difflib
 import importlib
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
 from typing import Any
 
 from schemas.core.errors import UserError
 
 _INSTALL = "install {} again: make setup, or pip install -e ."
+
+
+def entry_points(*, group: str) -> list[EntryPoint]:
+    """What installed packages declare in a group ``scedit.<kind>``.
+
+    A checkout may hold the ``egg-info`` that an earlier installation left in it. Python finds that first when it runs
+    in the checkout, and would not look further: what is installed goes before it.
+    """
+    chosen: dict[str, Distribution] = {}
+    for package in distributions():
+        if "scedit." in (package.read_text("entry_points.txt") or ""):
+            other = chosen.setdefault(package.name.casefold(), package)
+            if other.read_text("WHEEL") is None and package.read_text("WHEEL") is not None:
+                chosen[package.name.casefold()] = package
+    return [point for package in chosen.values() for point in package.entry_points if point.group == group]
 
 
 def suggest(name: str, known: list[str]) -> str | None:

@@ -24,7 +24,7 @@ def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
         store.put([peru_fact(f"f/{n}") for n in range(3)])
-    monkeypatch.setattr(STORE_CHECKS, "_table", {"length": "unused:Length"})
+    monkeypatch.setattr(STORE_CHECKS, "names", lambda: ["length"])
     monkeypatch.setattr(STORE_CHECKS, "get", lambda name: Length)
     assert "length@1  on each fact: characters of the prompt" in invoke("store", "check", "--list")
     assert json.loads(invoke("store", "check", "--list", "--jsonl"))["settings"] == {"fail_at": "", "silent_on": ""}

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from schemas.core.errors import UserError
-from schemas.core.registry import Registry, suggest
+from schemas.core.registry import Registry, entry_points, suggest
 
 SLUG, SEED = "schemas.core.ids:slug", "schemas.core.ids:seed"
 
@@ -88,3 +89,21 @@ def test_what_is_like_nothing_gets_the_list_only(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(UserError) as caught:
         Registry("thing").get("zzzz")
     assert str(caught.value) == "unknown thing 'zzzz'; allowed: slug"
+
+
+def test_what_an_earlier_installation_left_in_a_checkout_does_not_hide_what_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python finds the egg-info of the folder it runs in first; it may be of another version."""
+    for folder, name, more in (("checkout", "ours.egg-info", ()), ("site", "ours-2.dist-info", ("WHEEL",))):
+        place = tmp_path / folder / name
+        place.mkdir(parents=True)
+        (place / ("PKG-INFO" if not more else "METADATA")).write_text("Name: ours\nVersion: 2\n")
+        (place / "entry_points.txt").write_text(f"[scedit.thing]\n{folder} = {SLUG}\n")
+        for file in more:
+            (place / file).write_text("Wheel-Version: 1.0\n")
+    for order in (("checkout", "site"), ("site", "checkout")):
+        monkeypatch.setattr("sys.path", [str(tmp_path / folder) for folder in order])
+        assert [point.name for point in entry_points(group="scedit.thing")] == ["site"]
+    monkeypatch.setattr("sys.path", [str(tmp_path / "checkout")])
+    assert [point.name for point in entry_points(group="scedit.thing")] == ["checkout"]
