@@ -75,7 +75,7 @@ def main() -> None:
     scedit("run", "configs/example.toml")
     if not store.exists():
         scedit("split", "add", "mini", "--store", store)
-    scedit("scripts", RUN, "--store", store)
+    scedit("results", "extract-scripts", RUN, "--store", store)
     with ScriptedServer(by_rubric) as server:
         scedit("judge", store, "--model", "scripted", "--base-url", server.url, "--retest", "0.05")
     scedit("judge", store, "--model", "embedded", "--limit", RATED, "--seed", "1", "--no-canaries", "--retest", "0")
@@ -85,7 +85,7 @@ def main() -> None:
             rate(store, ratings, task)
             ratings.with_suffix(".done").touch()
         scedit("annotate", "import", task, "--ratings", ratings, "--store", store)
-    scedit("calibrate", store, "--judge", "scripted")
+    scedit("results", "calibrate", store, "--judge", "scripted")
     scedit("report", RUN, "--store", store, "--out", PAGE)
 
 

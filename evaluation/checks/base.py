@@ -15,7 +15,7 @@ from schemas.facts import Fact, Object
 from schemas.probes import ScoreProbe
 
 
-class Scorer(Protocol):
+class ProbeScorer(Protocol):
     """What the checks ask of a model: an ``inference.answering.ModelScorer``, or another scorer of probes."""
 
     def score(self, probes: Sequence[ScoreProbe]) -> list[Answer]:
@@ -46,7 +46,9 @@ class ModelCheck(StoreCheck):
 
     default_model = EMBEDDED
 
-    def __init__(self, params: Options | None = None, *, model: str | None = None, lm: Scorer | None = None) -> None:
+    def __init__(
+        self, params: Options | None = None, *, model: str | None = None, lm: ProbeScorer | None = None
+    ) -> None:
         super().__init__(params, model=model)
         self._lm = lm
 
@@ -56,7 +58,7 @@ class ModelCheck(StoreCheck):
         return None if self.model_name is None else model_label(self.model_name)
 
     @property
-    def lm(self) -> Scorer:
+    def lm(self) -> ProbeScorer:
         """The scorer, loaded on first use."""
         if self._lm is None:
             from evaluation.inference.answering import ModelScorer
@@ -93,7 +95,7 @@ def rivals(fact: Fact, objects: Iterable[Object], *, most: int, apart: Iterable[
     return tuple(free[:most])
 
 
-def cached_scores(lm: Scorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:
+def cached_scores(lm: ProbeScorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:
     """Answers to probes; those asked before, in this run, come from memory."""
     new = {p.id: p for p in probes if p.id not in memory}
     for probe, answer in zip(new.values(), lm.score(list(new.values())) if new else [], strict=True):

@@ -20,7 +20,7 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 from curation.checks.store_checks import CheckContext
-from evaluation.checks.base import ModelCheck, ModelParams, Scorer, cached_scores, problem, rivals
+from evaluation.checks.base import ModelCheck, ModelParams, ProbeScorer, cached_scores, problem, rivals
 from schemas.answers import Answer
 from schemas.core.records import Record
 from schemas.facts import Entity
@@ -100,7 +100,7 @@ def odds(answer: Answer) -> float:
 
 
 def measure(
-    lm: Scorer, asked: Sequence[PredictabilityProbes], memory: dict[str, Answer] | None = None
+    lm: ProbeScorer, asked: Sequence[PredictabilityProbes], memory: dict[str, Answer] | None = None
 ) -> list[PredictabilityBits | str]:
     """Bits of every prompt, or why there are none; all probes go to the scorer at once, equal ones once."""
     probes = [probe for one in asked for probe in (one.script, one.neutral)]

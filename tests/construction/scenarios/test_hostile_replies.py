@@ -109,7 +109,7 @@ def test_no_command_obeys_or_reverses(made: Made) -> None:
     store, facts = str(made.folder / "s.duckdb"), str(made.folder / "facts.jsonl")
     outs = {
         "construct": made.said,
-        "yield": scedit("yield", "--store", store, "--page", str(made.folder / "yield.html")),
+        "yield": scedit("store", "funnel", "--store", store, "--page", str(made.folder / "yield.html")),
         "prompts": scedit("prompts", "--profile", "paper", "--fact", facts, "--key", "f/6"),
         "again": scedit("construct", facts, "--store", store, "--model", "m", "--dry-run"),
     }

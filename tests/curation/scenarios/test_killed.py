@@ -131,7 +131,7 @@ def test_import_killed_at_any_statement_counts_for_nothing(many: Path, tmp_path:
     hits = 0
     for step in STEPS:
         path = tmp_path / f"{step}.duckdb"
-        killed_here = dies_at(step, "store", "import", many, "--store", path)
+        killed_here = dies_at(step, "store", "data", "import", many, "--store", path)
         hits += killed_here
         assert count(path) == (0 if killed_here else FACTS)
     assert hits >= 2, "hardly any command was killed: the test says little"

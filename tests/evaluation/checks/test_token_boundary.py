@@ -120,7 +120,9 @@ def test_objects_are_the_prompts_and_the_new_one(tmp_path: Path, monkeypatch: py
     from evaluation.checks import token_boundary
 
     seen: dict[str, list[str]] = {}
-    monkeypatch.setattr(token_boundary, "faults", lambda _, text, targets, **more: seen.update({text: targets}) or [])
+    monkeypatch.setattr(
+        token_boundary, "boundary_faults", lambda _, text, targets, **more: seen.update({text: targets}) or []
+    )
     with filled(tmp_path / "s.duckdb") as store:
         run_check(store, TokenBoundary(model="m", tokenizer=tokenizer(False)))
     assert seen == {VISIT.text: ["Lima", "Oslo"], NORTH.text: ["Oslo", "Quito"]}

@@ -198,7 +198,7 @@ def test_refusals_of_the_edited_model_are_counted(tmp_path):
 def test_refusals_of_the_command(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1)
-    wrong = call(store, "--editor", "rme", "--show-only")
+    wrong = call(store, "--editors", "rme", "--show-only")
     assert "did you mean 'rome'" in str(wrong.exception) and isinstance(wrong.exception, UserError)
     with Store.open(tmp_path / "empty.duckdb", create=True):
         pass
