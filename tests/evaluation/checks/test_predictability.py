@@ -148,7 +148,7 @@ def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
         )
         for r in rows
     ]
-    found = measure(embedded, many)
+    found = measure(ModelScorer(embedded), many)
     value = {(r.fact.key, r.label): f.value for r, f in zip(rows, found, strict=True) if not isinstance(f, str)}
     pairs = {key for key, _ in value}
     assert len(pairs) >= 4
