@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -143,6 +143,7 @@ def test_a_missing_prompt_is_an_error() -> None:
 ROWS = st.lists(st.tuples(st.none() | st.integers(0, 6).map(float), st.booleans()), max_size=20)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine draws slowly
 @given(ROWS)
 def test_the_best_threshold_equals_trying_all(rows: list[tuple[float | None, bool]]) -> None:
     def right(threshold: float) -> int:
