@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +15,7 @@ from curation.cli.options import json_option, limit_option, shared_option, store
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
-    from construction.llm.connection import Access
+    from construction.pipeline.job import PreparedJob
 
 _AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
@@ -23,7 +24,7 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 
 @click.command()
 @click.argument("facts")
-@store_option(also="It is made if need be.")
+@store_option("store", also="It is made if need be.")
 @shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option("--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'.")
@@ -34,7 +35,7 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 )
 @click.option("--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts a question.")
 @click.option("--author", "named", multiple=True, help=_AUTHOR)
-@click.option("--verify", "reader", help=_VERIFY)
+@click.option("--verify", "reader_name", help=_VERIFY)
 @click.option("--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts a fact.")
 @click.option(
     "--neighbour-questions",
@@ -52,30 +53,7 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-def construct(
-    facts: str,
-    store_path: Path,
-    format_name: str | None,
-    skip_bad: bool,
-    access: Access,
-    profile: str | None,
-    prompts_path: Path | None,
-    questions: int,
-    candidates: int | None,
-    scripts: int,
-    named: tuple[str, ...],
-    reader: str | None,
-    neighbours: int,
-    neighbour_questions: int,
-    neighbours_by: str,
-    table_paths: tuple[str, ...],
-    limit: int | None,
-    journal_path: Path | None,
-    fsync: bool,
-    snapshot: Path | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
 
     Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same
@@ -90,87 +68,42 @@ def construct(
       scedit construct facts.csv --store my.duckdb --model gpt-4o --candidates 8 --questions 4
       scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
-    from construction.llm.session import StoppedEarly
-    from construction.pipeline.author_models import script_authors, verifier
-    from construction.pipeline.cost_estimate import estimate, expected_calls, replies_on_record
-    from construction.pipeline.pipeline import ConstructionPlan, plan_work
-    from construction.pipeline.progress import ProgressLine
-    from construction.pipeline.session import Session, run
-    from curation.loaders import load
+    from construction.pipeline.job import ConstructionJob, prepare
 
-    access.check()
-    loaded = load(facts, format_name)
-    for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
-        click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
-    table = loaded.require(skip_bad=skip_bad)
+    candidates, questions = options["candidates"], options["questions"]
     if candidates is not None and candidates < questions:
         raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
-    embedded = access.embedded
-    plan = ConstructionPlan(
-        profile=profile or ("embedded" if embedded else "paper"),
-        prompts=prompts_path,
-        questions=questions,
-        candidates=candidates,
-        scripts=scripts,
-        neighbours=neighbours,
-        neighbour_questions=neighbour_questions,
-        neighbours_by=neighbours_by,
-        batch=_batch(access),
-    )
-    edits = [f for f in table if f.new is not None][:limit]
-    if not edits:
+    job = ConstructionJob(**options)
+    prepared = prepare(job, tell=functools.partial(click.echo, err=True))
+    if prepared is None:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")
-    plan.wording()  # a broken prompt is told before anything else is done
-    authors = tuple(script_authors(named, access, profile or "paper"))
-    checked = verifier(reader, access, "paper") if reader else None
-    more = [load(path) for path in table_paths]
-    beside = [*loaded.records, *(r for m in more for r in (*m.require(skip_bad=skip_bad), *m.records))]
-    work = plan_work(edits, table, plan, beside=beside)
-    journal = journal_path or store_path.with_name(f"{store_path.name}.llm.jsonl")
     if dry_run:
-        expected = estimate(
-            work,
-            plan,
-            price=access.price(),
-            model=access.label,
-            authors=authors,
-            reader=checked,
-            record=replies_on_record(journal),
-            limits=access,
-        )
+        expected = prepared.estimate()
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return
-    session = Session(
-        store=store_path,
-        journal=journal,
-        access=access,
-        authors=authors,
-        reader=checked,
-        fsync=fsync,
-        snapshot=snapshot,
-    )
-    calls = expected_calls(work, plan, authors=authors, reader=checked)
-    live = ProgressLine(_write, expected=calls, terminal=sys.stderr.isatty())
-    try:
-        result = run(session, work, plan, origin=facts, live=live)
-    except StoppedEarly as stopped:
-        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
-        raise SystemExit(stopped.exit_status) from None
-    click.echo(result.model_dump_json() if as_json else _table(result, store_path))
+    result = _run(prepared, origin=job.facts)
+    click.echo(result.model_dump_json() if as_json else _table(result, job.store))
     if result.unfinished:
         click.echo(f"{result.unfinished} facts wait for an answer: give the same command again.", err=True)
         raise SystemExit(1)
 
 
+def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
+    """Construct; a person who stops it is told how to go on."""
+    from construction.llm.session import StoppedEarly
+    from construction.pipeline.progress import ProgressLine
+    from construction.pipeline.session import run
+
+    live = ProgressLine(_write, expected=prepared.expected_calls(), terminal=sys.stderr.isatty())
+    try:
+        return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
+    except StoppedEarly as stopped:
+        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
+        raise SystemExit(stopped.exit_status) from None
+
+
 def _write(text: str) -> None:
     click.echo(text, err=True, nl=False)
-
-
-def _batch(access: Access) -> int:
-    """Facts between two transactions: enough to keep every place busy; all of them where a batch takes hours."""
-    if access.batch:
-        return 1_000_000
-    return 2 if access.embedded else max(20, access.concurrency or 8)
 
 
 def _table(y: ConstructionCounts, store: Path) -> str:

@@ -160,26 +160,16 @@ def estimate(
         limits: With the budget, where there is one.
     """
     wording = wording or plan.wording()
-    stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
-    if authors:
-        for who in authors:
-            step = ScriptStep(load_prompts(who.profile, plan.prompts).scripts)
-            stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
-    else:
-        stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
-    script_calls = sum(s.calls for s in stages[1:])
-    if reader is not None:
-        stages.append(_readings(work, plan, reader, script_calls))
+    stages = _stages(work, plan, wording, price, authors=authors, reader=reader)
     paid = [*authors, *([reader] if reader else [])]
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
-    known = price is not None and unpriced is None
-    cost = sum(s.cost or 0.0 for s in stages) if known else None
+    cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
     tokens = sum(s.tokens_in + s.tokens_out for s in stages)
     return ConstructionEstimate(
         facts=len(work.edits),
         neighbour_facts=len(work.others),
         question_calls=stages[0].calls,
-        script_calls=script_calls,
+        script_calls=sum(s.calls for s in stages if s.stage.startswith("scripts")),
         tokens_in=sum(s.tokens_in for s in stages),
         tokens_out=sum(s.tokens_out for s in stages),
         attempts=max(wording.questions.attempts, wording.scripts.attempts),
@@ -190,6 +180,27 @@ def estimate(
         record=record or OnRecord(),
         budget=_against(limits, tokens, cost) if limits else "",
     )
+
+
+def _stages(
+    work: ConstructionWork,
+    plan: ConstructionPlan,
+    wording: WriterPrompts,
+    price: Price | None,
+    *,
+    authors: Sequence[ScriptAuthor],
+    reader: ScriptAuthor | None,
+) -> list[StageEstimate]:
+    """Questions first, then the scripts of each author, then what the verifier reads."""
+    stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
+    for who in authors:
+        step = ScriptStep(load_prompts(who.profile, plan.prompts).scripts)
+        stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
+    if not authors:
+        stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
+    if reader is not None:
+        stages.append(_readings(work, plan, reader, sum(s.calls for s in stages[1:])))
+    return stages
 
 
 def _against(limits: Access, tokens: int, cost: float | None) -> str:

@@ -1,0 +1,169 @@
+"""One construction as a person asks for it: facts and options of a command, made into work, plan and session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from construction.llm.connection import Access
+from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
+from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, replies_on_record
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
+from construction.pipeline.session import Session
+from curation.loaders import load
+from curation.loaders.base import LoadResult
+from schemas.core.config import Options
+from schemas.facts import Fact
+
+_CAPABLE, _EMBEDDED = "paper", "embedded"  # profiles of prompts
+
+
+class ConstructionJob(Options):
+    """What is to be constructed, from what, with which models.
+
+    Attributes:
+        facts: File of facts, or ``shipped``.
+        store: The DuckDB file; made if absent.
+        access: The model that writes the questions, and how it is asked.
+        format_name: Format of the file; found from the file where left out.
+        skip_bad: Leave bad records out instead of stopping.
+        profile: Prompts to use; None for those of the model.
+        prompts_path: Folder with the user's own prompts.
+        named: Who writes the scripts, as ``--author`` names them.
+        reader_name: Who reads what the checks let pass, as ``--verify`` names it.
+        table_paths: Files of more facts that may be neighbours.
+        limit: Facts to edit at most.
+        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        fsync: Force every reply to the disk.
+        snapshot: Copy of the store for readers.
+
+    The other attributes are those of ``ConstructionPlan``.
+    """
+
+    facts: str
+    store: Path
+    access: Access
+    format_name: str | None = None
+    skip_bad: bool = False
+    profile: str | None = None
+    prompts_path: Path | None = None
+    questions: int = 4
+    candidates: int | None = None
+    scripts: int = 1
+    named: tuple[str, ...] = ()
+    reader_name: str | None = None
+    neighbours: int = 2
+    neighbour_questions: int = 1
+    neighbours_by: str = "tfidf"
+    table_paths: tuple[str, ...] = ()
+    limit: int | None = None
+    journal_path: Path | None = None
+    fsync: bool = False
+    snapshot: Path | None = None
+
+    @property
+    def journal(self) -> Path:
+        """The replies on record."""
+        return self.journal_path or self.store.with_name(f"{self.store.name}.llm.jsonl")
+
+    @property
+    def plan(self) -> ConstructionPlan:
+        """What to construct."""
+        return ConstructionPlan(
+            profile=self.profile or (_EMBEDDED if self.access.embedded else _CAPABLE),
+            prompts=self.prompts_path,
+            questions=self.questions,
+            candidates=self.candidates,
+            scripts=self.scripts,
+            neighbours=self.neighbours,
+            neighbour_questions=self.neighbour_questions,
+            neighbours_by=self.neighbours_by,
+            batch=_facts_a_transaction(self.access),
+        )
+
+
+class PreparedJob(NamedTuple):
+    """A job whose facts are read and whose neighbours are drawn; nothing is asked or written yet.
+
+    Attributes:
+        plan: What to construct.
+        work: The facts to work on.
+        session: Where it reads and writes, and which models it asks.
+    """
+
+    plan: ConstructionPlan
+    work: ConstructionWork
+    session: Session
+
+    def estimate(self) -> ConstructionEstimate:
+        """What it will ask and what that costs."""
+        access = self.session.access
+        return estimate(
+            self.work,
+            self.plan,
+            price=access.price(),
+            model=access.label,
+            authors=self.session.authors,
+            reader=self.session.reader,
+            record=replies_on_record(self.session.journal),
+            limits=access,
+        )
+
+    def expected_calls(self) -> int:
+        """First attempts of all calls."""
+        return expected_calls(self.work, self.plan, authors=self.session.authors, reader=self.session.reader)
+
+
+def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJob | None:
+    """Read the facts and draw their neighbours; None where no fact has a new object.
+
+    Args:
+        job: What is to be constructed.
+        tell: Takes a line about each record that is left out or read in part.
+
+    Raises:
+        UserError: a file that cannot be read, a broken prompt, an author that is none, a limit without a price.
+    """
+    job.access.check()
+    loaded = load(job.facts, job.format_name)
+    for problem in loaded.problems:
+        if job.skip_bad or not problem.lost:
+            tell(f"{problem.where}: {problem.kind}: {problem.what}")
+    table = loaded.require(skip_bad=job.skip_bad)
+    edits = [f for f in table if f.new is not None][: job.limit]
+    if not edits:
+        return None
+    plan = job.plan
+    plan.wording()  # a broken prompt is told before anything else is done
+    session = Session(
+        store=job.store,
+        journal=job.journal,
+        access=job.access,
+        authors=_authors(job),
+        reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
+        fsync=job.fsync,
+        snapshot=job.snapshot,
+    )
+    return PreparedJob(plan, _work(job, plan, loaded, table, edits), session)
+
+
+def _authors(job: ConstructionJob) -> tuple[ScriptAuthor, ...]:
+    return tuple(script_authors(job.named, job.access, job.profile or _CAPABLE))
+
+
+def _work(
+    job: ConstructionJob, plan: ConstructionPlan, loaded: LoadResult, table: Sequence[Fact], edits: Sequence[Fact]
+) -> ConstructionWork:
+    """The facts to work on: neighbours may come from the file itself and from further ones."""
+    beside = [*loaded.records]
+    for more in map(load, job.table_paths):
+        beside += [*more.require(skip_bad=job.skip_bad), *more.records]
+    return plan_work(edits, table, plan, beside=beside)
+
+
+def _facts_a_transaction(access: Access) -> int:
+    """Enough to keep every place among the calls in flight busy; all of them where a batch takes hours."""
+    if access.batch:
+        return 1_000_000
+    return 2 if access.embedded else max(20, access.concurrency or 8)

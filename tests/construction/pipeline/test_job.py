@@ -1,0 +1,94 @@
+"""What a command line comes to before anything is asked: facts, neighbours, plan, models."""
+
+from __future__ import annotations
+
+import pytest
+
+from construction.llm.connection import Access
+from construction.pipeline.job import ConstructionJob, prepare
+from schemas.core.errors import DataError, UserError
+from tests.support.facts import make_fact
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Makes a job over facts; nothing of it may touch the disk."""
+
+    def make(*facts, lines=(), **options):
+        path = tmp_path / "facts.jsonl"
+        path.write_text("".join(f"{line}\n" for line in (*(f.model_dump_json() for f in facts), *lines)))
+        access = options.pop("access", Access(model="m", base_url="http://127.0.0.1:1/v1"))
+        return ConstructionJob(facts=str(path), store=tmp_path / "s.duckdb", access=access, **options)
+
+    return make
+
+
+PERU, OLD_PERU, JAPAN = make_fact(), make_fact("Old Peru", "Lima", None), make_fact("Japan", "Tokyo", "Rome")
+
+
+def test_edits_are_limited_and_neighbours_come_from_all(job, tmp_path):
+    found = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), tell=print)
+    assert [f.key for f in found.work.edits] == [PERU.key] and [f.key for f in found.work.others] == [OLD_PERU.key]
+    assert [p.name for p in tmp_path.iterdir()] == ["facts.jsonl"], "nothing is opened or written"
+    assert found.estimate().question_calls == 2 and found.expected_calls() == 2 + 4 + 1
+
+
+def test_facts_that_change_nothing_are_no_work(job):
+    assert prepare(job(OLD_PERU), tell=print) is None
+
+
+def test_further_files_give_neighbours_and_no_edits(job, tmp_path):
+    more = tmp_path / "more.jsonl"
+    more.write_text(OLD_PERU.model_dump_json() + "\n" + make_fact("New Peru", "Lima", "Oslo").model_dump_json())
+    found = prepare(job(PERU, table_paths=(str(more),)), tell=print)
+    assert {f.key for f in found.work.others} == {OLD_PERU.key, "f/New-Peru"} and len(found.work.edits) == 1
+
+
+def test_bad_records_stop_it_or_are_told_and_left_out(job):
+    told = []
+    with pytest.raises(DataError):
+        prepare(job(PERU, lines=['{"key": 3}']), tell=told.append)
+    assert told == []
+    assert prepare(job(PERU, lines=['{"key": 3}'], skip_bad=True), tell=told.append) is not None
+    assert len(told) == 1 and "facts.jsonl" in told[0] and "line 2" in told[0]
+
+
+def test_a_limit_without_a_price_is_refused_before_the_facts_are_read(job):
+    with pytest.raises(UserError, match="--max-cost needs a price"):
+        prepare(job(lines=["no fact"], access=Access(model="m", max_cost=1.0)), tell=print)
+
+
+@pytest.mark.parametrize(
+    ("access", "profile", "facts"),
+    [
+        (Access(), "embedded", 2),
+        (Access(model="m"), "paper", 20),
+        (Access(model="m", concurrency=64), "paper", 64),
+        (Access(model="m", batch=True), "paper", 1_000_000),
+        (Access(model="embedded", base_url="http://127.0.0.1:1/v1"), "paper", 20),
+    ],
+    ids=["embedded", "an endpoint", "many at once", "batch", "a model of that name at an endpoint"],
+)
+def test_prompts_and_facts_a_transaction_follow_the_model(job, access, profile, facts):
+    plan = job(PERU, access=access).plan
+    assert (plan.profile, plan.batch) == (profile, facts)
+
+
+def test_a_profile_that_is_named_is_everybody_s(job):
+    found = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), tell=print)
+    assert (found.plan.profile, found.session.authors[0].profile) == ("embedded", "embedded")
+    assert found.session.reader is not None and found.session.reader.access.model == "bob"
+
+
+def test_the_journal_stands_beside_the_store_unless_it_is_named(job, tmp_path):
+    assert job(PERU).journal == tmp_path / "s.duckdb.llm.jsonl"
+    assert job(PERU, journal_path=tmp_path / "j").journal == tmp_path / "j"
+
+
+def test_a_broken_prompt_is_told_before_anything_is_done(job, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "scripts.toml").write_text("nonsense = ")
+    with pytest.raises(UserError):
+        prepare(job(PERU, prompts_path=folder), tell=print)
+    assert not (tmp_path / "s.duckdb").exists()
