@@ -105,16 +105,22 @@ def _decided(db: RatingsDB, store: Store, name: str, task: RatingTask, kept: Imp
 
 
 def _adjudicated(record: Record, task: RatingTask) -> Record:
-    """The same record, of a lead who decides between others: its form's name says so."""
+    """The same record, of a lead who decides between others: its form's name says so.
+
+    The name is changed where the form stands, never in the lead's own name: a lead may be called like a form.
+    """
     name = task.form.name
 
-    def renamed(text: str) -> str:
-        return text.replace(name, f"{name}_{ADJUDICATED}", 1)
+    def renamed(form: str) -> str:
+        return form.replace(name, f"{name}_{ADJUDICATED}", 1)
 
     if isinstance(record, Verdict):
-        return record.model_copy(update={"by": renamed(record.by), "key": renamed(record.key)})
+        person, slash, form = record.by.rpartition("/")
+        by = f"{person}{slash}{renamed(form)}"
+        return record.model_copy(update={"by": by, "key": record.key.replace(record.by, by, 1)})
     assert isinstance(record, Rating)
-    return record.model_copy(update={"form": renamed(record.form), "key": renamed(record.key)})
+    form = renamed(record.form)
+    return record.model_copy(update={"form": form, "key": record.key.replace(record.form, form, 1)})
 
 
 def import_answers(store: Store, task: RatingTask, given: Sequence[RaterAnswer]) -> ImportResult:

@@ -88,27 +88,60 @@ def assign(
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
     kept = _fixed(existing, started, people)
     movable = [a for a in existing if a not in kept and a.item in real]
-    held: dict[str, set[str]] = defaultdict(set)
-    for a in [*kept, *movable]:
-        held[a.item].add(a.person)
-    load = Counter({p: 0 for p in people})
-    of_stratum: Counter[tuple[str, str]] = Counter()
-    for a in [*kept, *movable]:
-        if a.item in real:
-            load[a.person] += 1
-            of_stratum[a.person, real[a.item].stratum] += 1
-    added: list[tuple[str, str]] = []
-    for item in _order(real, settings.name):
-        while sum(p in people or (p, item) in started for p in held[item]) < settings.overlap:
-            rank = {p: (load[p], of_stratum[p, real[item].stratum], seed(settings.name, item, p)) for p in people}
-            chosen = min((p for p in people if p not in held[item]), key=lambda p: rank[p])
-            held[item].add(chosen)
-            load[chosen] += 1
-            of_stratum[chosen, real[item].stratum] += 1
-            added.append((chosen, item))
-    taken, given = _level(movable, people, load, held)
+    shares = _Shares([*kept, *movable], people, real)
+    added = _fill(shares, people, settings, started)
+    taken, given = _level(movable, people, shares.load, shares.held)
     extra = [p.item.id for p in items if p.purpose != "real"]
     return _placed(items, [*added, *given], existing, extra, people, settings), taken
+
+
+class _Shares:
+    """Who has what, while it is shared out.
+
+    Attributes:
+        real: The items to share out, by id.
+        held: By item, the people who have it.
+        load: By person, how many real items they have.
+        of_stratum: The same by person and stratum.
+    """
+
+    def __init__(self, assigned: Sequence[Assignment], people: Sequence[str], real: Mapping[str, TaskItem]) -> None:
+        self.real = real
+        self.held: dict[str, set[str]] = defaultdict(set)
+        self.load = Counter({p: 0 for p in people})
+        self.of_stratum: Counter[tuple[str, str]] = Counter()
+        for a in assigned:
+            self.held[a.item].add(a.person)
+            if a.item in real:
+                self._count(a.person, a.item)
+
+    def give(self, person: str, item: str) -> None:
+        """An item goes to a person."""
+        self.held[item].add(person)
+        self._count(person, item)
+
+    def _count(self, person: str, item: str) -> None:
+        self.load[person] += 1
+        self.of_stratum[person, self.real[item].stratum] += 1
+
+
+def _fill(
+    shares: _Shares, people: Sequence[str], settings: AssignmentSettings, started: Collection[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Give every item that lacks people to those who have least, in all and of its stratum; ties fall by a seed."""
+    added: list[tuple[str, str]] = []
+    for item in _order(shares.real, settings.name):
+        stratum = shares.real[item].stratum
+        while sum(p in people or (p, item) in started for p in shares.held[item]) < settings.overlap:
+            rank = {
+                p: (shares.load[p], shares.of_stratum[p, stratum], seed(settings.name, item, p))
+                for p in people
+                if p not in shares.held[item]
+            }
+            chosen = min(rank, key=lambda p: rank[p])
+            shares.give(chosen, item)
+            added.append((chosen, item))
+    return added
 
 
 def _fixed(

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from annotation_ui.campaigns.campaign import next_item
 from annotation_ui.ratings.database import RatingsDB
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
+
+TASK = "rate_script"
+
+
+def answer(n: int) -> dict[str, Any]:
+    """Answers to the form of ``TASK``."""
+    return {"coherence": n % 7 + 1, "consistency": 7, "completeness": (n * 3) % 7 + 1}
+
+
+def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
+    """Answer what is open in a person's order; returns how many items were answered."""
+    done = 0
+    while done < count and (a := next_item(db, name, person)) is not None:
+        form = db.campaign(name).form
+        db.save(name, person, a.item, answer(sum(map(ord, a.item)) + len(person)), form=form, seconds=4.0)
+        done += 1
+    return done
 
 
 def scripts(count: int) -> list[GeneratedScript]:

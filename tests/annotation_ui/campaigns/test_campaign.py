@@ -10,7 +10,7 @@ import pytest
 
 from annotation_ui.agreement.judgements import live_judgements, stored_judgements
 from annotation_ui.agreement.report import agreement_report
-from annotation_ui.campaigns.answer_import import RaterAnswer, import_answers, import_campaign
+from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import (
     CampaignOptions,
     assign_items,
@@ -23,27 +23,11 @@ from annotation_ui.campaigns.campaign import (
 )
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks import TASKS
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating
-from schemas.verdicts import Span, Verdict, verdict_key
-
-TASK = "rate_script"
-
-
-def answer(n: int) -> dict[str, Any]:
-    return {"coherence": n % 7 + 1, "consistency": 7, "completeness": (n * 3) % 7 + 1}
-
-
-def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
-    done = 0
-    while done < count and (a := next_item(db, name, person)) is not None:
-        form = db.campaign(name).form
-        db.save(name, person, a.item, answer(sum(map(ord, a.item)) + len(person)), form=form, seconds=4.0)
-        done += 1
-    return done
+from tests.annotation_ui.conftest import TASK, work
 
 
 @pytest.fixture
@@ -53,68 +37,6 @@ def ready(db: RatingsDB, store: Store) -> RatingsDB:
     create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
     assign_items(db, "pilot")
     return db
-
-
-@pytest.mark.parametrize("name", [n for n in TASKS.names() if n != "verify_leak"])
-def test_every_task_shows_what_its_form_shows_and_no_more(name: str, store: Store) -> None:
-    task = make_task(name)
-    items = list(task.items(store))
-    assert items == list(task.items(store))
-    assert len(items) == (12 if task.level == "ordinal" else 24)
-    for item in items:
-        needed = {s.name for s in task.form.shows if not s.optional}
-        assert needed <= set(item.shown) <= {s.name for s in task.form.shows}
-        good = {f.name: "yes" if f.kind == "yes_no" else 4 for f in task.form.asked()}
-        records = task.records(item, good, person="ann")
-        assert {r.item_id for r in records} == {item.id}  # type: ignore[attr-defined]
-        assert len({r.key for r in records}) == len(records)
-
-
-def test_executability_sees_the_script_and_nothing_else(store: Store) -> None:
-    assert {tuple(i.shown) for i in make_task("rate_executability").items(store)} == {("script",)}
-
-
-def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
-    for item in make_task(TASK).items(store):
-        text = json.dumps(dict(item.shown))
-        assert not any(word in text for word in ("tiny", "rome", "none", '"pre', '"post'))
-        assert item.shown["counts"] in item.shown["script"]  # as the fixture writes them
-        new, old = item.shown["new"], item.shown["old"]
-        assert item.shown["fact"].endswith(new), "Coherence asks for the new fact, whoever wrote the script"
-        assert item.shown["counts"] in (new, old) and (old in item.shown["script"]) != (new in item.shown["script"])
-
-
-def test_leak_flags_carry_the_quote(store: Store) -> None:
-    prompt = next(iter(make_task("filter_question").items(store)))
-    text = prompt.shown["cut"].split()[0]
-    by = "related_knowledge@1"
-    flag = Verdict(
-        key=verdict_key(item_id=prompt.id, by=by), item_id=prompt.id, by=by, label="unsure", reason="it says so",
-        spans=(Span(start=0, end=len(text), text=text),),
-    )  # fmt: skip
-    store.put([flag])
-    (item,) = make_task("verify_leak").items(store)
-    assert item.id == prompt.id
-    assert item.shown["flagged"] == text
-
-
-def test_quality_shows_a_pair_where_there_is_one_and_says_when_not(store: Store) -> None:
-    task = make_task("quality")
-    yes = {"question": "yes", "change": "yes", "cut": "yes"}
-    with_pair = [i for i in task.items(store) if i.related]
-    without = [i for i in task.items(store) if not i.related]
-    assert len(with_pair) == 6
-    assert {"before", "after"} <= set(with_pair[0].shown)
-    reasons = {
-        len(i.related): next(
-            v.reason
-            for v in task.records(i, yes, person="ann")
-            if isinstance(v, Verdict) and v.check == "quality_change"
-        )
-        for i in (with_pair[0], without[0])
-    }
-    assert "compared" in reasons[2]
-    assert "hypothetically" in reasons[0]
 
 
 def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
@@ -131,57 +53,6 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
     assert line.detail["form"] == "rate_script@2" and line.detail["probability"] == 1.0
-
-
-def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB, store: Store) -> None:
-    work(ready, "pilot", "ann", 1)
-    import_campaign(ready, store, "pilot")
-    (before,) = ready.current_answers("pilot")
-    ready.save("pilot", "ann", before.item, {**(before.answers or {}), "coherence": 7}, form=before.form)
-    got = import_campaign(ready, store, "pilot")
-    assert got.superseded == 1
-    values = {r.aspect: r.value for r in store.all(Rating)}
-    assert values["coherence"] == 7 and len(values) == 3
-
-
-def test_synthetic_people_are_told_apart_everywhere(ready: RatingsDB, store: Store) -> None:
-    with pytest.raises(UserError, match="begin with 'synthetic-'"):
-        people.invite(ready, "robot", synthetic=True)
-    with pytest.raises(UserError, match="begin with 'synthetic-'"):
-        people.invite(ready, "synthetic-robot")
-    people.invite(ready, "synthetic-robot", synthetic=True)
-    assign_items(ready, "pilot")
-    assert work(ready, "pilot", "synthetic-robot") > 0
-    import_campaign(ready, store, "pilot")
-    ratings = list(store.all(Rating))
-    assert all(r.rater == "person:synthetic-robot" for r in ratings)
-    assert all(store.lineage(r.id)[0].detail["synthetic"] is True for r in ratings)
-    assert agreement_report(live_judgements(ready, "pilot"), make_task(TASK)).synthetic == ("synthetic-robot",)
-
-
-def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
-    task = make_task(TASK)
-    item = next(iter(task.items(store)))
-
-    def given(answers: dict[str, Any], **more: Any) -> RaterAnswer:
-        base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
-        return RaterAnswer(answers=answers, **{**base, **more})  # type: ignore[arg-type]
-
-    good = answer(1)
-    bad = [
-        given({**good, "coherence": 9}),
-        given({"coherence": 3}),
-        given(good, form="rate_script@9"),
-        given(good, item=item.model_copy(update={"id": "f" * 20})),
-    ]
-    got = import_answers(store, task, [*bad, given(good)])
-    assert (got.answers, got.new) == (1, 3)
-    assert [r.why for r in got.rejected] == [
-        "'coherence' is 9; allowed: 1 to 7",
-        "'consistency' has no answer (and 1 more faults)",
-        "given to the form rate_script@9, the task now has rate_script@2",
-        "the store has no such item",
-    ]
 
 
 def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:

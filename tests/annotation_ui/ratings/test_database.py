@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
@@ -142,58 +141,3 @@ def test_kill_loses_no_acknowledged_save(db: RatingsDB) -> None:
     assert acknowledged <= len(saved) <= acknowledged + 1
     assert all(r.answers and len(r.answers["comment"]) == 500 for r in saved)
     assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-
-
-def test_a_secret_opens_a_session_of_its_person_only(db: RatingsDB) -> None:
-    secret = people.invite(db, "ann")
-    other = people.invite(db, "lea", role="lead")
-    token, lead = people.log_in(db, secret), people.log_in(db, f" {other}\n")
-    assert people.authenticate(db, token) == people.RaterAccount("ann", "rater", False, None)
-    assert (people.authenticate(db, lead) or people.get_rater(db, "ann")).role == "lead"
-    assert people.log_in(db, "guess") is None
-    assert people.authenticate(db, "guess") is None
-    assert people.authenticate(db, None) is None
-    people.log_out(db, token or "")
-    assert people.authenticate(db, token) is None
-
-
-def test_secrets_and_tokens_stand_nowhere_in_the_file(db: RatingsDB) -> None:
-    secret = people.invite(db, "ann")
-    token = people.log_in(db, secret) or ""
-    db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    data = db.path.read_bytes()
-    assert secret.encode() not in data
-    assert token.encode() not in data
-    assert b"ann" in data
-
-
-def test_a_new_secret_ends_the_old_one(db: RatingsDB) -> None:
-    old = people.invite(db, "ann")
-    token = people.log_in(db, old)
-    people.invite(db, "ann")
-    assert people.log_in(db, old) is None
-    assert people.authenticate(db, token) is None
-
-
-def test_names_and_roles_are_checked(db: RatingsDB) -> None:
-    people.invite(db, "ann")
-    with pytest.raises(UserError, match="is a rater already"):
-        people.invite(db, "ann", role="lead")
-    with pytest.raises(UserError, match="cannot be a person's name"):
-        people.invite(db, "Ann Lee")
-    with pytest.raises(UserError, match="no person 'eve'; allowed: ann"):
-        people.get_rater(db, "eve")
-
-
-def test_consent_counts_once_and_forgetting_deletes_all(db: RatingsDB) -> None:
-    people.invite(db, "ann")
-    people.consent(db, "ann")
-    first = people.get_rater(db, "ann").consented_at
-    people.consent(db, "ann")
-    assert first and people.get_rater(db, "ann").consented_at == first
-    save(db, 0, 3)
-    save(db, 0, 4)
-    assert people.delete_rater(db, "ann") == 2
-    assert db.history("one") == []
-    assert db.assignments("one", "ann") == []
-    assert len(db.assignments("one", "bob")) == 4

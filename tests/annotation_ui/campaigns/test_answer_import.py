@@ -1,0 +1,165 @@
+"""From live answers to the store: the form looks again, and a lead's decision is told apart from what people said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.agreement.judgements import live_judgements, stored_judgements
+from annotation_ui.agreement.report import agreement_report
+from annotation_ui.campaigns.answer_import import RaterAnswer, import_answers, import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.ratings import Rating
+from schemas.verdicts import Verdict
+from tests.annotation_ui.conftest import TASK, answer, work
+
+YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+
+
+@pytest.fixture
+def ready(db: RatingsDB, store: Store) -> RatingsDB:
+    for name in ("ann", "bob", "chloe"):
+        people.invite(db, name)
+    create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
+    assign_items(db, "pilot")
+    return db
+
+
+def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
+    task = make_task(TASK)
+    item = next(iter(task.items(store)))
+
+    def given(answers: dict[str, Any], **more: Any) -> RaterAnswer:
+        base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
+        return RaterAnswer(answers=answers, **{**base, **more})  # type: ignore[arg-type]
+
+    good = answer(1)
+    bad = [
+        given({**good, "coherence": 9}),
+        given({"coherence": 3}),
+        given(good, form="rate_script@9"),
+        given(good, item=item.model_copy(update={"id": "f" * 20})),
+    ]
+    got = import_answers(store, task, [*bad, given(good)])
+    assert (got.answers, got.new) == (1, 3)
+    assert [r.why for r in got.rejected] == [
+        "'coherence' is 9; allowed: 1 to 7",
+        "'consistency' has no answer (and 1 more faults)",
+        "given to the form rate_script@9, the task now has rate_script@2",
+        "the store has no such item",
+    ]
+
+
+def test_a_changed_answer_replaces_the_earlier_one_in_the_store(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann", 1)
+    import_campaign(ready, store, "pilot")
+    (before,) = ready.current_answers("pilot")
+    ready.save("pilot", "ann", before.item, {**(before.answers or {}), "coherence": 7}, form=before.form)
+    got = import_campaign(ready, store, "pilot")
+    assert got.superseded == 1
+    values = {r.aspect: r.value for r in store.all(Rating)}
+    assert values["coherence"] == 7 and len(values) == 3
+
+
+def test_synthetic_people_are_told_apart_everywhere(ready: RatingsDB, store: Store) -> None:
+    with pytest.raises(UserError, match="begin with 'synthetic-'"):
+        people.invite(ready, "robot", synthetic=True)
+    with pytest.raises(UserError, match="begin with 'synthetic-'"):
+        people.invite(ready, "synthetic-robot")
+    people.invite(ready, "synthetic-robot", synthetic=True)
+    assign_items(ready, "pilot")
+    assert work(ready, "pilot", "synthetic-robot") > 0
+    import_campaign(ready, store, "pilot")
+    ratings = list(store.all(Rating))
+    assert all(r.rater == "person:synthetic-robot" for r in ratings)
+    assert all(store.lineage(r.id)[0].detail["synthetic"] is True for r in ratings)
+    assert agreement_report(live_judgements(ready, "pilot"), make_task(TASK)).synthetic == ("synthetic-robot",)
+
+
+def test_a_withdrawn_answer_is_not_imported(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann", 2)
+    first, second = ready.current_answers("pilot")
+    ready.save("pilot", "ann", first.item, None, form=first.form)
+    got = import_campaign(ready, store, "pilot")
+    assert (got.answers, got.new, got.superseded) == (1, 3, 2)
+    assert {r.item_id for r in store.all(Rating)} == {second.item}
+
+
+def test_lineage_names_what_else_was_shown_and_who_saved_when(store: Store) -> None:
+    task = make_task("quality")
+    item = next(i for i in task.items(store) if i.related)
+    yes = {"question": "yes", "change": "yes", "cut": "yes"}
+    given = RaterAnswer(item, "ann", yes, "quality@1", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
+    assert import_answers(store, task, [given]).new == 4
+    for verdict in store.all(Verdict):
+        (line,) = store.lineage(verdict.id)
+        assert line.parents == (item.id, *item.related) and len(line.parents) == 3
+        assert line.made_at == "2026-01-02T03:04:05"
+        assert line.detail == {
+            "form": "quality@1", "seconds": 7.5, "origin": "label studio", "case": item.case, "probability": 0.25,
+        }  # fmt: skip
+
+
+def test_one_bad_answer_keeps_nothing_of_itself_and_stops_no_other(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann", 3)
+    spoilt = ready.current_answers("pilot")[1]
+    ready.save("pilot", "ann", spoilt.item, {"coherence": 3, "consistency": 0}, form=spoilt.form)
+    got = import_campaign(ready, store, "pilot")
+    assert (got.answers, got.new) == (2, 6)
+    assert [(r.person, r.item) for r in got.rejected] == [("ann", spoilt.item)]
+    assert spoilt.item not in {r.item_id for r in store.all(Rating)}
+
+
+def _decided(db: RatingsDB, store: Store, task: str, lead: str, good: dict[str, Any]) -> str:
+    """A campaign of one task with one answer of ann's and a decision of the lead's; returns the item."""
+    people.invite(db, "ann")
+    people.invite(db, lead, role="lead")
+    create_campaign(db, store, "c", make_task(task), CampaignOptions(overlap=1))
+    assign_items(db, "c")
+    item = db.assignments("c", "ann")[0].item
+    db.save("c", "ann", item, good, form=make_task(task).form.label)
+    db.adjudicate("c", item, lead, good)
+    import_campaign(db, store, "c")
+    return item
+
+
+@pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@1", "person:filter_question"])
+def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
+    db: RatingsDB, store: Store, lead: str
+) -> None:
+    item = _decided(db, store, "filter_question", lead, YES)
+    decided = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
+    tails = ("", "_meaningful", "_changes", "_guides")
+    assert {v.by for v in decided} == {f"person:{lead}/filter_question_adjudicated{t}@1" for t in tails}
+    assert all(v.key == f"verdict/{v.by}/{item}" for v in decided)
+    assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decided)
+    assert all(v.judged_by is not None and v.judged_by.name == lead for v in decided)
+    task = make_task("filter_question")
+    assert {m.name for m in stored_judgements(store, task)} == {"ann"}, "a decision enters no agreement"
+
+
+@pytest.mark.parametrize("lead", ["lea", "rate_script", "rate_script@2", "rating"])
+def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
+    db: RatingsDB, store: Store, lead: str
+) -> None:
+    item = _decided(db, store, TASK, lead, answer(1))
+    decided = [r for r in store.all(Rating) if r.rated_by.kind == "adjudicated"]
+    assert {r.rater for r in decided} == {f"person:{lead}"}
+    assert {r.key for r in decided} == {
+        f"rating/rate_script_adjudicated@2/person:{lead}/{aspect}/{item}" for aspect in answer(1)
+    }
+    assert {m.name for m in stored_judgements(store, make_task(TASK))} == {"ann"}
+
+
+def test_a_decision_on_an_item_that_the_store_lost_is_left_out(db: RatingsDB, store: Store, tmp_path: Any) -> None:
+    _decided(db, store, TASK, "lea", answer(1))
+    with Store.open(tmp_path / "empty.duckdb", create=True) as empty:
+        got = import_campaign(db, empty, "c")
+        assert (got.answers, got.new) == (0, 0)
+        assert [r.why for r in got.rejected] == ["the store has no such item"]
+        assert list(empty.all(Rating)) == []

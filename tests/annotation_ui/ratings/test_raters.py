@@ -1,0 +1,147 @@
+"""People under pseudonyms: secrets, sessions, roles, consent, deletion."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.tasks.base import TaskItem
+from schemas.core.errors import UserError
+
+
+@pytest.fixture
+def work(db: RatingsDB) -> RatingsDB:
+    """A ratings file with a campaign of four items, assigned to ann and bob, who need not be invited for that."""
+    db.add_campaign(Campaign("one", "rate_executability", "rate_executability@1", {}, "2026-01-01T00:00:00"))
+    items = [TaskItem(id=f"{n:020x}", case=f"c/{n}", shown={"script": "Step 1: Walk"}) for n in range(4)]
+    rows = [Assignment(p, i.id, 1, n) for p in ("ann", "bob") for n, i in enumerate(items)]
+    db.add_items("one", [CampaignItem(i) for i in items], rows)
+    return db
+
+
+def save(db: RatingsDB, n: int, value: int, *, person: str = "ann") -> int:
+    return db.save("one", person, f"{n:020x}", {"executability": value}, form="rate_executability@1")
+
+
+def test_a_secret_opens_a_session_of_its_person_only(db: RatingsDB) -> None:
+    secret = people.invite(db, "ann")
+    other = people.invite(db, "lea", role="lead")
+    token, lead = people.log_in(db, secret), people.log_in(db, f" {other}\n")
+    assert people.authenticate(db, token) == people.RaterAccount("ann", "rater", False, None)
+    assert (people.authenticate(db, lead) or people.get_rater(db, "ann")).role == "lead"
+    assert people.log_in(db, "guess") is None
+    assert people.authenticate(db, "guess") is None
+    assert people.authenticate(db, None) is None
+    people.log_out(db, token or "")
+    assert people.authenticate(db, token) is None
+
+
+def test_secrets_and_tokens_stand_nowhere_in_the_file(db: RatingsDB) -> None:
+    secret = people.invite(db, "ann")
+    token = people.log_in(db, secret) or ""
+    db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = db.path.read_bytes()
+    assert secret.encode() not in data
+    assert token.encode() not in data
+    assert b"ann" in data
+
+
+def test_a_new_secret_ends_the_old_one(db: RatingsDB) -> None:
+    old = people.invite(db, "ann")
+    token = people.log_in(db, old)
+    people.invite(db, "ann")
+    assert people.log_in(db, old) is None
+    assert people.authenticate(db, token) is None
+
+
+def test_names_and_roles_are_checked(db: RatingsDB) -> None:
+    people.invite(db, "ann")
+    with pytest.raises(UserError, match="is a rater already"):
+        people.invite(db, "ann", role="lead")
+    with pytest.raises(UserError, match="cannot be a person's name"):
+        people.invite(db, "Ann Lee")
+    with pytest.raises(UserError, match="no person 'eve'; allowed: ann"):
+        people.get_rater(db, "eve")
+
+
+def test_consent_counts_once_and_forgetting_deletes_all(work: RatingsDB) -> None:
+    people.invite(work, "ann")
+    people.consent(work, "ann")
+    first = people.get_rater(work, "ann").consented_at
+    people.consent(work, "ann")
+    assert first and people.get_rater(work, "ann").consented_at == first
+    save(work, 0, 3)
+    save(work, 0, 4)
+    assert people.delete_rater(work, "ann") == 2
+    assert work.history("one") == []
+    assert work.assignments("one", "ann") == []
+    assert len(work.assignments("one", "bob")) == 4
+
+
+def test_a_session_ends_after_its_time_and_no_sooner(db: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = people.invite(db, "ann")
+    monkeypatch.setattr(people, "SESSION", timedelta(seconds=-1))
+    over = people.log_in(db, secret)
+    assert over is not None and people.authenticate(db, over) is None
+    monkeypatch.setattr(people, "SESSION", timedelta(hours=12))
+    now = people.log_in(db, secret)
+    assert people.authenticate(db, now) is not None
+    assert db.connection.execute("SELECT count(*) FROM sessions").fetchone()[0] == 1, "the old one is cleared away"
+
+
+def test_two_browsers_of_one_person_leave_on_their_own(db: RatingsDB) -> None:
+    secret = people.invite(db, "ann")
+    first, second = people.log_in(db, secret), people.log_in(db, secret)
+    assert first != second
+    people.log_out(db, first or "")
+    assert people.authenticate(db, first) is None
+    assert people.authenticate(db, second) is not None
+
+
+@pytest.mark.parametrize("name", ["", " ", "ann lee", "ann/bob", "ann\n", "a\u2003b"])
+def test_names_that_cannot_stand_in_a_verdict_are_refused(db: RatingsDB, name: str) -> None:
+    with pytest.raises(UserError, match="cannot be a person's name"):
+        people.invite(db, name)
+    assert people.list_raters(db) == []
+
+
+def test_a_program_says_so_in_its_name_and_a_person_does_not(db: RatingsDB) -> None:
+    for name, synthetic in (("robot", True), ("synthetic-ann", False)):
+        with pytest.raises(UserError, match="begin with 'synthetic-'"):
+            people.invite(db, name, synthetic=synthetic)
+    people.invite(db, "synthetica")  # begins alike, and is a person all the same
+    people.invite(db, "synthetic-ann", synthetic=True)
+    assert [(p.name, p.synthetic) for p in people.list_raters(db)] == [("synthetic-ann", True), ("synthetica", False)]
+
+
+def test_a_new_secret_keeps_consent_and_role(db: RatingsDB) -> None:
+    people.invite(db, "lea", role="lead")
+    people.consent(db, "lea")
+    before = people.get_rater(db, "lea")
+    people.invite(db, "lea", role="lead")
+    assert people.get_rater(db, "lea") == before
+
+
+def test_deleting_a_lead_deletes_their_decisions_and_nobody_else_s_answers(work: RatingsDB) -> None:
+    people.invite(work, "ann")
+    people.invite(work, "lea", role="lead")
+    save(work, 0, 3)
+    work.adjudicate("one", f"{0:020x}", "lea", {"executability": 4})
+    assert people.delete_rater(work, "lea") == 0
+    assert work.adjudications("one") == {}
+    assert len(work.history("one")) == 1
+    with pytest.raises(UserError, match="no person 'lea'; allowed: ann"):
+        people.delete_rater(work, "lea")
+
+
+def test_nobody_is_invited_yet(tmp_path: Path) -> None:
+    with (
+        RatingsDB(tmp_path / "r", create=True) as db,
+        pytest.raises(UserError, match="no person 'ann'; allowed: nobody is invited yet"),
+    ):
+        people.get_rater(db, "ann")
