@@ -16,6 +16,7 @@ _KEY = "Environment variable with the key."
 _ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
 _COST = "US dollars at most, earlier runs on the journal included."
 _BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
+_JOURNAL = "Replies on record (STORE.llm.jsonl)."
 _OPTIONS = (
     click.option("--model", default="embedded", show_default=True, help="Model name at the endpoint, or 'embedded'."),
     click.option("--base-url", help=_ADDRESS),
@@ -39,6 +40,22 @@ _OPTIONS = (
     ),
     shared_option("--retry-failed", is_flag=True, also="Calls refused or failed for good."),
 )
+
+
+def journal_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--journal``: the parameter ``journal_path``; where it is None, the journal is ``journal_of(store)``."""
+    option = click.option("--journal", "journal_path", type=click.Path(path_type=Path), help=_JOURNAL)
+    return option(command)
+
+
+def journal_of(store: Path) -> Path:
+    """The journal of a store's replies where no other is named: beside it.
+
+    Example:
+        >>> journal_of(Path("mine/my.duckdb")).as_posix()
+        'mine/my.duckdb.llm.jsonl'
+    """
+    return store.with_name(f"{store.name}.llm.jsonl")
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:

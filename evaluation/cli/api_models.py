@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from construction.llm.cli_options import model_options
-from curation.cli.options import editors_option, json_option, limit_option, shared_option, store_option
+from construction.llm.cli_options import journal_of, journal_option, model_options
+from curation.cli.options import collected, editors_option, json_option, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
 from schemas.text.status_line import StatusLine
 
@@ -21,8 +22,24 @@ if TYPE_CHECKING:
     from evaluation.api_models.session import ApiResultRow
 
 _FILE = click.Path(path_type=Path)
-_SETTING = ""
 _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
+
+
+@dataclass(frozen=True)
+class ApiCommandOptions:
+    """What the command line said, but for the model and the form of the output."""
+
+    store: Path
+    name: str
+    split_file: Path | None
+    editors: tuple[str, ...]
+    settings: tuple[str, ...]
+    support: str
+    limit: int
+    goes_on: bool
+    temperature: float
+    journal_path: Path | None
+    dry_run: bool
 
 
 @click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
@@ -47,25 +64,12 @@ _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file;
     show_default=True,
     help="Sampling temperature of the texts.",
 )
-@click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
+@journal_option
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-def run_api(
-    store: Path,
-    name: str,
-    split_file: Path | None,
-    editors: tuple[str, ...],
-    settings: tuple[str, ...],
-    support: str,
-    limit: int,
-    goes_on: bool,
-    temperature: float,
-    journal_path: Path | None,
-    dry_run: bool,
-    access: Access,
-    as_json: bool,
-) -> None:
+@collected(ApiCommandOptions)
+def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> None:
     """Edit a model behind a chat endpoint by its prompt, have it answer script questions, keep the scripts for judging.
 
     Any method whose edit is a text before the prompt can be used. Counterfactual cases, as in Table 8 of the paper; the
@@ -74,17 +78,18 @@ def run_api(
     from evaluation.api_models.editing import NOT_COMPARABLE, ApiScriptStep, api_requests
     from evaluation.api_models.session import as_data, as_text, estimate, run_requests, summarise_answers
 
-    cases, methods = _prepared(store, name, split_file, editors, settings, support, limit, access)
-    step = ApiScriptStep(access.label, temperature=temperature)
-    wanted = api_requests(cases, methods, goes_on=goes_on)
-    if dry_run:
+    cases, methods = _prepared(options, access)
+    step = ApiScriptStep(access.label, temperature=options.temperature)
+    wanted = api_requests(cases, methods, goes_on=options.goes_on)
+    if options.dry_run:
         told = estimate(wanted, step, access)
         dollars = f", ${told.cost:.4f}" if told.cost is not None else ""
         tokens = f"about {told.tokens_in:,} tokens in and at most {told.tokens_out:,} out"
         text = f"{len(cases)} cases, {len(methods)} methods: {told.calls:,} calls, {tokens}{dollars}."
         click.echo(json.dumps(told._asdict()) if as_json else text)
         return
-    journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
+    store = options.store
+    journal = options.journal_path or journal_of(store)
     line = StatusLine()
     found = summarise_answers(run_requests(store, journal, cases, wanted, step, access, tell=partial(_tell, line)))
     line.end()
@@ -97,16 +102,7 @@ def run_api(
     _waiting(found)
 
 
-def _prepared(
-    store: Path,
-    name: str,
-    split_file: Path | None,
-    editors: tuple[str, ...],
-    settings: tuple[str, ...],
-    support: str,
-    limit: int,
-    access: Access,
-) -> tuple[Any, dict[str, Any]]:
+def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str, Any]]:
     """The cases, and the methods set up for a model without weights."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
@@ -117,16 +113,18 @@ def _prepared(
     from evaluation.runs.support import SHIPPED, SupportChoice, open_support
     from schemas.core.config import override
 
-    labels = list(editors)
-    wanted = (
-        SplitChoice(file=split_file) if split_file else SplitChoice(name=name, store=None if name == "mini" else store)
-    )
+    labels, name = list(options.editors), options.name
+    if options.split_file:
+        wanted = SplitChoice(file=options.split_file)
+    else:
+        wanted = SplitChoice(name=name, store=None if name == "mini" else options.store)
     split = open_split(wanted)
-    cases = choose(split, kinds=("counterfactual",), limit=limit)
-    own = override({}, settings)
+    cases = choose(split, kinds=("counterfactual",), limit=options.limit)
+    own = override({}, options.settings)
     if unknown := [n for n in own if n not in labels]:
         raise UserError(f"--set speaks of '{unknown[0]}', which is not among --editors", allowed=", ".join(labels))
-    choice = SupportChoice(name=support) if support in SHIPPED else SupportChoice(file=Path(support))
+    known = options.support in SHIPPED
+    choice = SupportChoice(name=options.support) if known else SupportChoice(file=Path(options.support))
     shown = open_support(choice, split).cases
     cache = Cache(cache_dir())
     return cases, {n: make_editor(n, access.label, cache, own.get(n), support=shown) for n in labels}

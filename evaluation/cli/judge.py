@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from construction.llm.cli_options import model_options
-from curation.cli.options import editors_option, json_option, limit_option, seed_option, shared_option
+from construction.llm.cli_options import journal_of, journal_option, model_options
+from curation.cli.options import collected, editors_option, json_option, limit_option, seed_option, shared_option
 from schemas.core.errors import UserError
 from schemas.text.status_line import StatusLine
 
@@ -26,6 +27,27 @@ _ASPECTS = ("executability", "coherence", "consistency", "completeness")
 _PROFILE = "Wording: paper, evidence (quotes first), embedded; the last one for the embedded model, else paper."
 _LIMIT = "Judge so many scripts, drawn by their ids: the same ones for every judge."
 _QUORUM = "All judges in the store as a panel: its score needs so many of them."
+
+
+@dataclass(frozen=True)
+class JudgeCommandOptions:
+    """What the command line said, but for the model and the form of the output."""
+
+    store_or_run: Path
+    profile: str | None
+    aspects: tuple[str, ...]
+    editors: tuple[str, ...]
+    samples: int
+    temperature: float
+    retest: float
+    logprobs: bool
+    canaries: bool
+    limit: int | None
+    seed: int
+    quorum: int | None
+    show_only: bool
+    journal_path: Path | None
+    dry_run: bool
 
 
 @click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
@@ -50,29 +72,12 @@ _QUORUM = "All judges in the store as a panel: its score needs so many of them."
 @seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
 @click.option("--show-only", is_flag=True, help="Ask nothing; tell what the store holds.")
-@click.option("--journal", "journal_path", type=_FILE, help="Replies on record (STORE.llm.jsonl).")
+@journal_option
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-def judge(
-    store_or_run: Path,
-    profile: str | None,
-    aspects: tuple[str, ...],
-    editors: tuple[str, ...],
-    samples: int,
-    temperature: float,
-    retest: float,
-    logprobs: bool,
-    canaries: bool,
-    limit: int | None,
-    seed: int,
-    quorum: int | None,
-    show_only: bool,
-    journal_path: Path | None,
-    dry_run: bool,
-    access: Access,
-    as_json: bool,
-) -> None:
+@collected(JudgeCommandOptions)
+def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> None:
     """Have a language model rate the generated scripts of STORE_OR_RUN on the paper's four aspects.
 
     It is blind to the method. Ratings land in the store beside people's. A reply that cannot be used, a false quote, a
@@ -86,28 +91,43 @@ def judge(
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
-    from evaluation.judge.judging import JudgeOptions
     from evaluation.judge.script_sources import scripts_store
 
-    store = scripts_store(store_or_run)
-    profile = profile or ("embedded" if access.embedded else "paper")
-    told = {"profile": profile, "samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
-    how = JudgeOptions.model_validate({**told, "aspects": aspects or _ASPECTS})
-    asks = _chosen(store, editors, limit, seed)
-    if dry_run:
-        _tell_price(asks, how, access, canaries, as_json=as_json)
+    store = scripts_store(options.store_or_run)
+    how = _judge_options(options, access)
+    asks = _chosen(store, options.editors, options.limit, options.seed)
+    if options.dry_run:
+        _tell_price(asks, how, access, options.canaries, as_json=as_json)
         return
     outcome = None
-    if not show_only:
+    if not options.show_only:
         from evaluation.judge.session import run_judge
 
-        journal = journal_path or store.with_name(f"{store.name}.llm.jsonl")
+        journal = options.journal_path or journal_of(store)
         line = StatusLine()
-        outcome = run_judge(store, journal, asks, how, access, with_controls=canaries, tell=partial(_tell, line))
+        outcome = run_judge(
+            store, journal, asks, how, access, with_controls=options.canaries, tell=partial(_tell, line)
+        )
         line.end()
-    _report(store, asks, outcome, access, quorum, as_json=as_json)
+    _report(store, asks, outcome, access, options.quorum, as_json=as_json)
     if outcome is not None and outcome.waiting:
         raise UserError(f"{outcome.waiting} ratings wait for an answer", fix="give the same command again")
+
+
+def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions:
+    """How to judge; the wording is the embedded model's own for that model, where none is named."""
+    from evaluation.judge.judging import JudgeOptions
+
+    return JudgeOptions.model_validate(
+        {
+            "profile": options.profile or ("embedded" if access.embedded else "paper"),
+            "aspects": options.aspects or _ASPECTS,
+            "samples": options.samples,
+            "temperature": options.temperature,
+            "retest": options.retest,
+            "logprobs": options.logprobs,
+        }
+    )
 
 
 def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeInput]:

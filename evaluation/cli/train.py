@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import editors_option, heldout_option, json_options, limit_option, shared_option, store_option
+from curation.cli.options import (
+    collected,
+    editors_option,
+    heldout_option,
+    json_options,
+    limit_option,
+    shared_option,
+    store_option,
+)
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluation.runs.support import SupportChoice
+    from evaluation.runs.support import Support
 
 _FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True)
+class TrainCommandOptions:
+    """What the command line said, but for the form of the output."""
+
+    editors: tuple[str, ...]
+    model: str
+    name: str | None
+    facts: Path | None
+    split_file: Path | None
+    store: Path | None
+    split_name: str | None
+    limit: int | None
+    heldout: str | None
+    drop_overlap: bool
+    settings: tuple[str, ...]
+    device: str
+    minutes: float | None
+    out: Path
 
 
 @click.command(
@@ -43,56 +72,67 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
 @json_options
-def train(
-    editors: tuple[str, ...],
-    model: str,
-    name: str | None,
-    facts: Path | None,
-    split_file: Path | None,
-    store: Path | None,
-    split_name: str | None,
-    limit: int | None,
-    heldout: str | None,
-    drop_overlap: bool,
-    settings: tuple[str, ...],
-    device: str,
-    minutes: float | None,
-    out: Path,
-    as_json: bool,
-) -> None:
+@collected(TrainCommandOptions)
+def train(options: TrainCommandOptions, *, as_json: bool) -> None:
     """Train a method for a model. Stopped at any moment, the same command goes on.
 
     The file says what it was trained on; a run whose split shares a fact or subject with it is refused.
     """
-    if len(editors) != 1:
-        raise click.UsageError("--editors takes exactly one method here")
-    method = editors[0]
-    given = {"name": name or split_name, "facts": facts, "file": split_file, "store": store, "limit": limit}
-    choice = _choice({k: v for k, v in given.items() if v is not None}, leave_out=drop_overlap)
-    from evaluation.editors import EDITORS
-
-    kind = EDITORS.get(method)
-    if not kind.trainable:
-        able = [known for known in EDITORS.names() if EDITORS.get(known).trainable]
-        raise UserError(f"'{method}' is not trained beforehand", allowed=", ".join(able))
-    from evaluation.editors.presets import check_options
-    from evaluation.runs.support import open_support
-    from schemas.core.config import override
-
-    given_options = override({}, settings)
-    check_options(method, model, given_options, where=f"--set for '{method}'")
-    support = open_support(choice, _split(heldout))
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
+    from schemas.core.config import override
+
+    method = _trainable(options.editors)
+    given = override({}, options.settings)
+    support = _training_cases(options, method, given)
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
-    lm = LM.load(model, device=device)
-    editor: Any = make_editor(method, lm, Cache(cache_dir()), given_options)
-    left = f", {support.left_out} overlapping left out" if support.left_out else ""
+    lm = LM.load(options.model, device=options.device)
+    editor: Any = make_editor(method, lm, Cache(cache_dir()), given)
     if not as_json:
-        click.echo(f"Training {method} for {model} on {len(support.cases)} cases of {support.name}{left}")
-    trained = editor.train(support.cases, name=support.name, out=out, tell=_teller(as_json), minutes=minutes)
+        left = f", {support.left_out} overlapping left out" if support.left_out else ""
+        cases = f"{len(support.cases)} cases of {support.name}{left}"
+        click.echo(f"Training {method} for {options.model} on {cases}")
+    tell = _teller(as_json)
+    trained = editor.train(support.cases, name=support.name, out=options.out, tell=tell, minutes=options.minutes)
+    _tell_trained(method, trained, options.out, support, as_json=as_json)
+
+
+def _trainable(editors: tuple[str, ...]) -> str:
+    """The one method, which must be trained beforehand."""
+    from evaluation.editors import EDITORS
+
+    if len(editors) != 1:
+        raise click.UsageError("--editors takes exactly one method here")
+    if not EDITORS.get(editors[0]).trainable:
+        able = [known for known in EDITORS.names() if EDITORS.get(known).trainable]
+        raise UserError(f"'{editors[0]}' is not trained beforehand", allowed=", ".join(able))
+    return editors[0]
+
+
+def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:
+    """The cases to train on; the method's settings are checked before any of them is made."""
+    from evaluation.editors.presets import check_options
+    from evaluation.runs.support import SupportChoice, open_support
+    from schemas.core.config import validate
+
+    data = {
+        "name": options.name or options.split_name,
+        "facts": options.facts,
+        "file": options.split_file,
+        "store": options.store,
+        "limit": options.limit,
+        "overlapping": "leave_out" if options.drop_overlap else None,
+    }
+    given = {name: value for name, value in data.items() if value is not None}
+    where = "what to train on (--support, --facts, --split-file, --store)"
+    choice = validate(SupportChoice, given, where=where)
+    check_options(method, options.model, settings, where=f"--set for '{method}'")
+    return open_support(choice, _split(options.heldout))
+
+
+def _tell_trained(method: str, trained: Any, out: Path, support: Support, *, as_json: bool) -> None:
     size = out.stat().st_size
     if as_json:
         data = {"out": str(out), "bytes": size, "cases": len(support.cases), "left_out": support.left_out}
@@ -102,15 +142,6 @@ def train(
         f"Written {out} ({size / 2**20:.1f} MiB) after {trained.seconds:.0f} s; best at step {trained.step}. "
         f'Use it: --set editors.{method}.params.checkpoint="{out}"'
     )
-
-
-def _choice(data: dict[str, Any], *, leave_out: bool) -> SupportChoice:
-    from evaluation.runs.support import SupportChoice
-    from schemas.core.config import validate
-
-    if leave_out:
-        data = {**data, "overlapping": "leave_out"}
-    return validate(SupportChoice, data, where="what to train on (--support, --facts, --split-file, --store)")
 
 
 def _split(apart: str | None) -> Any:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import editors_option, heldout_option, json_options, seed_option, shared_option, store_option
+from curation.cli.options import (
+    collected,
+    editors_option,
+    heldout_option,
+    json_options,
+    seed_option,
+    shared_option,
+    store_option,
+)
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,6 +26,26 @@ if TYPE_CHECKING:
     from evaluation.tuning.search import Found
 
 _FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True)
+class TuneCommandOptions:
+    """What the command line said, but for the form of the output."""
+
+    editors: tuple[str, ...]
+    development: str
+    store: Path | None
+    heldout: tuple[str, ...]
+    budget: int
+    objective: str
+    seed: int
+    first: int
+    space: Path | None
+    settings: tuple[str, ...]
+    model: str
+    device: str
+    dtype: str
+    out: Path
 
 
 @click.command(
@@ -39,23 +68,8 @@ _FILE = click.Path(path_type=Path)
 @shared_option("--dtype", default="float32", show_default=True)
 @click.option("--out", type=_FILE, required=True, help="Folder for journals and results; the same one goes on.")
 @json_options
-def tune(
-    editors: tuple[str, ...],
-    development: str,
-    store: Path | None,
-    heldout: tuple[str, ...],
-    budget: int,
-    objective: str,
-    seed: int,
-    first: int,
-    space: Path | None,
-    settings: tuple[str, ...],
-    model: str,
-    device: str,
-    dtype: str,
-    out: Path,
-    as_json: bool,
-) -> None:
+@collected(TuneCommandOptions)
+def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     """Search settings of methods on development cases, each with the same budget, and print presets.
 
     A budget of N is N edits: one setting on one case is one. The method's present preset competes on every case. A
@@ -68,41 +82,50 @@ def tune(
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
-    kept = override({}, settings)
-    for method in editors:
-        check_options(method, model, kept, where=f"--set for '{method}'")
-    evaluated = [_opened(name, None) for name in heldout]
-    split = _shipped(evaluated) if development == "shipped" else _opened(development, store)
+    kept = override({}, options.settings)
+    for method in options.editors:
+        check_options(method, options.model, kept, where=f"--set for '{method}'")
+    evaluated = [_opened(name, None) for name in options.heldout]
+    dev = options.development
+    split = _shipped(evaluated) if dev == "shipped" else _opened(dev, options.store)
     refuse_evaluated(split, evaluated)
-    names = tuple(name.strip() for name in objective.split(",") if name.strip())
-    place = {"model": model, "device": device, "dtype": dtype}
-    config = _config({**place, "editors": list(editors), "metrics": names}, split, out)
-    lm = LM.load(model, device=device, dtype=dtype)
-    for method in editors:
+    names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
+    config = _config(options, names, split)
+    lm = LM.load(options.model, device=options.device, dtype=options.dtype)
+    for method in options.editors:
         found = search(
             method,
             lm,
             split,
             config,
-            budget=budget,
+            budget=options.budget,
             objective=names,
-            number=seed,
-            first=first,
-            space=space,
+            number=options.seed,
+            first=options.first,
+            space=options.space,
             kept=kept,
             tell=Progress(),
         )
-        preset = snippet(found, model=model, split=split, number=seed, objective=names)
+        preset = snippet(found, model=options.model, split=split, number=options.seed, objective=names)
         _tell(found, preset, names, as_json=as_json)
     if not evaluated and not as_json:
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
 
 
-def _config(data: dict[str, Any], split: Split, out: Path) -> RunConfig:
+def _config(options: TuneCommandOptions, metrics: tuple[str, ...], split: Split) -> RunConfig:
     from evaluation.runs.config import RunConfig
     from schemas.core.config import validate
 
-    return validate(RunConfig, {**data, "split": {"file": str(_kept(split, out))}, "out": str(out)}, where="tune")
+    data = {
+        "model": options.model,
+        "device": options.device,
+        "dtype": options.dtype,
+        "editors": list(options.editors),
+        "metrics": metrics,
+        "split": {"file": str(_kept(split, options.out))},
+        "out": str(options.out),
+    }
+    return validate(RunConfig, data, where="tune")
 
 
 def _opened(name: str, store: Path | None) -> Split:

@@ -17,7 +17,7 @@ from typing import Any
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from evaluation.models.architecture_probing import Behaviour, measure
+from evaluation.models.architecture_probing import measure
 from schemas.core.errors import ModelError
 
 VERSION = 2  # raise it when the same model would come out otherwise
@@ -110,30 +110,15 @@ def discover(model: Any) -> Layout:
         ModelError: the model is no decoder, or its blocks or MLP are not of a shape that this program knows.
     """
     names = {module: name for name, module in model.named_modules()}
-    base = getattr(model, "base_model", None)
-    head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
-    if base is None or base is model or head is None:
-        raise ModelError(f"{type(model).__name__} is no decoder with a language-model head")
+    base, head = _base_and_head(model)
     config = model.config.get_text_config()
     width = int(config.hidden_size)
     blocks = _blocks(base, depth=config.num_hidden_layers)
-    inside = _projection(blocks[0], width=width)
+    inside = _common_projection(blocks, width=width, model_class=type(model).__name__)
     projection = blocks[0].get_submodule(inside)
     _, inner = linear_shape(projection) or (0, 0)
-    for i, block in enumerate(blocks):
-        if _projection(block, width=width) != inside:
-            raise ModelError(f"block {i} of {type(model).__name__} is built unlike block 0")
     into, fused = _into(blocks[0], inside, width=width, inner=inner)
     embedding = model.get_input_embeddings()
-    seen = measure(
-        model,
-        base=base,
-        head=head,
-        block=blocks[-1],  # a change of the last block reaches the logits by nothing but norm and head
-        projection=blocks[-1].get_submodule(inside),
-        norms=_norms_inside(blocks[-1], width=width),
-        attention=attention_of(blocks[-1]),
-    )
     return Layout(
         base=names[base],
         blocks=names[blocks],
@@ -144,20 +129,50 @@ def discover(model: Any) -> Layout:
         inner=inner,
         norm=_norm(names, blocks, width=width),
         head=names[head],
-        plain_head=seen.plain_head,
         positions=_takes_positions(model),
         mlp_in=into,
         fused=fused,
         embedding=names.get(embedding),
         tied=getattr(embedding, "weight", None) is getattr(head, "weight", 0),
-        **_measured(seen),
+        **_measured(model, base, head, blocks[-1], inside, width=width),
         soft_cap=_number(config, "final_logit_softcapping"),
         window=window(config),
     )
 
 
-def _measured(seen: Behaviour) -> dict[str, Any]:
+def _base_and_head(model: Any) -> tuple[nn.Module, nn.Module]:
+    """The module that turns ids into hidden states, and the one that turns those into logits."""
+    base = getattr(model, "base_model", None)
+    head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
+    if base is None or base is model or head is None:
+        raise ModelError(f"{type(model).__name__} is no decoder with a language-model head")
+    return base, head
+
+
+def _common_projection(blocks: nn.ModuleList, *, width: int, model_class: str) -> str:
+    """Name of the MLP's output projection inside every block; ``model_class`` is for the error."""
+    inside = _projection(blocks[0], width=width)
+    for i, block in enumerate(blocks):
+        if _projection(block, width=width) != inside:
+            raise ModelError(f"block {i} of {model_class} is built unlike block 0")
+    return inside
+
+
+def _measured(
+    model: Any, base: nn.Module, head: nn.Module, block: nn.Module, inside: str, *, width: int
+) -> dict[str, Any]:
+    """What shapes cannot tell, measured on the last block: what it adds reaches the logits by norm and head alone."""
+    seen = measure(
+        model,
+        base=base,
+        head=head,
+        block=block,
+        projection=block.get_submodule(inside),
+        norms=_norms_inside(block, width=width),
+        attention=attention_of(block),
+    )
     return {
+        "plain_head": seen.plain_head,
         "block_norms": seen.norms,
         "mlp_norm": seen.mlp_norm,
         "additive": seen.additive,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
@@ -24,6 +24,9 @@ from evaluation.report.sections import ReportSection, TextSection, why_not_compa
 from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.runs.results import Run
 from schemas.core.clock import now
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
 NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
@@ -48,6 +51,29 @@ def page(
         store: That store.
         calibrations: Judges held to people.
     """
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        parts=[_shown(p) for p in parts],
+        others=others,
+        calibrations=calibrations,
+        known_before=KNOWN_CASES,
+        apart=why_not_comparable(parts),
+        built=built,
+        store=None if store is None else Path(store).name,
+        missing_texts=NO_TEXTS if store is None else NO_TEXTS_THERE,
+        missing_ratings=NO_RATINGS,
+        arrows=ARROWS,
+        aspects=ASPECTS,
+        short=SHORT,
+        purposes=PURPOSES,
+        normalisations=NORMALISATIONS,
+        written=now(zone="Z"),
+        program=_version(),
+    )
+
+
+def _environment() -> Environment:
+    """Where the template is, and the filters that it uses."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     place = Environment(
@@ -77,24 +103,7 @@ def page(
         "estimate": lambda e: e.text(2),
         "unscaled": _unscaled,
     }
-    return place.get_template("report.html.j2").render(
-        parts=[_shown(p) for p in parts],
-        others=others,
-        calibrations=calibrations,
-        known_before=KNOWN_CASES,
-        apart=why_not_comparable(parts),
-        built=built,
-        store=None if store is None else Path(store).name,
-        missing_texts=NO_TEXTS if store is None else NO_TEXTS_THERE,
-        missing_ratings=NO_RATINGS,
-        arrows=ARROWS,
-        aspects=ASPECTS,
-        short=SHORT,
-        purposes=PURPOSES,
-        normalisations=NORMALISATIONS,
-        written=now(zone="Z"),
-        program=_version(),
-    )
+    return place
 
 
 def errors(run: Run) -> list[dict[str, str]]:
