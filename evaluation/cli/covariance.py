@@ -59,10 +59,11 @@ def compute(
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import ENOUGH, key_moments, open_corpus
     from evaluation.covariance.pack import write_pack
+    from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
 
     text = open_corpus(corpus or None)
-    parse_layers(layers, depth=None)  # refused before a model is loaded
+    parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
     found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, tell=_Lines())
@@ -84,9 +85,11 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import kept_moments, open_corpus
     from evaluation.covariance.pack import write_pack
+    from evaluation.models.depth import model_depth
     from evaluation.models.language_model import LM
 
     text = open_corpus(corpus or None)
+    parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     found = {n: kept_moments(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
     missing = [n for n, kept in found.items() if kept is None]

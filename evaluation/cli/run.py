@@ -122,6 +122,11 @@ def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
     for label in found.editors:
         done = f", {found.finished[label]} finished" if found.finished[label] else ""
         click.echo(f"  {label}: {found.cases} cases{done}")
+    if not found.layers_checked:
+        click.echo(
+            f"  Layer numbers are not checked yet: the configuration of '{config.model}' is not on this machine. They "
+            "are checked when the model is loaded."
+        )
     left = "not known before some cases have run here" if found.seconds is None else duration(found.seconds)
     click.echo(f"Time left: {left}. Results go to {config.out}")
 

@@ -72,10 +72,21 @@ class Editor(ABC):
         """What else its edits depend on, by name: digests of files that options only point to. Part of a run's id."""
         return {}
 
+    @classmethod
+    def layers_of(cls, params: Any) -> tuple[int, ...]:
+        """The blocks that options name, counted from 0; none where they name none.
+
+        Asked before the model is loaded: a layer that it does not have is refused then.
+
+        Args:
+            params: An instance of the method's ``Params``.
+        """
+        return ()
+
     @property
     def edited_layers(self) -> tuple[int, ...]:
         """The blocks that its options name, counted from 0; none where they name none. The model must have them."""
-        return ()
+        return self.layers_of(self.params)
 
     @property
     def first_layer(self) -> int | None:

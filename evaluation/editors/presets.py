@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache as remember
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
+from evaluation.models.depth import model_depth, refuse_missing_layers
 from schemas.core.config import validate
 from schemas.core.errors import UserError
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
+
+STAND_IN_DEPTH = 32
+"""Depth to scale options by where only their form is judged and the model's depth is not known."""
 
 
 @remember
@@ -45,19 +49,25 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
     for entry in _table()["preset"]:
         if entry["method"] == method and any(part in name for part in entry["match"]):
             return dict(entry["params"])
-    scaled = _table()["scaled"].get(method)
-    if scaled is None:
+    if method not in _table()["scaled"]:
         return {}
     if isinstance(model, str):
         raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
-    depth = model.layout.depth
-    layer = min(depth - 1, round(scaled["depth"] * depth))
-    span = scaled.get("span")  # for methods that edit several layers: how many, up to this one
-    told = layer if span is None else f"s {max(0, layer - span + 1)}-{layer}"
+    options = _scaled(method, model.layout.depth)
+    layers = options["layers"] if "layers" in options else [options["layer"]]
+    told = f" {layers[0]}" if "layer" in options else f"s {layers[0]}-{layers[-1]}"
     log.warning(
         "nobody has tuned '%s' for %s: layer%s of %d and other options are scaled defaults (%s)",
-        method, model.name, f" {told}" if span is None else told, depth, scaled["source"],
+        method, model.name, told, model.layout.depth, _table()["scaled"][method]["source"],
     )  # fmt: skip
+    return options
+
+
+def _scaled(method: str, depth: int) -> dict[str, Any]:
+    """Options of a method, its layers a share of a model's depth."""
+    scaled = _table()["scaled"][method]
+    layer = min(depth - 1, round(scaled["depth"] * depth))
+    span = scaled.get("span")  # for methods that edit several layers: how many, up to this one
     where = {"layer": layer} if span is None else {"layers": list(range(max(0, layer - span + 1), layer + 1))}
     return {**where, **scaled["params"]}
 
@@ -72,19 +82,31 @@ def options(method: str, lm: LM, given: Mapping[str, Any]) -> dict[str, Any]:
     return _without_alternatives(kind, preset(method, lm), given)
 
 
-def check_options(method: str, model: str, given: Mapping[str, Any], *, where: str) -> None:
+def check_options(
+    method: str,
+    model: str,
+    given: Mapping[str, Any],
+    *,
+    where: str,
+    depth: Callable[[], int | None] | None = None,
+) -> tuple[int, ...]:
     """Refuse a method's options without loading a model: unknown names, values of a wrong kind or out of range.
 
-    Layers that a preset takes from the model's depth stand in as the first ones, so that only what is given is judged.
+    Layer numbers are compared with the model's configuration, where that is on this machine.
 
     Args:
         method: Name in ``EDITORS``.
         model: Name of the model, for the presets.
         given: Options that differ from the preset.
         where: What the error names, such as ``editors.rome.params``.
+        depth: Gives the model's number of layers or None; asked only where it matters. Without it the model's
+            configuration is read.
+
+    Returns:
+        Layers that the options name.
 
     Raises:
-        UserError: unknown method.
+        UserError: unknown method, or a layer that the model does not have.
         DataError: an option is refused; one sentence with the nearest name.
 
     Example:
@@ -93,13 +115,15 @@ def check_options(method: str, model: str, given: Mapping[str, Any], *, where: s
         schemas.core.errors.DataError: editors.rome.params: layers: unknown field, did you mean 'layer'?
     """
     kind: type[Editor] = EDITORS.get(method)
+    ask = depth or (lambda: model_depth(model))
     try:
         tuned = preset(method, model)
     except UserError:
-        scaled = _table()["scaled"][method]
-        span = scaled.get("span")
-        tuned = {**({"layer": 0} if span is None else {"layers": list(range(span))}), **scaled["params"]}
-    validate(kind.Params, _without_alternatives(kind, tuned, given), where=where)
+        tuned = _scaled(method, ask() or STAND_IN_DEPTH)
+    params = validate(kind.Params, _without_alternatives(kind, tuned, given), where=where)
+    if layers := kind.layers_of(params):
+        refuse_missing_layers(layers, ask(), where=where)
+    return layers
 
 
 def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
+from evaluation.models.depth import model_depth
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 
 
-def check_parameters(editors: Mapping[str, Any], *, model: str) -> None:
+def check_parameters(editors: Mapping[str, Any], *, model: str, depth: Callable[[], int | None] | None = None) -> bool:
     """Refuse bad parameters of methods before anything is opened or loaded.
 
+    Args:
+        editors: Choices (``name`` and ``params``) by label.
+        model: Name of the model, for presets and the number of its layers.
+        depth: Gives the model's number of layers or None; without it the model's configuration is read, once.
+
+    Returns:
+        Whether everything was judged; False where options name layers and the model's depth is not known yet.
+
     Raises:
-        UserError: an unknown method or parameter, or a value that it does not take; names the editor.
+        UserError: an unknown method or parameter, a value that it does not take, or a layer that the model does not
+            have; names the editor.
     """
-    for label, choice in editors.items():
-        check_options(choice.name, model, choice.params, where=f"editors.{label}.params")
+    ask = functools.cache(depth or (lambda: model_depth(model)))
+    layers = [
+        check_options(choice.name, model, choice.params, where=f"editors.{label}.params", depth=ask)
+        for label, choice in editors.items()
+    ]
+    return not any(layers) or ask() is not None
 
 
 def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support, model: str) -> None:

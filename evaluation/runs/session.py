@@ -62,7 +62,7 @@ def execute(
     Raises:
         UserError: anything that the person can mend; finished cases are kept.
     """
-    check_parameters(config.editors, model=config.model)
+    check_parameters(config.editors, model=config.model, depth=None if lm is None else lambda: lm.layout.depth)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
@@ -159,6 +159,7 @@ class Size(NamedTuple):
     support_left_out: int = 0
     texts: int = 0
     text_tokens: int = 0
+    layers_checked: bool = True
 
 
 def size(config: RunConfig) -> Size:
@@ -167,7 +168,7 @@ def size(config: RunConfig) -> Size:
     ``tokens`` is a rough count for one editor (characters divided by four). The time is that of the cases which this
     run folder has finished, carried over to the others.
     """
-    check_parameters(config.editors, model=config.model)
+    judged = check_parameters(config.editors, model=config.model)
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)
@@ -195,6 +196,7 @@ def size(config: RunConfig) -> Size:
         support=f"{support.name} {support.digest[:12]}".strip(),
         support_cases=len(support.cases),
         support_left_out=support.left_out,
+        layers_checked=judged,
     )
 
 

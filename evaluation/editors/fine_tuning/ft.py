@@ -90,10 +90,10 @@ class FineTuning(Editor):
             room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
         return TokenBudget(max(1, room // size), unit="edits")
 
-    @property
-    def edited_layers(self) -> tuple[int, ...]:
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
         """Trained layers in order."""
-        layer = self.params.layer
+        layer = params.layer
         return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
 
     def _train(self, groups: list[list[Fact]]) -> list[Edit]:

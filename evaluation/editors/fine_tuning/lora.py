@@ -68,10 +68,10 @@ class Lora(Editor):
 
     params: Params
 
-    @property
-    def edited_layers(self) -> tuple[int, ...]:
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
-        return self.params.layers or ()
+        return params.layers or ()
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""

@@ -109,10 +109,10 @@ class Mend(Editor):
         named = options.get("checkpoint")
         return None if named is None else _training_data(_path(str(named)))
 
-    @property
-    def edited_layers(self) -> tuple[int, ...]:
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
-        return self.params.layers or ()
+        return params.layers or ()
 
     @property
     def components(self) -> Mapping[str, str]:

@@ -120,10 +120,10 @@ class ResidualEditor(Editor):
     def metric(self, moments: Moments, layer_keys: Tensor) -> Tensor:
         """M k of every key, float64 [..., inner]."""
 
-    @property
-    def edited_layers(self) -> tuple[int, ...]:
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
-        return self.params.layers
+        return params.layers
 
     @property
     def components(self) -> Mapping[str, str]:

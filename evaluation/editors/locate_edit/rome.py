@@ -80,10 +80,10 @@ class Rome(Editor):
     params: Params
     _ready: tuple[tuple[str, ...], Moments | None] | None = None
 
-    @property
-    def edited_layers(self) -> tuple[int, ...]:
+    @classmethod
+    def layers_of(cls, params: Params) -> tuple[int, ...]:
         """The layers of its options."""
-        return (self.params.layer,)
+        return (params.layer,)
 
     @property
     def components(self) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors import EDITORS
-from evaluation.editors.presets import make_editor, preset
+from evaluation.editors.presets import check_options, make_editor, preset
 from evaluation.models.language_model import LM
 from schemas.core.config import validate
 from schemas.core.errors import UserError
@@ -75,3 +75,16 @@ def test_mistakes(name: str, tiny: LM, cache: Cache) -> None:
     method, options, message = WRONG[name]
     with pytest.raises(UserError, match=message):
         make_editor(method, tiny, cache, options)
+
+
+@pytest.mark.parametrize("method", ["ft", "rome", "memit"])
+def test_options_scaled_before_a_model_is_loaded_are_those_it_gets(method: str, tiny: LM) -> None:
+    layers = check_options(method, "nobody-tuned-it", {}, where="x", depth=lambda: tiny.layout.depth)
+    assert layers == make_editor(method, tiny).edited_layers
+
+
+def test_a_deep_model_nobody_tuned_and_whose_depth_is_unknown() -> None:
+    assert check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=lambda: None) == (99,)
+    with pytest.raises(UserError, match="x: the model has no layer 99; allowed: 0 to 98"):
+        check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=lambda: 99)
+    assert check_options("prompt", "nobody-tuned-it", {}, where="x", depth=lambda: 1) == ()

@@ -84,6 +84,38 @@ def test_other_settings_of_a_run(config: Path, setting: str, told: str, more: li
     assert told in refusal("run", str(config), "--set", setting, *more)
 
 
+@pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [("rome", "layer=30"), ("memit", "layers=[3,99]"), ("ft", "layer=[0,30]"), ("lora", "layers=[30]")],
+)
+def test_layers_that_the_model_does_not_have(config: Path, method: str, option: str, more: list[str]) -> None:
+    editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
+    told = refusal("run", str(config), *editor, *more)
+    assert told.startswith("editors.x.params: the model has no layer ") and "allowed: 0 to 29" in told
+
+
+def test_the_last_layer_is_accepted_and_an_unknown_model_is_said_to_be_unchecked(config: Path) -> None:
+    last = ("run", str(config), "--set", "editors={x={name='rome'}}", "--set", "editors.x.params.layer=29", "--dry-run")
+    done = CliRunner().invoke(command(last[0]), list(last[1:]))
+    assert done.exit_code == 0 and "not checked" not in done.output, done.output
+    far = ("--set", "model=nobody/has-this", "--set", "editors.x.params.layer=99")
+    done = CliRunner().invoke(command(last[0]), [*last[1:], *far])
+    assert done.exit_code == 0, done.output
+    assert "Layer numbers are not checked yet: the configuration of 'nobody/has-this'" in done.output
+
+
+def test_layers_of_other_commands(config: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    told = refusal("model tune", "--editors", "rome", "--split", "mini", "--set", "layer=30", "--out", out)
+    assert "no layer 30; allowed: 0 to 29" in told
+    told = refusal("model train", "--editors", "mend", "--support", "shipped", "--set", "layers=[30]", "--out", out)
+    assert "no layer 30; allowed: 0 to 29" in told
+    for words in (["compute"], ["pack", out]):
+        told = refusal(f"model covariance {words[0]}", *words[1:], "--layers", "28-30")
+        assert "no layers '28-30'; allowed: 0 to 29" in told
+
+
 def test_other_commands_that_load_a_model(config: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     for method in ("rome", "ft"):
