@@ -79,36 +79,46 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             fix="freeze the changed split first: scedit split freeze",
         )
     quality = _quality(store, candidate, without_sample)
-    found = compare(store, before, candidate) if before else None
-    if version is None:
-        old = Version.parse(candidate.version)
-        version = found.suggested if found else str(old._replace(suffix=""))
-    new = candidate._replace(version=version)
-    if found:
-        found = found._replace(new=new)
-        check_version(found, version)
-    else:
-        Version.parse(version)
+    changes = compare(store, before, candidate) if before else None
+    version = _checked_version(candidate, changes, version)
+    changes = changes._replace(new=candidate._replace(version=version)) if changes else None
     date = today()
-    text = changelog(found, date=date) if found else _first(new, date)
-    about = {k: v for k, v in candidate.header.items() if k not in _OWN}
-    errata = carried(before.header if before else None, carried(candidate.header).entries)
-    about |= {"errata": errata.header()} if errata.entries else {}
-    about["quality"] = quality
-    about["release"] = {
-        "date": date,
-        "frozen_as": f"{candidate.name}@{candidate.version}",
-        "before": {"version": before.version, "digest": before.digest} if before else None,
-        "level": found.level if found else "first",
-        "changelog": text,
+    text = changelog(changes, date=date) if changes else _first(candidate._replace(version=version), date)
+    header = _header(candidate, before) | {
+        "quality": quality,
+        "release": {
+            "date": date,
+            "frozen_as": f"{candidate.name}@{candidate.version}",
+            "before": {"version": before.version, "digest": before.digest} if before else None,
+            "level": changes.level if changes else "first",
+            "changelog": text,
+        },
     }
-    made = under_version(candidate, version, about)
+    made = under_version(candidate, version, header)
     if "release" not in store.put_split(made):
         raise UserError(
             f"a split '{made.name}@{version}' is frozen already and stays as it is",
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
-    return Release(made, found, text)
+    return Release(made, changes, text)
+
+
+def _checked_version(candidate: Split, changes: Diff | None, version: str | None) -> str:
+    """The version asked for if it hides none of the changes; what they ask for where none is."""
+    if version is None:
+        version = changes.suggested if changes else str(Version.parse(candidate.version)._replace(suffix=""))
+    if changes:
+        check_version(changes, version)
+    else:
+        Version.parse(version)
+    return version
+
+
+def _header(candidate: Split, before: Split | None) -> dict[str, Any]:
+    """What the candidate's header says of itself, with its errata and those of the release before."""
+    header = {k: v for k, v in candidate.header.items() if k not in _OWN}
+    errata = carried(before.header if before else None, carried(candidate.header).entries)
+    return header | ({"errata": errata.header()} if errata.entries else {})
 
 
 def compare(store: Store, old: Split, new: Split) -> Diff:

@@ -111,30 +111,42 @@ def separate(
     by = tuple(by)
     if not by:
         raise UserError("nothing is named to separate by", allowed=", ".join(BY))
+    group = connected(_values(cases, by, neighbours=neighbours))
+    sizes = Counter(group.values())
+    placed = (_by_hash if how == "hash" else _balanced)(sizes, parts, seed)
+    part = {key: placed[group[key]] for key in sorted(group)}
+    counts = {name: 0 for name in parts} | Counter(part.values())
+    _check_sizes(counts, parts, sizes, by)
+    return Partition(part, {key: group[key] for key in part}, counts)
+
+
+def _values(cases: Iterable[Case | Fact], by: tuple[By, ...], *, neighbours: bool) -> dict[str, set[tuple[str, ...]]]:
+    """What connects each case with others, by its key."""
     values: dict[str, set[tuple[str, ...]]] = {}
     for case in cases:
         if case.key in values:
             raise UserError(f"the case '{case.key}' was given twice")
         values[case.key] = {v for fact in _facts(case, neighbours=neighbours) for v in shared_values(fact, by)}
-    group = connected(values)
-    sizes = Counter(group.values())
-    placed = (_by_hash if how == "hash" else _balanced)(sizes, parts, seed)
-    part = {key: placed[group[key]] for key in sorted(values)}
-    counts = {name: 0 for name in parts} | Counter(part.values())
+    return values
+
+
+def _check_sizes(
+    counts: Mapping[str, int], parts: Mapping[str, float], sizes: Mapping[str, int], by: Iterable[By]
+) -> None:
+    """Refuse an empty part; warn of one that is more than five points from its share."""
+    total = sum(counts.values())
     empty = [name for name, n in counts.items() if not n]
     if empty:
         largest = max(sizes.values(), default=0)
         raise UserError(
-            f"the part '{empty[0]}' would be empty: {len(values)} cases form {len(sizes)} groups that share no "
+            f"the part '{empty[0]}' would be empty: {total} cases form {len(sizes)} groups that share no "
             f"{' or '.join(by)}, the largest of {largest}",
             fix="separate by less, or into fewer parts",
         )
     for name, share in parts.items():
-        if abs(counts[name] / len(values) - share) > 0.05:
-            log.warning(
-                "part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * counts[name] / len(values), 100 * share
-            )
-    return Partition(part, {key: group[key] for key in part}, counts)
+        held = counts[name] / total
+        if abs(held - share) > 0.05:
+            log.warning("part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * held, 100 * share)
 
 
 def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from curation.store.store import Store
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER
+from tests.support.facts import peru_fact
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +34,13 @@ def alone(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "alone.duckdb", create=True) as made:
         made.put([EDIT, *itertools.chain(*CHAINS)])
         yield made
+
+
+@pytest.fixture
+def two_edits(tmp_path: Path) -> Path:
+    """A store with two edits: one of two questions with their prompts, one of a single prompt."""
+    chile = peru_fact("f/chile")
+    texts = [r.model_copy(update={"key": f"c{n}", "fact": chile.key}) for n, r in enumerate(CHAINS[0]) if n != 1]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([EDIT, *CHAINS[0], *CHAINS[1], chile, texts[0], texts[1].model_copy(update={"script": None})])
+    return tmp_path / "s.duckdb"

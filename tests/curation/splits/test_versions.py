@@ -1,26 +1,16 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.releases import diff as diff_command
-from curation.cli.releases import release as release_command
-from curation.rules.release import compare, freeze, release
-from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
 from curation.splits.errata import Erratum
-from curation.splits.split_file import Split, load_split, make_split, write_split
+from curation.splits.split_file import Split, make_split
 from curation.splits.versions import Version, bumped, changelog, check_version, diff
-from curation.store.store import Store
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.facts import Object
-from tests.support.curation.rule_records import CHAINS, EDIT, P0, P1, said
-from tests.support.facts import peru_fact
 
 MINI = make_split("mini", mini_split().cases[:4])
 FIRST = MINI.cases[0]
@@ -97,74 +87,3 @@ def test_errata_are_the_reason_and_stand_in_the_changelog() -> None:
     assert "## mini 2.0.0 (2026-11-21)" in text and "### Dropped (1)" in text
     assert f"- `{FIRST.key}`: erratum on {FIRST.prompts[0].key}: cut in a word" in text
     assert "and 1 more" in changelog(diff(MINI, make_split("mini", MINI.cases[2:])), date="2026-11-21", most=1)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    chile = peru_fact("f/chile")
-    texts = [r.model_copy(update={"key": f"c{n}", "fact": chile.key}) for n, r in enumerate(CHAINS[0]) if n != 1]
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([EDIT, *CHAINS[0], *CHAINS[1], chile, texts[0], texts[1].model_copy(update={"script": None})])
-    return tmp_path / "s.duckdb"
-
-
-def test_reasons_come_from_the_rule(path: Path) -> None:
-    with Store.open(path, write=True) as store:
-        old = freeze(store, "mine", SplitRule())
-        store.put([said(P0.id, "leak@1", "drop"), said(P1.id, "leak@1", "drop")])
-        found = compare(store, old, freeze(store, "mine", SplitRule(), version="2.0.0"))
-    (change,) = found.changes
-    assert (change.key, change.what) == (f"case/{EDIT.key}", "dropped")
-    assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
-
-
-def test_release_waits_for_people_or_says_why_not(path: Path) -> None:
-    with Store.open(path, write=True) as store:
-        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
-        with pytest.raises(UserError, match="waits for a quality sample of 'mine@1.0.0-candidate', and none is drawn"):
-            release(store, "mine")
-        first = release(store, "mine", without_sample="a rehearsal")
-        assert (first.split.version, first.changes) == ("1.0.0", None)
-        assert first.split.header["quality"]["without_sample"] == "a rehearsal"
-        with pytest.raises(UserError, match=r"released already as mine@1.0.0"):
-            release(store, "mine", without_sample="again")
-        store.put([said(P0.id, "leak@1", "drop")])
-        freeze(store, "mine", SplitRule(), version="1.1.0-candidate")
-        with pytest.raises(UserError, match=r"hides a major change .*allowed: 2.0.0"):
-            release(store, "mine", version="1.1.0", without_sample="x")
-        second = release(store, "mine", without_sample="x")
-        header = second.split.header
-        assert header["version"] == "2.0.0" and header["release"]["before"]["version"] == "1.0.0"
-        assert header["release"]["level"] == "major" and "script prompt dropped" in header["release"]["changelog"]
-        assert store.split("mine").header == header, "the release is the highest version"
-
-
-def test_a_taken_version_is_refused(path: Path) -> None:
-    with Store.open(path, write=True) as store:
-        freeze(store, "mine", SplitRule())
-        with pytest.raises(UserError, match="'mine@1.0.0' is frozen already and stays"):
-            release(store, "mine", without_sample="x")
-        assert release(store, "mine", version="1.0.1", without_sample="x").split.version == "1.0.1"
-
-
-def run(command: object, *args: object) -> str:
-    call = [str(a) for a in args]
-    return CliRunner().invoke(command, call, catch_exceptions=False, standalone_mode=False).output  # type: ignore[arg-type]
-
-
-def test_commands(path: Path, tmp_path: Path) -> None:
-    with Store.open(path, write=True) as store:
-        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
-    out = tmp_path / "mine.jsonl"
-    text = run(release_command, "mine", "-s", path, "--without-sample", "a rehearsal", "--out", out)
-    assert "## mine 1.0.0" in text and "First release" in text
-    assert load_split(out).header["release"]["level"] == "first"
-    with Store.open(path, write=True) as store:
-        store.put([said(P0.id, "leak@1", "drop")])
-        freeze(store, "mine", SplitRule(), version="2.0.0-candidate")
-    text = run(diff_command, "mine@1.0.0", "mine@2.0.0-candidate", "-s", path)
-    assert "changed  case/f/peru: script prompt dropped" in text and "version 2.0.0 or later after 1.0.0" in text
-    rows = [json.loads(x) for x in run(diff_command, out, out, "--jsonl").splitlines()]
-    assert [r["level"] for r in rows] == ["none"]
-    write_split(make_split("mini", mini_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
-    assert "### Dropped (1)" in run(diff_command, "mini", tmp_path / "new.jsonl", "--changelog")

@@ -1,0 +1,182 @@
+"""Freezing with errata carried over, comparing with the rule's reasons, and releasing under a version that holds."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.quality.sample import draw, keep_sample, sheet
+from curation.quality.sheets import import_sheets, write_sheet
+from curation.rules.release import compare, freeze, release
+from curation.rules.rule import SplitRule
+from curation.splits.errata import Erratum
+from curation.splits.split_file import Split, make_split
+from curation.store.store import Store
+from schemas.cases import Case
+from schemas.core.errors import StoreError, UserError
+from tests.support.curation.rule_records import EDIT, P0, P1, said
+from tests.support.facts import peru_fact
+
+CUT = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
+RELEASED: dict[str, Any] = {"release": {"date": "2026-11-20"}, "errata": [CUT.model_dump(mode="json")]}
+
+
+def test_reasons_come_from_the_rule(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        old = freeze(store, "mine", SplitRule())
+        store.put([said(P0.id, "leak@1", "drop"), said(P1.id, "leak@1", "drop")])
+        found = compare(store, old, freeze(store, "mine", SplitRule(), version="2.0.0"))
+    (change,) = found.changes
+    assert (change.key, change.what) == (f"case/{EDIT.key}", "dropped")
+    assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
+
+
+def test_release_waits_for_people_or_says_why_not(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+        with pytest.raises(UserError, match="waits for a quality sample of 'mine@1.0.0-candidate', and none is drawn"):
+            release(store, "mine")
+        first = release(store, "mine", without_sample="a rehearsal")
+        assert (first.split.version, first.changes) == ("1.0.0", None)
+        assert first.split.header["quality"]["without_sample"] == "a rehearsal"
+        with pytest.raises(UserError, match=r"released already as mine@1.0.0"):
+            release(store, "mine", without_sample="again")
+        store.put([said(P0.id, "leak@1", "drop")])
+        freeze(store, "mine", SplitRule(), version="1.1.0-candidate")
+        with pytest.raises(UserError, match=r"hides a major change .*allowed: 2.0.0"):
+            release(store, "mine", version="1.1.0", without_sample="x")
+        second = release(store, "mine", without_sample="x")
+        header = second.split.header
+        assert header["version"] == "2.0.0" and header["release"]["before"]["version"] == "1.0.0"
+        assert header["release"]["level"] == "major" and "script prompt dropped" in header["release"]["changelog"]
+        assert store.split("mine").header == header, "the release is the highest version"
+
+
+def test_a_taken_version_is_refused(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule())
+        with pytest.raises(UserError, match="'mine@1.0.0' is frozen already and stays"):
+            release(store, "mine", without_sample="x")
+        assert release(store, "mine", version="1.0.1", without_sample="x").split.version == "1.0.1"
+
+
+def test_errata_of_the_version_before_are_applied_again(two_edits: Path) -> None:
+    """What was once found wrong stays out, although nobody says it a second time."""
+    with Store.open(two_edits, write=True) as store:
+        first = freeze(store, "mine", SplitRule(), errata=(CUT,))
+        again = freeze(store, "mine", SplitRule(), version="1.0.1")
+        other = freeze(store, "other", SplitRule())
+        prompts = {s.name: {p.key for c in s.cases for p in c.prompts} for s in (again, other)}
+    assert P0.key not in prompts["mine"] and P0.key in prompts["other"]
+    assert first.header["errata"] == again.header["errata"] == [CUT.model_dump(mode="json")]
+    assert again.digest == first.digest and "errata" not in other.header
+
+
+def test_the_latest_version_before_is_the_highest_not_the_last_by_spelling(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.9.0")
+        freeze(store, "mine", SplitRule(), version="1.10.0", errata=(CUT,))
+        assert freeze(store, "mine", SplitRule(), version="2.0.0").header["errata"][0]["item"] == P0.key
+
+
+def test_another_rule_with_the_same_cases_keeps_the_header_and_says_so(
+    two_edits: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule())
+        with caplog.at_level(logging.WARNING):
+            freeze(store, "mine", SplitRule())
+        assert not caplog.records
+        same = freeze(store, "mine", SplitRule(ignore=("nobody",)))
+    assert same.header["rule"]["ignore"] == []
+    assert "mine@1.0.0 is frozen already" in caplog.text
+
+
+def test_other_cases_under_a_taken_version_are_refused(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        kept = freeze(store, "mine", SplitRule())
+        with pytest.raises(StoreError, match="another split is called 'mine@1.0.0'"):
+            freeze(store, "mine", SplitRule(prefix="f/chile"))
+        assert store.split("mine").digest == kept.digest
+
+
+def test_a_split_of_which_no_case_is_left_is_refused(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        with pytest.raises(UserError, match="would have no case"):
+            freeze(store, "mine", SplitRule(prefix="nothing/"))
+        assert store.split_names() == []
+
+
+def test_a_dropped_case_whose_fact_is_gone_and_one_whose_store_changed(two_edits: Path, tmp_path: Path) -> None:
+    with Store.open(two_edits, write=True) as store, Store.open(tmp_path / "empty.duckdb", create=True) as empty:
+        old = freeze(store, "mine", SplitRule())
+        new = freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0")
+        (dropped,) = compare(store, old, new).of("dropped")
+        assert dropped.key == f"case/{EDIT.key}" and "f/chile" in dropped.reason
+        as_before = new._replace(header=old.header)
+        assert "the rule would take it now" in compare(store, old, as_before).of("dropped")[0].reason
+        assert compare(empty, old, new).of("dropped")[0].reason == "its fact is no longer in the store"
+
+
+def test_a_header_without_a_rule_compares_without_reasons(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        old = freeze(store, "mine", SplitRule())
+        new = freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0")
+        assert [c.reason for c in compare(store, old, new._replace(header={})).changes] == [""]
+
+
+def _candidate(store: Store, *, people: tuple[str, ...] = ("ann",)) -> Split:
+    made = freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+    keep_sample(store, draw(made, percent=100, people=people))
+    return made
+
+
+def test_a_release_waits_until_the_sample_is_complete(two_edits: Path, tmp_path: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        split = _candidate(store)
+        with pytest.raises(UserError, match=r"waits for the quality sample .*answers missing: ann 3"):
+            release(store, "mine")
+        with pytest.raises(UserError, match="waits for the quality sample"):
+            release(store, "mine", without_sample="  ")
+        assert [label for label, _, _ in store.split_names()] == ["mine@1.0.0-candidate"]
+        rows = sheet(draw(split, percent=100, people=("ann",)), split.cases, "ann")
+        yes = {"question": "yes", "change": "yes", "cut": "yes"}
+        write_sheet([{**row, **yes} for row in rows], tmp_path / "ann.jsonl")
+        import_sheets(store, [tmp_path / "ann.jsonl"])
+        (found,) = release(store, "mine").split.header["quality"]["samples"]
+    assert (found["items"], found["people"], found["missing"]) == (3, ["ann"], {"ann": 0})
+    assert found["acceptance"]["all"]["value"] == 1.0
+
+
+def test_a_release_keeps_the_cases_and_carries_errata_on(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        frozen = freeze(store, "mine", SplitRule(), version="1.0.0-candidate", errata=(CUT,))
+        first = release(store, "mine", without_sample="x").split
+        assert (first.digest, list(first.cases)) == (frozen.digest, list(frozen.cases))
+        assert first.header["release"]["frozen_as"] == "mine@1.0.0-candidate"
+        assert first.header["errata"] == frozen.header["errata"] and first.header["rule"] == frozen.header["rule"]
+        freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0-candidate")
+        second = release(store, "mine", version="3.0.0", without_sample="x")
+    assert second.split.header["errata"] == first.header["errata"]
+    assert second.changes is not None and second.changes.new.version == "3.0.0"
+    assert second.split.header["release"]["before"] == {"version": "1.0.0", "digest": first.digest}
+
+
+def test_errata_of_the_release_before_reach_a_candidate_that_was_frozen_without_them(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0-candidate")
+        store.put_split(make_split("mine", [Case(key="case/f/old", fact=peru_fact("f/old"))], about=RELEASED))
+        found = release(store, "mine@2.0.0-candidate", without_sample="x").split.header
+    assert found["errata"] == RELEASED["errata"] and found["release"]["before"]["version"] == "1.0.0"
+
+
+@pytest.mark.parametrize("version", ["1.0", "one", ""])
+def test_a_release_under_what_is_no_version(two_edits: Path, version: str) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+        with pytest.raises(UserError, match="is no version"):
+            release(store, "mine", version=version, without_sample="x")
+        assert len(store.split_names()) == 1
