@@ -20,7 +20,7 @@ from construction.report.text import (
     per_case,
     quality_sentence,
 )
-from schemas.text.escaping import shown
+from schemas.text import escaping
 
 _STYLE = """
 :root { --bg:#fff; --fg:#1b1f24; --soft:#59616b; --line:#d5dae0; --panel:#f4f6f8;
@@ -63,7 +63,7 @@ _NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good but
 
 def escape(text: str, *, quote: bool = True) -> str:
     """A text as a page's text: no mark-up, and nothing that turns a line around."""
-    return html.escape(shown(text), quote=quote)
+    return html.escape(escaping.escape(text), quote=quote)
 
 
 def page(found: StoreYield) -> str:

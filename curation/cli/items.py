@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from curation.cli.options import json_option, json_options, limit_option, store_option
-from schemas.text.escaping import shown
+from schemas.text.escaping import escape
 
 
 @click.command()
@@ -31,10 +31,10 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(whole, ensure_ascii=False))
         return
-    click.echo(shown(f"{record.kind}  {record.key}\nid    {record.id}"))
+    click.echo(escape(f"{record.kind}  {record.key}\nid    {record.id}"))
     for name, value in record.payload().items():
         if name != "key" and value not in (None, "", [], {}):
-            click.echo(shown(f"{name}: {_plain(value)}"))
+            click.echo(escape(f"{name}: {_plain(value)}"))
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
         quality = line.get("detail", {}).get("quality")
@@ -43,7 +43,7 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
         )
     for v in verdicts:
         value = "" if v["value"] is None else f" {v['value']} {v['unit']}"
-        click.echo(shown(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip()))
+        click.echo(escape(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip()))
 
 
 def _plain(value: Any) -> str:
@@ -76,7 +76,7 @@ def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> 
             rows = store.keys(kind, like=like, limit=limit + 1)
     for key, item in rows[:limit]:
         row = {"key": key, "id": item}
-        click.echo(json.dumps(row, ensure_ascii=False) if as_json else shown(f"{item[:12]}  {key}"))
+        click.echo(json.dumps(row, ensure_ascii=False) if as_json else escape(f"{item[:12]}  {key}"))
     if len(rows) > limit:
         click.echo(f"... more than {limit}; show them with --limit", err=True)
 

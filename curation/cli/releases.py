@@ -108,7 +108,7 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
 
     Example: scedit split errata list --split mine --store my.duckdb
     """
-    from curation.splits.errata import carried, read_errata
+    from curation.splits.errata import merge_errata, read_errata
     from curation.store.store import Store
     from schemas.core.errors import UserError
 
@@ -119,7 +119,7 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
     if store_path:
         with Store.open(store_path) as store:
             header = store.open_split(split_name).header if split_name else {}
-            entries = carried(header, entries.entries if entries else ())
+            entries = merge_errata(header, entries.entries if entries else ())
             for n, entry in enumerate(entries.entries):
                 try:
                     content = store.get(entry.item.removeprefix("case/")).id

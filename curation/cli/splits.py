@@ -129,7 +129,7 @@ def explain(
     """
     from curation.rules.explain import explain as ask
     from curation.rules.explain import rule_of
-    from curation.splits.errata import carried, read_errata
+    from curation.splits.errata import merge_errata, read_errata
     from curation.store.store import Store
     from schemas.core.errors import UserError
 
@@ -139,7 +139,7 @@ def explain(
     with Store.open(store_path) as store:
         header = store.open_split(split_name).header if split_name else {}
         rule = rule_of(header) if split_name else _rule(rule_path, settings)
-        said = ask(store, rule, item, errata=carried(header, own))
+        said = ask(store, rule, item, errata=merge_errata(header, own))
     click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
 
 

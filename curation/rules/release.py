@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
-from curation.splits.errata import Errata, Erratum, carried
+from curation.splits.errata import Errata, Erratum, merge_errata
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
 from curation.store.store import Store
@@ -30,7 +30,7 @@ def freeze(
     stays as it is, header and all.
     """
     before = _latest(store, name)
-    known = carried(before.header if before else None, errata)
+    known = merge_errata(before.header if before else None, errata)
     choice = SelectionStream(store, rule, errata=known)
 
     def about() -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _checked_version(candidate: Split, changes: Diff | None, version: str | None
 def _header(candidate: Split, before: Split | None) -> dict[str, Any]:
     """What the candidate's header says of itself, with its errata and those of the release before."""
     header = {k: v for k, v in candidate.header.items() if k not in _OWN}
-    errata = carried(before.header if before else None, carried(candidate.header).entries)
+    errata = merge_errata(before.header if before else None, merge_errata(candidate.header).entries)
     return header | ({"errata": errata.header()} if errata.entries else {})
 
 
@@ -127,7 +127,7 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
         rule = rule_of(new.header)
     except UserError:
         return diff(old, new)
-    errata = carried(new.header)
+    errata = merge_errata(new.header)
     return diff(old, new, why=lambda key: _why(store, rule, key, errata))
 
 

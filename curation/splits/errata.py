@@ -92,13 +92,13 @@ def add_erratum(path: Path, entry: Erratum) -> bool:
     return True
 
 
-def carried(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) -> Errata:
+def merge_errata(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) -> Errata:
     """The errata of the version before (in its header) and one's own, each once: nothing known gets lost.
 
     Example:
         >>> old = Erratum(item="f/1", what="wrong capital", date="2026-01-01")
         >>> new = Erratum(item="f/2", what="no such person", date="2026-02-01")
-        >>> [e.item for e in carried({"errata": [old.model_dump()]}, [old, new]).entries]
+        >>> [e.item for e in merge_errata({"errata": [old.model_dump()]}, [old, new]).entries]
         ['f/1', 'f/2']
     """
     before = [validate(Erratum, e, where="the split's header") for e in (header or {}).get("errata", ())]

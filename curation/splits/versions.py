@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from curation.splits.errata import Erratum, carried
+from curation.splits.errata import Erratum, merge_errata
 from curation.splits.split_file import CaseStream, Split
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -128,7 +128,7 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
         new: The version after; its header's errata are reasons.
         why: Asked for the reason of every dropped case that no erratum explains.
     """
-    errata, changes = carried(new.header).entries, []
+    errata, changes = merge_errata(new.header).entries, []
     for before, after in _side_by_side(old.cases, new.cases):
         if after is None and before is not None:
             reason = _errata_on(before, errata) or (why(before.key) if why else "")

@@ -11,9 +11,12 @@ import re
 from typing import Any
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_OBEYED = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff\U000e0000-\U000e007f]")
+_OBEYED = re.compile(
+    rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
+)
 _COLOUR = r"\x1b\[[0-9;]*[mK]"
-_BUT_COLOURS = re.compile(rf"({_COLOUR})|({_OBEYED.pattern})")
+_ALLOWED = rf"{_COLOUR}|\A\r"
+_BUT_ALLOWED = re.compile(rf"({_ALLOWED})|({_OBEYED.pattern})")
 
 
 def _written(char: str) -> str:
@@ -21,11 +24,11 @@ def _written(char: str) -> str:
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-def shown(text: str) -> str:
-    r"""A text with everything written out that a terminal would obey; line ends and tabs stay.
+def escape(text: str) -> str:
+    r"""A text with everything written out that a terminal would obey; line ends (also ``\r\n``) and tabs stay.
 
     Example:
-        >>> shown("R\u202eome\x1b[2J")
+        >>> escape("R\u202eome\x1b[2J")
         'R\\u202eome\\u001b[2J'
     """
     return _OBEYED.sub(lambda m: _written(m.group()), text)
@@ -40,13 +43,14 @@ def escape_line(text: str, *, longest: int = 400) -> str:
     """
     if len(text) > longest:
         text = f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
-    return " ".join(shown(text).split())
+    return " ".join(escape(text.replace("\r", " ")).split())
 
 
 class EscapingStream:
-    """A text stream that writes out what would be obeyed, our own colours aside; everything else is the stream's.
+    r"""A text stream that writes out what would be obeyed; everything else is the stream's.
 
-    The command line puts its output through one, so no command can forget it.
+    Colours are let through, and a ``\r`` that begins a write: so progress bars write their line over. The command line
+    puts its output through one, so no command can forget it.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -54,7 +58,7 @@ class EscapingStream:
 
     def write(self, text: str) -> int:
         """Write a text; returns the number of characters that were given."""
-        self._stream.write(_BUT_COLOURS.sub(lambda m: m.group(1) or _written(m.group(2)), text))
+        self._stream.write(_BUT_ALLOWED.sub(lambda m: m.group(1) or _written(m.group(2)), text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:

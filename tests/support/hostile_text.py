@@ -15,6 +15,7 @@ NAMES = {
     "null": "Ro\x00me",
     "right to left": "\u202eemoR\u202c and \u2066Rome\u2069",
     "line ends": "Ro\u2028me\u2029\x85\x0b\x0cX",
+    "written over": "Oslo\rRome",
     "sql": "Robert'); DROP TABLE facts; --",
     "formula": "=cmd|'/c calc'!A1",
     "json": '\\u0000 \\" \\n \ud7ff \ufffe',

@@ -26,7 +26,7 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Entity, Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.text.escaping import EscapingStream, escape_line, shown
+from schemas.text.escaping import EscapingStream, escape, escape_line
 from schemas.text.mentions import find
 from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
@@ -230,9 +230,9 @@ def test_what_is_written_out_and_what_is_ours(capsys) -> None:
     stream = EscapingStream(sys.stdout)
     assert stream.write("\x1b[31mred\x1b[0m\r\t\x1b[2J\u202e\U000e0041\n") > 0
     stream.writelines(["a\x00", "b"])
-    assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\r\t\\u001b[2J\\u202e\\udb40\\udc41\na\\u0000b"
+    assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\\u000d\t\\u001b[2J\\u202e\\udb40\\udc41\na\\u0000b"
     for text in NAMES.values():
-        assert json.loads(f'"{shown(json.dumps(text, ensure_ascii=False)[1:-1])}"') == text
+        assert json.loads(f'"{escape(json.dumps(text, ensure_ascii=False)[1:-1])}"') == text
 
 
 def frozen(path: Path, out: Path):

@@ -6,7 +6,7 @@ import pytest
 
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.splits.errata import Erratum, add_erratum, carried, read_errata
+from curation.splits.errata import Erratum, add_erratum, merge_errata, read_errata
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.support.curation.rule_records import CHAINS, EDIT, P0
@@ -52,7 +52,7 @@ def test_an_absent_file(tmp_path: Path) -> None:
 
 def test_drop_before_hold_before_note() -> None:
     entries = [ENTRY.model_copy(update={"action": a}) for a in ("note", "hold", "drop")]
-    chosen = carried({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
+    chosen = merge_errata({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
     assert chosen is not None and chosen.action == "drop"
 
 
