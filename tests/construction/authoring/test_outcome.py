@@ -1,0 +1,95 @@
+"""How outcomes add up: the best attempt counts for a script, the worst verdict for a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from construction.authoring.outcome import (
+    AuthorAttempts,
+    FactOutcome,
+    QuestionOutcome,
+    ScriptOutcome,
+    Slot,
+    better,
+    worse,
+)
+from construction.scripts.truncation import cut_script
+from schemas.scripts import Script, ScriptQuestion
+from schemas.verdicts import Verdict, verdict_key
+from tests.support.facts import make_fact
+
+FACT = make_fact()
+
+
+def said(item, label, check="x"):
+    return Verdict(
+        key=verdict_key(item_id=item.id, by=f"{check}@1"),
+        item_id=item.id,
+        by=f"{check}@1",
+        label=label,
+        reason="because",
+    )
+
+
+def question_of(number=1):
+    return ScriptQuestion(key=f"f/Peru/q-{number}", fact=FACT.key, text=f"How to see Peru {number}?")
+
+
+def script_of(label, *, words="Fly to Lima", question=None):
+    question = question or question_of()
+    script = Script(key=f"{question.key}/s-{words.replace(' ', '-')}", question=question.key, steps=("Pack", words))
+    return ScriptOutcome(script, cut_script(FACT, question, script), (said(script, label),))
+
+
+def outcome(label, *scripts, number=1):
+    question = question_of(number)
+    written = tuple(AuthorAttempts("m", (s,)) for s in scripts)
+    return QuestionOutcome(question, (said(question, label),), written)
+
+
+STANDINGS = {
+    "kept and kept": ("keep", ("keep",), "keep"),
+    "one bad script beside a good one": ("keep", ("drop", "keep"), "keep"),
+    "unsure scripts only": ("keep", ("unsure", "drop"), "unsure"),
+    "an unsure question with a good script": ("unsure", ("keep",), "unsure"),
+    "a question nobody can score": ("unscored", ("keep",), "unsure"),
+    "a dropped question with a good script": ("drop", ("keep",), "drop"),
+    "a good question without a script": ("keep", (), "drop"),
+}
+
+
+@pytest.mark.parametrize("name", STANDINGS)
+def test_a_question_stands_as_its_worst_and_its_best_script(name):
+    own, scripts, expected = STANDINGS[name]
+    made = [script_of(label, words=f"Fly to Lima {n}") for n, label in enumerate(scripts)]
+    assert outcome(own, *made).standing == expected
+
+
+def test_a_text_that_two_authors_wrote_counts_once():
+    twice = QuestionOutcome(
+        question_of(), (), (AuthorAttempts("a", (script_of("keep"),)), AuthorAttempts("b", (script_of("keep"),)))
+    )
+    assert len(twice.scripts) == 1
+    assert AuthorAttempts("a").standing == "drop", "an author who wrote nothing brought nothing"
+
+
+def test_a_slot_passes_by_its_last_question_and_stands_by_its_best():
+    good, bad = outcome("keep", script_of("keep")), outcome("drop", number=2)
+    assert Slot((bad, good)).passes and not Slot((good, bad)).passes
+    assert Slot((good, bad)).standing == Slot((bad, good)).standing == "keep"
+    assert not Slot(failure="refused: no").passes and Slot(failure="refused: no").standing == "drop"
+
+
+def test_records_hold_rejected_attempts_and_prompts_only_what_may_stay():
+    kept, dropped = outcome("keep", script_of("keep")), outcome("drop", number=2)
+    lost = outcome("keep", script_of("drop", words="Drive to Lima"), number=3)
+    made = FactOutcome(FACT, (Slot((kept,)), Slot((dropped,)), Slot((lost,))), (said(FACT, "keep"),))
+    kinds = [record.kind for record in made.records()]
+    assert kinds.count("question") == 3 and kinds.count("script") == 2 and kinds.count("prompt") == 2
+    assert [p.text.split("\n")[0] for p in made.prompts()] == ["How to see Peru 1?"]
+
+
+def test_the_best_of_none_is_nothing():
+    assert better() == "drop" and better("unsure", "keep", "drop") == "keep" and worse("unsure", "keep") == "unsure"
+    with pytest.raises(ValueError, match="empty"):
+        worse()

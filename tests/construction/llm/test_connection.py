@@ -1,0 +1,147 @@
+"""From options to a client: what is refused before anything is opened, and how signals end the work."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from contextlib import contextmanager
+
+import pytest
+from pydantic import ValidationError
+
+from construction.llm import connection
+from construction.llm.client import gather_all
+from construction.llm.connection import Access, Stopped, opened, run
+from curation.files.journal import Journal
+from curation.files.model_packages import EMBEDDED_LABEL
+from schemas.core.errors import ModelError, UserError
+from tests.support.construction.asked_numbers import Number, request
+from tests.support.scripted_server import ScriptedServer
+
+TABLE = "checked = 2026-02-03\n[models]\nm = { input = 1, output = 2, batch_input = 0.5, batch_output = 1 }\n"
+
+
+@pytest.fixture
+def prices(tmp_path):
+    path = tmp_path / "prices.toml"
+    path.write_text(TABLE)
+    return path
+
+
+def test_the_embedded_model_is_the_name_without_an_address():
+    assert Access().embedded and Access().label == EMBEDDED_LABEL
+    elsewhere = Access(base_url="http://127.0.0.1:1/v1")
+    assert not elsewhere.embedded and elsewhere.label == "embedded", "an endpoint may serve a model of that name"
+
+
+def test_prices_follow_the_way_of_asking(prices):
+    live, batch = Access(model="m", prices=prices), Access(model="m", prices=prices, batch=True)
+    assert live.price().cost(10**6, 0) == 1.0 and batch.price().cost(10**6, 0) == 0.5
+    assert Access(model="never heard of").price() is None
+
+
+def test_what_cannot_go_together_is_refused():
+    with pytest.raises(UserError, match="--max-cost needs a price"):
+        Access(model="never heard of", max_cost=0.0).check()
+    with pytest.raises(UserError, match="leave --batch out"):
+        Access(batch=True).check()
+    with pytest.raises(ValidationError):
+        Access(modle="m")
+    Access(model="never heard of", max_tokens=0).check()  # tokens need no price
+
+
+def test_a_budget_holds_over_what_the_journal_says(tmp_path, prices):
+    from construction.llm.reply_cache import ReplyCache, Stored
+
+    with Journal(tmp_path / "j", write=True) as journal:
+        cache = ReplyCache(journal)
+        cache.put("llm/1", Stored(kind="reply", raw="x", at="t", tokens_in=100, tokens_out=10, cost=0.25))
+        assert Access(model="m", prices=prices, max_cost=1.0).budget(cache).spent.cost == 0.25
+        assert Access(model="m", prices=prices).budget(cache).spent.tokens == 0, "without a limit, of this run only"
+
+
+@pytest.mark.parametrize(("concurrency", "slots"), [(None, 1), (3, 3)])
+def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
+    tmp_path, monkeypatch, concurrency, slots
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
+    served = []
+
+    @contextmanager
+    def serve(gguf, *, slots):
+        served.append(slots)
+        yield server.url
+        served.append("stopped")
+
+    async def main():
+        with Journal(tmp_path / "j", write=True) as journal:
+            async with opened(Access(concurrency=concurrency), journal) as client:
+                replies = await gather_all([client.ask(request(str(n))) for n in range(2)])
+                assert served == [slots]
+                return replies
+
+    with ScriptedServer(lambda p: '{"n": 4}') as server:
+        monkeypatch.setattr(connection, "serve", serve)
+        monkeypatch.setattr(connection, "embedded_gguf", lambda: tmp_path)
+        assert [r.value for r in asyncio.run(main())] == [Number(n=4)] * 2
+    assert served == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
+
+
+def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeypatch):
+    served = []
+
+    @contextmanager
+    def serve(gguf, *, slots):
+        try:
+            yield "no address"
+        finally:
+            served.append("stopped")
+
+    async def main():
+        with Journal(tmp_path / "j", write=True) as journal:
+            async with opened(Access(), journal):
+                raise AssertionError("it opened")
+
+    monkeypatch.setattr(connection, "serve", serve)
+    monkeypatch.setattr(connection, "embedded_gguf", lambda: tmp_path)
+    with pytest.raises(ModelError, match="is not an address"):
+        asyncio.run(main())
+    assert served == ["stopped"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_the_work_clean_up_and_is_named(number):
+    cleaned = []
+
+    async def work():
+        try:
+            signal.raise_signal(number)
+            await asyncio.sleep(30)
+        finally:
+            cleaned.append(True)
+
+    with pytest.raises(Stopped) as stopped:
+        run(work())
+    assert stopped.value.number == number and cleaned == [True]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_work_that_cancels_itself_is_no_signal():
+    async def work():
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        run(work())
+
+
+def test_work_outside_the_main_thread_runs_without_signal_handlers():
+    done = []
+
+    async def work():
+        return 42
+
+    thread = threading.Thread(target=lambda: done.append(run(work())))
+    thread.start()
+    thread.join()
+    assert done == [42]

@@ -1,0 +1,153 @@
+"""Files and calls of the Batch API: what is sent, what is made of results that are odd, and patience with an end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import openai
+import pytest
+
+from construction.llm.call_errors import CallError
+from construction.llm.reply_cache import Stored
+from construction.llm.transport import batch_api
+from construction.llm.transport.batch_api import BatchApi, chunks, results
+from construction.llm.transport.secrets import Mask
+from schemas.core.errors import ModelError
+from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
+
+KEY = "sk-secret-for-tests"
+MASK = Mask([KEY])
+
+
+def body(text):
+    return {"model": "m", "messages": [{"role": "user", "content": text}]}
+
+
+def test_files_keep_the_limits_and_lose_no_call():
+    calls = {f"llm/{n}": body("x" * n) for n in range(40)}
+    size = 1200
+    made = list(chunks(calls, most=7, size=size))
+    assert [key for keys, _ in made for key in keys] == list(calls)
+    for keys, data in made:
+        lines = [json.loads(line) for line in data.splitlines()]
+        assert [line["custom_id"] for line in lines] == keys and len(keys) <= 7
+        assert [line["body"] for line in lines] == [calls[k] for k in keys]
+        assert len(data) <= size
+    assert list(chunks({}, most=7, size=size)) == []
+
+
+def test_a_call_that_is_too_large_for_a_file_gets_one_of_its_own():
+    made = list(chunks({"a": body("x"), "big": body("y" * 999), "c": body("z")}, most=9, size=300))
+    assert [keys for keys, _ in made] == [["a"], ["big"], ["c"]]
+
+
+def line(key, response=None, error=None):
+    return json.dumps({"custom_id": key, "response": response, "error": error})
+
+
+def test_a_result_file_is_read_line_by_line_and_what_is_none_of_ours_is_passed_over():
+    good = line("llm/1", {"status_code": 200, "body": completion(f"yes {KEY}")})
+    text = "\n".join(["", "no json", "[]", '{"custom_id": ["llm/1"]}', line("llm/9", {}), good, good[:30]])
+    found = results(text, {"llm/1", "llm/2"}, mask=MASK)
+    assert list(found) == ["llm/1"] and found["llm/1"].raw == "yes ***"
+
+
+FATES = {
+    "an error reply": ({"status_code": 400, "body": {"error": {"message": "too long"}}}, None, "permanent", "too long"),
+    "a limit": ({"status_code": 429, "body": {"error": {"message": "slow"}}}, None, "transient", "slow"),
+    "no completion": ({"status_code": 200, "body": {"choices": []}}, None, "transient", "no"),
+    "no body": ({"status_code": 200}, None, "transient", ""),
+    "expired": (None, {"code": "batch_expired", "message": "not done in time"}, "transient", "not done in time"),
+    "a code alone": (None, {"code": "batch_cancelled"}, "transient", "batch_cancelled"),
+    "nothing": (None, None, "transient", "no reply in the batch"),
+    "nonsense": ("x", "y", "transient", "no reply in the batch"),
+}
+
+
+@pytest.mark.parametrize("name", FATES)
+def test_every_fate_of_a_call_is_a_kind(name):
+    response, error, kind, words = FATES[name]
+    outcome = results(line("llm/1", response, error), {"llm/1"}, mask=MASK)["llm/1"]
+    assert isinstance(outcome, CallError) and outcome.kind == kind and words in outcome.message
+
+
+def test_refused_in_a_batch_is_refused():
+    refused = line("llm/1", {"status_code": 200, "body": completion(None, refusal="no")})
+    outcome = results(refused, {"llm/1"}, mask=MASK)["llm/1"]
+    assert isinstance(outcome, Stored) and (outcome.kind, outcome.message) == ("refused", "no")
+
+
+def use(url, work, *, tries=3):
+    async def main():
+        async with openai.AsyncOpenAI(api_key=KEY, base_url=url, max_retries=0, timeout=5.0) as client:
+            names = {"address": url, "model": "m", "key_name": "TEST_KEY"}
+            return await work(BatchApi(client, **names, mask=MASK, tries=tries, backoff=0.01))
+
+    return asyncio.run(main())
+
+
+def test_a_batch_carries_its_mark_and_is_found_by_it():
+    _, lines = next(chunks({"llm/1": body("x")}, most=9, size=9999))
+    batches = Batches()
+
+    async def work(api):
+        made = await api.create("mark-1", lines)
+        return made, await api.find("mark-1"), await api.find("another"), (await api.look(made)).id
+
+    with ScriptedServer(lambda p: "yes", batches=batches) as server:
+        made, found, other, seen = use(server.url, work)
+    assert made == found == seen and other is None and batches.submitted == [["llm/1"]]
+
+
+def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
+    """The first answer is cut off on its way; the second attempt looks for the mark first."""
+    batches = Batches()
+    handle, lost = batches.handle, []
+
+    def cut(server, path, body, kind):
+        answer = handle(server, path, body, kind)
+        if path.startswith("/v1/batches") and body and not lost:
+            lost.append(True)
+            return Raw(500, {"error": {"message": "oops"}})
+        return answer
+
+    batches.handle = cut
+    _, lines = next(chunks({"llm/1": body("x")}, most=9, size=9999))
+    with ScriptedServer(lambda p: "yes", batches=batches) as server:
+        assert use(server.url, lambda api: api.create("mark-1", lines))
+    assert lost and len(batches.made) == 1
+
+
+def test_a_batch_that_the_endpoint_forgot_is_nothing():
+    with ScriptedServer(lambda p: "yes", batches=Batches()) as server:
+        assert use(server.url, lambda api: api.look("batch-unknown")) is None
+
+
+FAULTS = {
+    "a wrong key": (Raw(401, {"error": {"message": f"bad {KEY}"}}), "TEST_KEY", 1),
+    "no such thing": (Raw(404, {"error": {"message": "no batches here"}}), "no batches here", 1),
+    "always busy": (Raw(503, {"error": {"message": "busy"}}), "3 tries", 3),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_patience_has_an_end_and_says_why(name, monkeypatch):
+    answer, words, calls = FAULTS[name]
+    seen = []
+
+    class Broken(Batches):
+        def handle(self, *what):
+            seen.append(what)
+            return answer
+
+    waits = []
+    monkeypatch.setattr(batch_api.asyncio, "sleep", lambda seconds: _note(waits, seconds))
+    with ScriptedServer(lambda p: "yes", batches=Broken()) as server, pytest.raises(ModelError) as told:
+        use(server.url, lambda api: api.find("mark"))
+    assert words in str(told.value) and KEY not in str(told.value) and len(seen) == calls
+    assert len(waits) == (calls if calls > 1 else 0)
+
+
+async def _note(waits, seconds):
+    waits.append(seconds)

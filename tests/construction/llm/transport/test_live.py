@@ -1,0 +1,122 @@
+"""One call at a time over the wire: faults are values, secrets are masked, dripping bytes have an end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import openai
+import pytest
+
+from construction.llm.call_errors import CallError
+from construction.llm.reply_cache import Stored
+from construction.llm.transport.live import LiveTransport, masked
+from construction.llm.transport.rate_limits import Throttle
+from construction.llm.transport.secrets import Mask
+from tests.support.scripted_server import Raw, ScriptedServer, completion
+
+KEY = "sk-secret-for-tests"
+BODY = {"model": "m", "messages": [{"role": "user", "content": "x" * 400}]}
+
+
+class Counted(Throttle):
+    """A throttle that notes what it is told."""
+
+    def __init__(self, **options):
+        super().__init__(4, **options)
+        self.told = []
+
+    async def may_send(self, tokens):
+        self.told.append(("may send", tokens))
+
+    def used(self, expected, tokens):
+        self.told.append(("used", expected, tokens))
+
+    def limited(self, wait):
+        self.told.append(("limited", wait))
+
+    def fine(self):
+        self.told.append(("fine",))
+
+
+def send(url, *, body=BODY, timeout=5.0, throttle=None):
+    async def main():
+        async with openai.AsyncOpenAI(api_key=KEY, base_url=url, max_retries=0, timeout=30.0) as client:
+            wire = LiveTransport(client, throttle=throttle or Counted(), mask=Mask([KEY]), timeout=timeout)
+            outcome = await wire.send("llm/1", body)
+            return wire, outcome
+
+    return asyncio.run(main())
+
+
+def test_a_reply_is_an_outcome_and_the_tokens_are_corrected():
+    throttle = Counted()
+    with ScriptedServer(lambda p: "yes") as server:
+        wire, outcome = send(server.url, throttle=throttle)
+    assert (outcome.raw, outcome.tokens_in, outcome.tokens_out) == ("yes", 11, 7) and wire.calls == 1
+    assert throttle.told == [("may send", 300.0), ("fine",), ("used", 300.0, 18)]
+    assert wire.repeats and not wire.waiting("llm/1")
+
+
+def test_a_limit_below_the_usual_reply_is_what_is_expected():
+    throttle = Counted()
+    with ScriptedServer(lambda p: "yes") as server:
+        send(server.url, throttle=throttle, body={**BODY, "max_completion_tokens": 5})
+    assert throttle.told[0] == ("may send", 105.0)
+
+
+def test_an_endpoint_that_counts_nothing_is_taken_at_its_estimate():
+    throttle, body = Counted(), completion("yes")
+    body.pop("usage")
+    with ScriptedServer(lambda p: Raw(body=body)) as server:
+        _, outcome = send(server.url, throttle=throttle)
+    assert outcome.tokens_in is None and throttle.told[-1] == ("used", 300.0, 300.0)
+
+
+FAULTS = {
+    "429": (Raw(429, {"error": {"message": "slow"}}, {"Retry-After": "2"}), "transient", 2.0, False),
+    "a page": (Raw(502, b"<html>"), "transient", None, False),
+    "no completion": (Raw(200, b"{}"), "transient", None, True),
+    "a bad request": (Raw(400, {"error": {"message": "too long"}}), "permanent", None, False),
+    "a wrong key": (Raw(401, {"error": {"message": f"bad key {KEY}"}}), "fatal", None, False),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_values_without_the_key(name):
+    answer, kind, wait, lost = FAULTS[name]
+    throttle = Counted()
+    with ScriptedServer(lambda p: answer) as server:
+        wire, outcome = send(server.url, throttle=throttle)
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.wait, outcome.lost) == (kind, wait, lost)
+    assert KEY not in outcome.message and wire.calls == 1
+    assert (("limited", wait) in throttle.told) == (name == "429")
+    used = throttle.told[1][2]
+    assert used == (300.0 if lost else 0), "what may have been charged counts"
+
+
+def test_a_reply_that_never_comes_is_given_up_in_time_and_may_be_charged():
+    start = time.monotonic()
+    with ScriptedServer(lambda p: Raw(body=completion("late"), delay=1.5)) as server:
+        _, outcome = send(server.url, timeout=0.2)
+        assert time.monotonic() - start < 1.2
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.lost) == ("transient", True)
+    assert "time limit" in outcome.message
+
+
+def test_nobody_there_was_never_charged():
+    _, outcome = send("http://127.0.0.1:9/v1")
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.lost, outcome.status) == ("transient", False, None)
+
+
+def test_secrets_are_taken_out_of_every_text_and_nothing_else_changes():
+    mask = Mask([KEY])
+    plain = Stored(kind="reply", raw="x", at="t")
+    assert masked(plain, mask) is plain
+    spoken = [{"token": KEY, "logprob": -1.0}]
+    said = Stored(
+        kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3, logprobs=spoken
+    )
+    clean = masked(said, mask)
+    assert KEY not in clean.model_dump_json() and (clean.raw, clean.tokens_in, clean.logprobs) == ("a ***", 3, None)
+    assert masked(CallError("fatal", f"no {KEY}", status=401), mask) == CallError("fatal", "no ***", status=401)

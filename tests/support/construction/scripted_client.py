@@ -1,0 +1,47 @@
+"""A stand-in for the client: answers by rule, without a network, a journal or a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from construction.llm.client import Reply
+from construction.llm.endpoint import Endpoint
+from construction.llm.replies import read
+from construction.llm.reply_cache import Stored, request_key
+from construction.llm.step import Request
+
+AT = "2026-11-21T00:00:00+00:00"
+
+
+class ScriptedClient:
+    """Answers requests with what ``answer`` makes of them: a text, a stored outcome, or None for no answer at all."""
+
+    address = "http://scripted/v1"
+
+    def __init__(self, answer: Callable[[Request], str | Stored | None], *, model: str = "m") -> None:
+        self.endpoint, self._answer, self.asked = Endpoint(model=model), answer, list[Request]()
+
+    @property
+    def calls(self) -> int:
+        return len(self.asked)
+
+    async def ask(self, request: Request) -> Reply:
+        self.asked.append(request)
+        answer, key = self._answer(request), request_key(self.endpoint.model, request)
+        if answer is None:
+            return Reply("unanswered", None, "", "busy", key, None, None, "", 1)
+        stored = (
+            Stored(kind="reply", raw=answer, at=AT, tokens_in=5, tokens_out=3) if isinstance(answer, str) else answer
+        )
+        status, value, message = read(stored, request.reply)
+        return Reply(status, value, stored.raw, message, key, stored.tokens_in, stored.tokens_out, stored.at, 1)
+
+    def last_turns(self) -> list[str]:
+        """The last turn of every request so far."""
+        return [request.messages[-1].content for request in self.asked]
+
+
+def client_of(answer: Callable[[Request], str | Stored | None], *, model: str = "m") -> Any:
+    """A scripted client, typed as whatever is wanted."""
+    return ScriptedClient(answer, model=model)
