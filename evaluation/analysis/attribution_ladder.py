@@ -13,11 +13,11 @@ from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval, mean_interval, paired_interval
 from curation.stats.proportions import binomial_interval
 from evaluation.analysis.comparison import score_run
-from evaluation.metrics.base import Normalisation
+from evaluation.metrics.base import Metric, Normalisation, Role
 from evaluation.metrics.text_level.probes import objects, rest_of_step
 from evaluation.metrics.text_level.script_parser import names
 from evaluation.runs.generated_scripts import generation_of
-from evaluation.runs.plan import load_metrics
+from evaluation.runs.plan import load_metrics, metrics_with_roles
 from evaluation.runs.results import Run, cases_by_key
 
 KnownCases = Literal["preferred", "named", "all"]
@@ -26,7 +26,8 @@ KNOWN_CASES: dict[KnownCases, str] = {
     "named": "cases in which the unedited model names the old object first at half of the script prompts or more",
     "all": "all cases",
 }
-STAGES = ("es", "ps", "s_es", "s_es_gen")
+STAGES: tuple[Role, ...] = ("efficacy", "generalisation", "script_efficacy", "text_efficacy")
+"""Roles of the stages' metrics, in order; the metrics are the run's own, else those of this program."""
 COHERENCE = "coherence"
 PASS = 0.5
 """A case passes a stage with more than half of its prompts; a script with a Coherence above the middle of the scale."""
@@ -79,7 +80,7 @@ def stage_breakdowns(
         normalisation: Of the scored stages.
         coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated.
     """
-    metrics = load_metrics(STAGES, generation_of(run))
+    metrics = stage_metrics(run, STAGES)
     scores = score_run(run, metrics, normalisation)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
     steps = [(m.name, m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
@@ -102,6 +103,12 @@ def stage_breakdowns(
         for label in labels
         if (mine := [step for step in steps if step[2][label]])
     ]
+
+
+def stage_metrics(run: Run, roles: Sequence[Role]) -> tuple[Metric, ...]:
+    """The metrics of stages: the run's own with these roles, else ours (another metric may have asked the same)."""
+    how = generation_of(run)
+    return metrics_with_roles(roles, load_metrics(run.about["metrics"], how), how)
 
 
 def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) -> tuple[AttributionStage, ...]:
@@ -136,8 +143,8 @@ def known_cases(run: Run, known: KnownCases, normalisation: Normalisation = "mea
         return set(cases)
     base = run.baseline
     if known == "preferred":
-        metrics = load_metrics(["es"])
-        found = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label]["es"]
+        metrics = stage_metrics(run, ["efficacy"])
+        (found,) = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label].values()
         return {k for k, s in found.items() if s.mean == 0.0 and not any(i.tie for i in s.items)}
     how, out = generation_of(run), set()
     for key, result in base.results.items():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT
+from evaluation.metrics.base import Role, metric_of
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.reproduction.table_2_check import CASES, recompute, table_2
 from schemas.core.errors import UserError
@@ -117,8 +118,7 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
     """
     if what.kind == "token":
         out = []
-        for e in table_2():
-            checked = recompute(e)
+        for e, checked in ((entry, recompute(entry)) for entry in table_2()):
             note = "" if checked.verdict != "impossible" else f"impossible interval, should be {checked.half:.2f}"
             out.append(PrintedFigure(e.model, e.method, e.split, e.metric, e.value, e.half, note))
         return tuple(out)
@@ -243,7 +243,7 @@ def compare_figures(
     return out
 
 
-_METRICS = {"ES": "es", "S-ES": "s_es", "S-NS": "s_ns", "S-BO": "s_bo"}
+_ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
 _GROUPS = {"ScEdit-CF": "counterfactual", "ScEdit-T": "temporal"}
 
 
@@ -263,11 +263,11 @@ def _token(
         tables = {t.group: t for t in part.tables}
         kinds = {c.fact.change for c in part.run.split.cases if c.key in set(part.run.cases)}
         table = tables.get(kind) or (part.tables[0] if kinds == {kind} else None)
-        name = _METRICS[entry.metric]
-        if table is None or name not in {m.name for m in part.metrics}:
+        metric = metric_of(part.metrics, _ROLES[entry.metric])
+        if table is None or metric is None:
             continue
         for row in table.rows:
-            s = row.summaries[name]
+            s = row.summaries[metric.name]
             if row.editor != what.data["methods"][entry.method] or s.mean is None:
                 continue
             model = str(part.run.about["model"])

@@ -64,7 +64,8 @@ def score_case(
     probes = ask(case, made)
     before = _answers(lm, probes, None)
     after = before if edit is None else _answers(lm, probes, edit)
-    return {m.name: m.score(case, after, before, normalisation) for m in made}
+    scores = (metric.score(case, after, before, normalisation) for metric in made)
+    return dict(zip(metrics, scores, strict=True))
 
 
 def _answers(lm: LM, probes: Sequence[Probe], edit: Edit | None) -> dict[str, Answer]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.splits.split_file import Split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric
+from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import Case
@@ -66,6 +66,21 @@ def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
     told = GenerationChoice.model_validate(about.get("config", {}).get("generation", {}))
     return load_metrics(about["metrics"], Generation(told, about["split_digest"]))
+
+
+def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generation: Generation) -> tuple[Metric, ...]:
+    """One metric for every role: the first that was chosen, else the first registered; none for a role nobody has.
+
+    Args:
+        roles: Roles, in the order of the result.
+        chosen: Metrics to take where they have the role, such as those of a run.
+        generation: How texts are written.
+    """
+    found = []
+    for role in roles:
+        metric = metric_of(chosen, role) or metric_of(load_metrics(METRICS.names(), generation), role)
+        found += [] if metric is None else [metric]
+    return tuple(found)
 
 
 def plain_params(editor: EditorLike) -> dict[str, Any]:

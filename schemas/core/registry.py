@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
@@ -54,14 +54,16 @@ class Registry:
         kind: The kind, as in the group's name.
         shipped: Names that come with this toolkit, in the order in which they are listed and run. Others follow in
             alphabetical order. One that no installed package declares means that the installation is out of date.
+        former: Names of earlier versions, each with the present one. They stand in users' files, so they are accepted
+            for ever and nobody can register them again; no list shows them.
 
     Example:
         >>> "rome" in Registry("editor").names()
         True
     """
 
-    def __init__(self, kind: str, shipped: Sequence[str] = ()) -> None:
-        self.kind, self._shipped = kind, tuple(shipped)
+    def __init__(self, kind: str, shipped: Sequence[str] = (), *, former: Mapping[str, str] | None = None) -> None:
+        self.kind, self._shipped, self.former = kind, tuple(shipped), dict(former or {})
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -79,6 +81,11 @@ class Registry:
             raise UserError(
                 f"the installed scedit is older than its code: no {self.kind} '{missing[0]}'", fix=_INSTALL.format("it")
             )
+        for name in self.former.keys() & found.keys():
+            raise UserError(
+                f"{_package(found[name])} registers the {self.kind} '{name}', a former name of '{self.former[name]}'",
+                fix="register it under another name",
+            )
         return {name: found[name] for name in (*self._shipped, *sorted(found.keys() - set(self._shipped)))}
 
     def names(self) -> list[str]:
@@ -89,13 +96,23 @@ class Registry:
         """
         return list(self._points)
 
+    def present(self, name: str) -> str:
+        """The present name of a component: ``name`` itself, unless it is a former one.
+
+        Example:
+            >>> Registry("metric", former={"flips": "flip_rate"}).present("flips")
+            'flip_rate'
+        """
+        return self.former.get(name, name)
+
     def get(self, name: str) -> Any:
-        """The component itself; imports its module.
+        """The component itself, by its present or a former name; imports its module.
 
         Raises:
             UserError: for an unknown name, with the nearest names and the whole list; or what is registered is not
                 where the installed package says.
         """
+        name = self.present(name)
         if name not in self._points:
             near = suggest(name, self.names())
             raise UserError(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.analysis.attribution_ladder import attribution_stages, known_cases, stage_breakdowns
+from evaluation.metrics import METRICS
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 
 
@@ -40,6 +41,19 @@ def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
 def test_a_rung_that_nobody_climbed_is_left_out(tmp_path: Path) -> None:
     (only,) = stage_breakdowns(finished(tmp_path, ["es"]), known="all")
     assert [r.metric for r in only.rungs] == ["es"]
+
+
+def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A metric of somebody else's with the role of a stage stands there in place of ours, where the run names it."""
+    run = finished(tmp_path, ["s_flip", "ns", "es"])
+    assert [r.metric for r in stage_breakdowns(run, known="all")[0].rungs] == ["es", "s_es"], (
+        "S-flip asks what S-ES asks"
+    )
+    monkeypatch.setattr(METRICS.get("s_flip"), "role", "efficacy")
+    (whole,) = stage_breakdowns(run, known="all")
+    assert [r.metric for r in whole.rungs] == [METRICS.get("s_flip").name, "s_es"]
 
 
 def test_known_is_what_the_unedited_model_names(tmp_path: Path) -> None:

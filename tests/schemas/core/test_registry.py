@@ -107,3 +107,28 @@ def test_what_an_earlier_installation_left_in_a_checkout_does_not_hide_what_is_i
         assert [point.name for point in entry_points(group="scedit.thing")] == ["site"]
     monkeypatch.setattr("sys.path", [str(tmp_path / "checkout")])
     assert [point.name for point in entry_points(group="scedit.thing")] == ["checkout"]
+
+
+def test_a_former_name_is_read_for_ever_and_listed_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ("ours", "slug", SLUG))
+    table = Registry("thing", ("slug",), former={"make_slug": "slug"})
+    assert table.names() == ["slug"]
+    assert table.get("make_slug") is table.get("slug")
+    assert (table.present("make_slug"), table.present("slug"), table.present("x")) == ("slug", "slug", "x")
+    with pytest.raises(UserError, match="unknown thing 'make_slag'; allowed: slug") as refused:
+        table.get("make_slag")
+    assert "make_slug" not in str(refused.value), "nobody is led to a former name"
+
+
+def test_a_former_name_is_not_given_to_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a run of an earlier version would be scored by what has its name today."""
+    installed(monkeypatch, ("ours", "slug", SLUG), ("other", "make_slug", SEED))
+    with pytest.raises(UserError, match="other registers the thing 'make_slug', a former name of 'slug'") as refused:
+        Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
+    assert refused.value.fix == "register it under another name"
+
+
+def test_an_old_installation_is_told_as_such_although_it_has_the_former_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ("scedit", "make_slug", SLUG))
+    with pytest.raises(UserError, match="older than its code: no thing 'slug'"):
+        Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
