@@ -1,0 +1,94 @@
+"""What a case can show, and how kinds are spread over cases in a ratio."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from evaluation.editors.in_context.demonstrations import KINDS, Kind, Shown, Shows, assign, of_facts, of_scripts
+from schemas.cases import Case
+from tests.support.arithmetic import make_case
+from tests.support.facts import make_fact
+
+
+def shows(*kinds: Kind, texts: int = 1) -> Shows:
+    """A case that can show these kinds; each text says which it is."""
+    return {k: [Shown(f"{k}{n}", " ", "x") for n in range(texts if k in kinds else 0)] for k in KINDS}
+
+
+def kinds_of(given: list[Shown | None]) -> list[str | None]:
+    return [None if one is None else one.prompt.rstrip("0123456789") for one in given]
+
+
+def names(n: int) -> list[str]:
+    return [f"case/{i}" for i in range(n)]
+
+
+def test_facts_show_the_new_object_and_neighbours_their_own() -> None:
+    case = make_case("Peru")
+    found = of_facts(case.model_copy(update={"fact": case.fact.model_copy(update={"neighbour_prompts": ("Ica is",)})}))
+    assert [s.text for s in found["copy"]] == ["The capital of Peru is Oslo"]
+    assert [s.text for s in found["update"]] == ["The capital city of Peru is Oslo", "Peru is led from Oslo"]
+    assert [s.text for s in found["retain"]] == ["The capital of Peruville is Lima", "Ica is Lima"]
+
+
+def test_scripts_end_before_the_object_with_the_prompts_own_separator() -> None:
+    case = make_case("Peru")
+    prompts = tuple(p.model_copy(update={"separator": "", "text": f"{p.text} "}) for p in case.prompts)
+    found = of_scripts(case.model_copy(update={"prompts": prompts}))
+    assert [s.text for s in found["update"]] == [f"How to reach Peru ({n})?\nStep 1: Fly to Oslo" for n in (1, 2)]
+    assert [s.answer for s in found["retain"]] == ["Lima"], "the neighbour's own object"
+    assert found["copy"] == of_facts(case)["copy"]
+
+
+def test_a_bare_case_can_show_little() -> None:
+    bare = Case(key="case/x", fact=make_fact("Peru", "Lima", "Oslo"))
+    for found in (of_facts(bare), of_scripts(bare)):
+        assert len(found["copy"]) == 1 and not found["update"] and not found["retain"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "count"),
+    [
+        ((1, 3, 4), {"copy": 10, "update": 30, "retain": 40}),
+        ((0, 1, 1), {"update": 40, "retain": 40}),
+        ((0.5, 0.25, 0.25), {"copy": 40, "update": 20, "retain": 20}),
+    ],
+)
+def test_the_ratio_holds_at_every_length(ratio: tuple[float, ...], count: dict[str, int]) -> None:
+    told = kinds_of(assign([shows(*KINDS)] * 80, ratio, names=names(80)))
+    assert Counter(told) == count
+    for n in range(1, 81):
+        for kind, share in zip(KINDS, ratio, strict=True):
+            assert abs(told[:n].count(kind) - n * share / sum(ratio)) < 1 + 1e-9, (n, kind)
+
+
+def test_a_case_shows_what_it_can_and_later_ones_make_up_for_it() -> None:
+    able = [shows("copy")] * 4 + [shows(*KINDS)] * 12
+    told = kinds_of(assign(able, (1, 1, 2), names=names(16)))
+    assert told[:4] == ["copy"] * 4 and Counter(told) == {"copy": 4, "update": 4, "retain": 8}
+
+
+def test_nothing_wanted_gives_nothing() -> None:
+    assert assign([shows(), shows("retain"), shows("copy")], (1, 1, 0), names=names(3)) == [
+        None,
+        None,
+        Shown("copy0", " ", "x"),
+    ]
+    assert assign([], (1, 3, 4), names=[]) == []
+
+
+def test_the_text_hangs_on_the_cases_name_alone() -> None:
+    """Whoever stands before or after it, a case shows the same text of a kind; different cases differ."""
+    many = shows("copy", texts=50)
+    alone = assign([many], (1, 0, 0), names=["case/7"])
+    among = assign([many] * 10, (1, 0, 0), names=names(10))
+    assert among[7] == alone[0] and len(set(among)) > 5
+    assert any(a != b for a, b in pairwise(among))
+
+
+def test_a_name_for_every_case() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        assign([shows("copy")] * 2, (1, 0, 0), names=["one"])

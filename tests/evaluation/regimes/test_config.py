@@ -1,0 +1,61 @@
+"""A regime as a configuration says it: bare names, sizes, what is refused, what goes into a run's identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.regimes.config import LENGTHS, RegimeChoice
+from schemas.core.config import validate
+from schemas.core.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "sizes", "identity"),
+    [
+        pytest.param({}, "single", (), "single", id="nothing said"),
+        pytest.param("single", "single", (), "single", id="a bare name"),
+        pytest.param("sequential", "sequential", LENGTHS, "sequential", id="the lengths of a sequence"),
+        pytest.param({"name": "batch", "size": 1}, "batch", (1,), "batch:1", id="a batch of one"),
+        pytest.param({"name": "sequential", "size": 7}, "sequential", (7,), "sequential", id="one length"),
+        pytest.param({"name": "sequential", "size": [9, 3, 9, 1]}, "sequential", (1, 3, 9), "sequential", id="mixed"),
+        pytest.param({"name": "sequential", "size": []}, "sequential", (), "sequential", id="no length"),
+    ],
+)
+def test_what_a_choice_means(told: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
+    choice = RegimeChoice.model_validate(told)
+    assert (choice.name, choice.sizes, choice.text) == (name, sizes, identity)
+
+
+def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
+    """The edits are the same ones, so finished cases stay good when other lengths are asked for."""
+    one = RegimeChoice(name="sequential", size=(1, 5), score="end")
+    two = RegimeChoice(name="sequential", size=(100,), score="immediate")
+    assert one.text == two.text
+    assert RegimeChoice(name="batch", size=2).text != RegimeChoice(name="batch", size=3).text
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        pytest.param("batch", "'batch' takes one size", id="a batch without a size"),
+        pytest.param({"name": "batch", "size": [2, 4]}, "'batch' takes one size", id="a batch of two sizes"),
+        pytest.param({"name": "single", "size": 1}, "'single' takes no size", id="a size of single edits"),
+        pytest.param({"name": "batch", "size": 0}, "sizes are 1 or more", id="a batch of none"),
+        pytest.param({"name": "sequential", "size": [4, -1]}, "sizes are 1 or more", id="a negative length"),
+        pytest.param({"name": "sequential", "size": "many"}, "size", id="a word for a size"),
+        pytest.param({"name": "sequential", "score": "later"}, "score", id="an unknown moment"),
+        pytest.param("sequencial", "name", id="an unknown name"),
+        pytest.param({"name": "single", "sise": 3}, "did you mean 'size'", id="an unknown key"),
+        pytest.param(["single"], "valid dictionary", id="a list"),
+    ],
+)
+def test_what_is_refused(told: Any, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        validate(RegimeChoice, told, where="regime")
+
+
+def test_what_a_run_folder_keeps_is_read_back() -> None:
+    for choice in (RegimeChoice(), RegimeChoice(name="batch", size=3), RegimeChoice(name="sequential", size=(1, 2))):
+        assert RegimeChoice.model_validate(choice.model_dump(mode="json")) == choice

@@ -1,0 +1,54 @@
+"""The line of a run's progress: counts, pace, what is left; and when a terminal is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.runs.progress import Progress, line
+from evaluation.runs.runner import Event
+
+
+def event(**changes: Any) -> Event:
+    return Event(**{"label": "rome", "done": 4, "total": 10, "found": 0, "failed": 0, "seconds": 8.0, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        pytest.param({"done": 0, "seconds": 0.0}, "rome: 0 of 10 cases", id="nothing done: no pace"),
+        pytest.param(
+            {"done": 4, "found": 4, "seconds": 0.0}, "rome: 4 of 10 cases (4 found finished)", id="only found: no pace"
+        ),
+        pytest.param(
+            {"found": 2},
+            "rome: 4 of 10 cases (2 found finished), 4.0 s a case, 24 s left",
+            id="the pace is of what was worked, not of what was found",
+        ),
+        pytest.param(
+            {"done": 10, "seconds": 20.0}, "rome: 10 of 10 cases, 2.0 s a case", id="the last: nothing is left"
+        ),
+        pytest.param({"seconds": 0.08}, "rome: 4 of 10 cases, 50 cases a second, 0 s left", id="fast ones by second"),
+        pytest.param({"note": "preparing", "done": 0}, "rome: 0 of 10 cases, preparing ...", id="a note"),
+        pytest.param(
+            {"failed": 1, "note": "late"}, "rome: 4 of 10 cases, 2.0 s a case, 12 s left, late ..., 1 failed", id="all"
+        ),
+    ],
+)
+def test_the_line(changes: dict[str, Any], told: str) -> None:
+    assert line(event(**changes)) == told
+
+
+def test_a_clock_that_stood_still_divides_by_nothing() -> None:
+    assert "cases a second" in line(event(seconds=0.0))
+
+
+def test_the_last_case_is_told_and_what_lies_between_may_not_be(capfd: pytest.CaptureFixture[str]) -> None:
+    """Lines come now and then, on standard error only; that of the last case always."""
+    tell = Progress()
+    for done in range(1001):
+        tell(event(done=done, total=1000, seconds=float(done)))
+    out, err = capfd.readouterr()
+    assert out == "" and "rome: 1000 of 1000 cases, 1.0 s a case" in err
+    assert err.count("rome:") < 100
