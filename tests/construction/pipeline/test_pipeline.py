@@ -1,0 +1,152 @@
+"""One construction into a store, without a network: transactions, marks, links, what a later run changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from construction.authoring.standing import MARK
+from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, plan_work
+from curation.store.store import Store
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+from tests.support.construction.scripted_client import client_of
+from tests.support.facts import make_fact
+from tests.support.scripted_server import field
+
+PERU, OLD_PERU, INCA = make_fact(), make_fact("Old Peru", "Lima", None), make_fact("Inca Land", "Lima", None)
+JAPAN = make_fact("Japan", "Tokyo", "Rome")
+
+
+def answer(request):
+    user = request.messages[-1].content
+    if "Question: " in user:
+        return json.dumps({"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}"]})
+    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
+    return json.dumps({"questions": [f"How can a visitor number {n} enter {subject}?" for n in range(count)]})
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Constructs into the store of this test; gives the counts, what was told meanwhile, and the client."""
+
+    def construct(edits, table=(), *, client=None, authors=(), **options):
+        plan = ConstructionPlan(**{"questions": 1, "neighbours": 2, **options})
+        work = plan_work(edits, [*edits, *table], plan)
+        client, told = client or client_of(answer), []
+        with Store.open(run.path, create=True) as store:
+            whole = Construction(store, client, plan, origin="here", authors=authors, progress=told.append)
+            counts = asyncio.run(whole(work))
+        return counts, told, client
+
+    run = construct
+    run.path = tmp_path / "s.duckdb"
+    return run
+
+
+def labels(path, check):
+    with Store.open(path) as store:
+        keys = {f.id: f.key for f in store.all(Fact)}
+        return {keys[v.item_id]: v.label for v in store.verdicts() if v.check == check and v.item_id in keys}
+
+
+def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(run):
+    counts, told, _ = run([PERU, JAPAN], [OLD_PERU, INCA], batch=1)
+    assert (counts.facts, counts.edits, counts.asked, counts.links, counts.unfinished) == (4, 2, 4, 2, 0)
+    assert [(p.done, p.total) for p in told] == [(1, 4), (2, 4), (3, 4), (4, 4)] and told[-1].kept == counts.kept
+    assert labels(run.path, MARK) == {"f/Peru": "keep", "f/Japan": "keep", "f/Old-Peru": "drop", "f/Inca-Land": "drop"}
+    with Store.open(run.path) as store:
+        assert {(x.edit, x.fact) for x in store.all(Neighbour)} == {("f/Peru", "f/Old-Peru"), ("f/Peru", "f/Inca-Land")}
+        lines = {x.item_id: x for x in store.lineages(stage="load")}
+        assert lines[PERU.id].detail == {"from": "here"}
+
+
+def test_a_fact_that_served_and_is_edited_later_makes_a_case_and_stays_one(run):
+    later = OLD_PERU.model_copy(update={"new": make_fact().new, "change": "counterfactual"})
+    run([PERU], [later], neighbours=1)
+    assert labels(run.path, MARK)[later.key] == "drop"
+    run([later], [PERU], neighbours=1)
+    assert labels(run.path, MARK)[later.key] == "keep"
+    run([PERU], [later], neighbours=1)
+    assert labels(run.path, MARK) == {PERU.key: "keep", later.key: "keep"}, "serving again undoes no edit"
+
+
+def test_the_same_run_again_adds_nothing(run):
+    def contents():
+        with Store.open(run.path) as store:
+            kinds = (Fact, Neighbour, ScriptQuestion, ScriptPrompt)
+            verdicts = sorted((v.key, v.id) for v in store.verdicts())
+            return [[(r.key, r.id) for r in store.all(c)] for c in kinds], verdicts, len(list(store.lineages()))
+
+    run([PERU], [OLD_PERU])
+    before = contents()
+    run([PERU], [OLD_PERU])
+    assert contents()[:2] == before[:2]
+
+
+def test_an_unfinished_fact_is_there_without_questions_and_the_others_are_whole(run):
+    busy = client_of(lambda r: None if "Japan" in r.messages[-1].content else answer(r))
+    counts, _, _ = run([PERU, JAPAN], neighbours=0, client=busy)
+    assert (counts.unfinished, counts.kept, counts.asked) == (1, 1, 1)
+    with Store.open(run.path) as store:
+        assert {q.fact for q in store.all(ScriptQuestion)} == {PERU.key}
+        assert {f.key for f in store.all(Fact)} == {PERU.key, JAPAN.key}
+
+
+def test_a_fault_ends_the_run_and_keeps_the_batches_before_it(run):
+    def broken(request):
+        if "Japan" in request.messages[-1].content:
+            raise RuntimeError("the endpoint is gone")
+        return answer(request)
+
+    with pytest.raises(RuntimeError, match="is gone"):
+        run([PERU, JAPAN], neighbours=0, batch=1, client=client_of(broken))
+    with Store.open(run.path) as store:
+        assert {q.fact for q in store.all(ScriptQuestion)} <= {PERU.key}
+
+
+def test_calls_of_a_client_that_does_two_things_are_counted_once(run):
+    client, other = client_of(answer), client_of(answer, model="other")
+    twice = (AuthorClient(client, "paper"), AuthorClient(other, "paper"))
+    counts, _, _ = run([PERU], neighbours=0, client=client, authors=twice)
+    assert counts.calls == client.calls + other.calls == 3
+
+
+def test_links_are_judged_by_the_prompts_of_the_neighbour(run):
+    """A neighbour's prompt that names the edited subject does not fit; one that does not, does."""
+    counts, _, _ = run([PERU], [OLD_PERU, INCA])
+    assert (counts.links, counts.links_kept) == (2, 1), "'Peru' is part of 'Old Peru'"
+
+
+def test_one_fact_that_serves_two_edits_is_asked_about_once_and_linked_twice(run):
+    second = make_fact("Chile", "Lima", "Oslo")
+    counts, _, client = run([PERU, second], [INCA], neighbours=5)
+    assert sum("Subject: Inca Land" in turn for turn in client.last_turns()) == 1
+    with Store.open(run.path) as store:
+        links = {(x.edit, x.fact) for x in store.all(Neighbour)}
+    assert {(PERU.key, INCA.key), (second.key, INCA.key), (PERU.key, second.key), (second.key, PERU.key)} == links
+    assert counts.facts == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "edited", "serving"),
+    [
+        ({}, (4, 4, 1), (1, 1, 1)),
+        ({"candidates": 8}, (4, 8, 1), (1, 2, 1)),
+        ({"candidates": 5, "neighbour_questions": 3, "scripts": 2}, (4, 5, 2), (3, 4, 2)),
+        ({"questions": 1, "candidates": 60}, (1, 60, 1), (1, 60, 1)),
+    ],
+)
+def test_how_much_is_asked_for(options, edited, serving):
+    plan = ConstructionPlan(**options)
+    assert (tuple(plan.quota(edited=True)), tuple(plan.quota(edited=False))) == (edited, serving)
+
+
+def test_edits_that_are_neighbours_of_each_other_are_no_further_work():
+    plan = ConstructionPlan(neighbours=3)
+    twin = make_fact("Old Peru", "Lima", "Rome")
+    work = plan_work([PERU, twin], [PERU, twin, INCA], plan)
+    assert [f.key for f in work.others] == [INCA.key] and set(work.drawn) == {PERU.key, twin.key}
+    assert plan_work([PERU], [PERU, INCA], ConstructionPlan(neighbours=0)).drawn == {}
