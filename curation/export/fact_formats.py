@@ -79,7 +79,7 @@ def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, 
     """Cases, each with the fields of its CounterFact record that its fact does not carry."""
     rest = iter(cases)
     while portion := list(islice(rest, 1000)):
-        found = {e.of: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"}
+        found = {e.subject_key: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"}
         for case in portion:
             said = found.get(case.fact.key, {})
             yield case, {k: v for k, v in said.items() if isinstance(v, _FIELDS.get(k, ()))}

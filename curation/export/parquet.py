@@ -132,7 +132,7 @@ def write_tables(cases: Iterable[Case], folder: Path, extras: Iterable[Extra] = 
 
     folder.mkdir(parents=True, exist_ok=True)
     counts = dict.fromkeys(TABLES, 0)
-    beside = ((e.key, e.of, list(e.also), e.name, e.content) for e in extras)
+    beside = ((e.key, e.subject_key, list(e.depends_on), e.name, e.content) for e in extras)
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".tables-") as scratch,

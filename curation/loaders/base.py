@@ -28,10 +28,10 @@ __all__ = [
     "LoadResult",
     "Loader",
     "LocatedRecord",
-    "Made",
     "NeighbourFact",
     "Problem",
     "Row",
+    "RowItem",
     "json_rows",
     "read_text",
     "template",
@@ -96,8 +96,8 @@ class LoadResult(NamedTuple):
         return self.facts
 
 
-Made = Record | NeighbourFact | Problem
-"""What a row gives."""
+RowItem = Record | NeighbourFact | Problem
+"""What one row of a file becomes."""
 
 
 class FormatReader:
@@ -108,7 +108,7 @@ class FormatReader:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """Records of one row: the fact first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
 

@@ -75,4 +75,4 @@ def rest(key: str, data: Mapping[str, Any], carried: Iterable[str], *, name: str
     """An extra with the fields of a source record that its fact does not carry; none where all are carried."""
     left = {k: v for k, v in data.items() if k not in set(carried) and v not in (None, "", [], {})}
     if left:
-        yield Extra.holding(f"{key}/extra/{slug(name)}", left, of=key, name=name)
+        yield Extra.holding(f"{key}/extra/{slug(name)}", left, subject_key=key, name=name)

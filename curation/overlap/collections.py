@@ -33,33 +33,35 @@ class TextCollection(NamedTuple):
     facts: Sequence[tuple[str, Fact]]
     texts: Sequence[OwnedText]
 
+    @classmethod
+    def from_cases(cls, name: str, cases: Iterable[Case]) -> TextCollection:
+        """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
+        cases = DiskList(cases, load=Case.model_validate, dump=Case.payload)
 
-def of_cases(name: str, cases: Iterable[Case]) -> TextCollection:
-    """Cases with their edited facts and all their own texts; neighbours are no training targets and stay out."""
-    cases = DiskList(cases, load=Case.model_validate, dump=Case.payload)
+        def texts() -> Iterator[OwnedText]:
+            yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
+            yield from (OwnedText(case.key, q.text) for case in cases for q in case.questions)
+            yield from (OwnedText(case.key, p.text) for case in cases for p in case.prompts)
 
-    def texts() -> Iterator[OwnedText]:
-        yield from (text for case in cases for text in _fact_texts(case.key, case.fact))
-        yield from (OwnedText(case.key, q.text) for case in cases for q in case.questions)
-        yield from (OwnedText(case.key, p.text) for case in cases for p in case.prompts)
+        return _collection(name, ((case.key, case.fact) for case in cases), lambda _: texts())
 
-    return _made(name, ((case.key, case.fact) for case in cases), lambda _: texts())
+    @classmethod
+    def from_facts(
+        cls, name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[OwnedText]] = tuple
+    ) -> TextCollection:
+        """Facts with their prompt and paraphrases, and other texts that belong to them."""
+        own = ((fact.key, fact) for fact in facts)
+        return _collection(name, own, lambda kept: chain((t for o, f in kept for t in _fact_texts(o, f)), texts()))
 
-
-def of_facts(name: str, facts: Iterable[Fact], *, texts: Callable[[], Iterable[OwnedText]] = tuple) -> TextCollection:
-    """Facts with their prompt and paraphrases, and other texts that belong to them."""
-    own = ((fact.key, fact) for fact in facts)
-    return _made(name, own, lambda kept: chain((t for o, f in kept for t in _fact_texts(o, f)), texts()))
-
-
-def of_texts(name: str, texts: Iterable[str]) -> TextCollection:
-    """Plain texts, owned by their line numbers."""
-    made = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
-    kept = DiskList(made, load=_text)
-    return TextCollection(name, tuple(t.owner for t in kept), (), kept)
+    @classmethod
+    def from_texts(cls, name: str, texts: Iterable[str]) -> TextCollection:
+        """Plain texts, owned by their line numbers."""
+        owned = (OwnedText(f"{name}:{n}", text) for n, text in enumerate(texts, 1) if text.strip())
+        kept = DiskList(owned, load=_text)
+        return cls(name, tuple(t.owner for t in kept), (), kept)
 
 
-def _made(
+def _collection(
     name: str,
     facts: Iterable[tuple[str, Fact]],
     texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
@@ -87,19 +89,19 @@ def open_collection(source: Path | str) -> TextCollection:
 
     path, name = Path(source), Path(source).name
     if str(source) == "mini":
-        return of_cases("mini", mini_split().cases)
+        return TextCollection.from_cases("mini", mini_split().cases)
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":
         try:
             with open(path, encoding="utf-8") as file:
-                return of_texts(name, file)
+                return TextCollection.from_texts(name, file)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"cannot be read as text: {error}", where=str(path)) from None
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):
-                return of_cases(name, open_split(path).cases)
+                return TextCollection.from_cases(name, open_split(path).cases)
     return _of_file(source, name)
 
 
@@ -113,7 +115,7 @@ def _of_store(path: Path) -> TextCollection:
             yield from (OwnedText(q.fact, q.text) for q in store.all(ScriptQuestion))
             yield from (OwnedText(p.fact, p.text) for p in store.all(ScriptPrompt))
 
-        return of_facts(path.name, store.all(Fact), texts=texts)
+        return TextCollection.from_facts(path.name, store.all(Fact), texts=texts)
 
 
 def _of_file(source: Path | str, name: str) -> TextCollection:
@@ -121,7 +123,7 @@ def _of_file(source: Path | str, name: str) -> TextCollection:
     from curation.loaders import stream
 
     items = stream(str(source)).items
-    found = of_facts(
+    found = TextCollection.from_facts(
         name, (i.record for i in items if isinstance(i, LocatedRecord) and isinstance(i.record, Fact) and i.main)
     )
     if not found.owners:

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from curation.overlap.collections import TextCollection, of_cases, of_facts, of_texts, open_collection
+from curation.overlap.collections import TextCollection, open_collection
 from curation.similarity.rouge import encode, plain_text, require, similar_pairs
 from curation.splits.partition import names_of
 from schemas.core.errors import UserError
@@ -24,9 +24,6 @@ __all__ = [
     "Overlap",
     "SharedItem",
     "TextCollection",
-    "of_cases",
-    "of_facts",
-    "of_texts",
     "open_collection",
     "overlap",
 ]

@@ -31,7 +31,7 @@ class Extras:
     """What the sources say beside a split's facts: other probes, hops, popularity.
 
     Example:
-        >>> extra = Extra.holding("f/1/extra/x", [1], of="f/1", name="x")
+        >>> extra = Extra.holding("f/1/extra/x", [1], subject_key="f/1", name="x")
         >>> [e.key for e in Extras([extra]).of(["f/1"])], bool(NONE)
         (['f/1/extra/x'], False)
     """
@@ -54,7 +54,7 @@ class Extras:
     def of(self, facts: Collection[str]) -> list[Extra]:
         """Those of some facts, by the facts' keys."""
         wanted = set(facts)
-        return [e for e in self._held if e.of in wanted]
+        return [e for e in self._held if e.subject_key in wanted]
 
 
 NONE = Extras()

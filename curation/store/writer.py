@@ -22,7 +22,7 @@ BATCH = 50_000
 """Records that are merged at a time."""
 
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
-_PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "of"}
+_PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
 
 
 class PutResult(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Made, Row
+from curation.loaders.base import FormatReader, Loader, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template, text_of, wikidata
 from curation.loaders.sources import COUNTERFACT
 from schemas.facts import Entity, Fact, Object, Relation
@@ -20,7 +20,7 @@ class CounterFactOriginal(FormatReader):
     upstream = COUNTERFACT
     _CARRIED = ("case_id", "requested_rewrite", "paraphrase_prompts", "neighborhood_prompts")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and an extra with what it does not carry."""
         data, edit = row.data, row.data["requested_rewrite"]
         fact = Fact(
@@ -44,7 +44,7 @@ class CounterFactFlat(FormatReader):
     upstream = COUNTERFACT
     _CARRIED = ("case_id", "prompt", "subject", "ground_truth", "target_new", "rephrase_prompt", "locality_prompt")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and an extra with what it does not carry."""
         data = row.data
         subject, old = text_of(data, "subject"), text_of(data, "ground_truth")

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template
 from curation.loaders.formats.native import COLUMNS, csv_rows, fact_of, from_cells
 from curation.loaders.reading.json_reader import rows
@@ -67,7 +67,7 @@ def table_loader(mapping: TableMapping) -> Loader:
     """A loader for one mapping; what it does not name is kept in extras."""
 
     class Mapped(FormatReader):
-        def make(self, row: Row) -> Iterator[Made]:
+        def make(self, row: Row) -> Iterator[RowItem]:
             yield from _made(row, mapping, self.path)
 
     return Loader("table", Mapped, read=_read)
@@ -77,7 +77,7 @@ def _read(path: Path) -> Iterator[Row | Problem]:
     return csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path)
 
 
-def _made(row: Row, mapping: TableMapping, path: Path) -> Iterator[Made]:
+def _made(row: Row, mapping: TableMapping, path: Path) -> Iterator[RowItem]:
     cells: dict[str, Any] = dict(mapping.values)
     used: set[str] = set()
     for name in COLUMNS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Made, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import KNOWEDIT
@@ -51,7 +51,7 @@ class KnowEdit(FormatReader):
         """How many records name no old object, or no fact at all."""
         return self._tally.told(str(self.path))
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact or facts, and the probes."""
         data = row.data
         if "prompt" not in data:
@@ -91,7 +91,7 @@ def _probes(key: str, data: dict[str, Any]) -> Iterator[Record]:
         for name, probes in (data[task] or {}).items():
             if probes:
                 whole = f"{task}/{name}"
-                yield Extra.holding(f"{key}/extra/{slug(whole)}", probes, of=key, name=whole)
+                yield Extra.holding(f"{key}/extra/{slug(whole)}", probes, subject_key=key, name=whole)
 
 
 def _flat(value: Any) -> Iterator[str]:

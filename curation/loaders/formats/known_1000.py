@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.sources import KNOWN_1000
 from schemas.facts import Entity, Fact, Object, Relation
@@ -28,7 +28,7 @@ class Known1000(FormatReader):
         """How many templates cannot stand before the object."""
         return self._tally.told(str(self.path), "suspect")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and an extra with what it does not carry."""
         data = row.data
         subject = text_of(data, "subject")

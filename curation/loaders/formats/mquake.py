@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, text_of, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
@@ -27,7 +27,7 @@ class Mquake(FormatReader):
         self._turned: dict[tuple[str, str], tuple[str, str]] = {}
         self._cases: set[str] = set()
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The case's edits that are new, and the case."""
         case, edits = str(row.data["case_id"]), row.data["requested_rewrite"]
         if case in self._cases:
@@ -45,7 +45,7 @@ class Mquake(FormatReader):
                 yield row.problem("contradictory", f"an earlier case has the edit '{fact.key}' with another prompt")
         keys = list(dict.fromkeys(f.key for f in facts))
         name = "multi_hop"
-        yield Extra.holding(f"mquake/case/{case}", row.data, of=keys[0], also=tuple(keys[1:]), name=name)
+        yield Extra.holding(f"mquake/case/{case}", row.data, subject_key=keys[0], depends_on=tuple(keys[1:]), name=name)
 
     def _clash(self, fact: Fact, case: str, row: Row) -> Iterator[Problem]:
         pair = (fact.subject.text, fact.relation.id)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.reading.json_reader import start
 from curation.loaders.reading.raw_records import LIMIT
 from schemas.core.errors import DataError, UserError
@@ -40,7 +40,7 @@ class NativeJsonl(FormatReader):
     record of that kind.
     """
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
         yield fact_of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
@@ -49,7 +49,7 @@ class NativeJsonl(FormatReader):
 class NativeCsv(FormatReader):
     """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact of one line."""
         yield fact_of(from_cells(row.data), self.path)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Made, NeighbourFact, Problem, Row
+from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
 from curation.loaders.fields import named, rest, strings, text_of, wikidata
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
@@ -48,7 +48,7 @@ class RelationList(FormatReader):
         self._relation = Relation(id=slug(path.stem))
         self._about: dict[str, Any] = {}
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact of one pair; with the first one, an extra about the relation."""
         if not row.number:
             self._about = row.data
@@ -72,7 +72,7 @@ class RelationList(FormatReader):
         yield fact
         if self._about:
             key = f"relations/{self._relation.id}/about"
-            yield Extra.holding(key, self._about, of=fact.key, name="relation")
+            yield Extra.holding(key, self._about, subject_key=fact.key, name="relation")
             self._about = {}
 
 
@@ -83,7 +83,7 @@ class FactsDev(FormatReader):
     _CARRIED: tuple[str, ...] = ("id", "relation", "relation_id", "subject", "prompt_template", "target_true")
     _CARRIED += ("target_new", "neighbours")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its neighbour facts and links, and an extra with what else there is."""
         data, subject, prompt = row.data, text_of(row.data, "subject"), text_of(row.data, "prompt_template")
         name, beside = text_of(data, "relation"), list(dict.fromkeys(strings(data.get("neighbours"))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, template, text_of, wikidata
 from curation.loaders.sources import RIPPLE
 from schemas.core.ids import slug
@@ -42,7 +42,7 @@ class RippleEdits(FormatReader):
         """How many records name no old object."""
         return self._tally.told(str(self.path))
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, the edit as published, and an extra for each group of queries that is not empty."""
         data, edit = row.data, row.data["edit"]
         sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
@@ -69,7 +69,7 @@ class RippleEdits(FormatReader):
         yield from rest(key, data, groups, name="edit")
         for spelling, name in groups.items():
             if data.get(spelling):
-                yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], of=key, name=name)
+                yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], subject_key=key, name=name)
 
 
 def _apart(sentence: str, other: str | None) -> tuple[str, str]:

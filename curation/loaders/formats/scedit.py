@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Made, NeighbourFact, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template, text_of
 from curation.loaders.formats.native import slug_id
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
@@ -83,7 +83,7 @@ class ScEditCF(_Counted):
         yield from super().end()
         yield from self._unnamed.told(str(self.path))
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
         data, subject = row.data, text_of(row.data, "subject")
         key, problems = self.key(row)
@@ -134,7 +134,7 @@ class ScEditT(_Counted):
     )
     _CARRIED += ("neighborhood", "neighborhood_prompts", "generation_prompts")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
         data, subject = row.data, text_of(row.data, "subject")
         key, problems = self.key(row)
@@ -254,7 +254,7 @@ def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
 
 
-def _unnamed(edit: Fact, whole: str, number: int) -> Iterator[Made]:
+def _unnamed(edit: Fact, whole: str, number: int) -> Iterator[RowItem]:
     """A neighbour of which only the script prompt is known; its object is the edit's old object."""
     part = cut(whole)
     subject = part.question or part.text
@@ -263,7 +263,7 @@ def _unnamed(edit: Fact, whole: str, number: int) -> Iterator[Made]:
     yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
 
 
-def _near(edit: Fact, value: dict[str, Any], number: int) -> Iterator[Made]:
+def _near(edit: Fact, value: dict[str, Any], number: int) -> Iterator[RowItem]:
     """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
     prompt = text_of(value, "prompt").replace("{", "(").replace("}", ")")
     subject = _shared_subject(edit, prompt)
@@ -288,7 +288,7 @@ def _shared_subject(edit: Fact, prompt: str) -> str:
     return prompt
 
 
-def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, how: Any) -> Iterator[Made]:
+def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, how: Any) -> Iterator[RowItem]:
     key, source = f"{edit.key}/n{number}", edit.source
     fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
     yield NeighbourFact(fact)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Made, Problem, Row
+from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.fields import rest, template, text_of
 from curation.loaders.formats.scedit import cut
 from curation.loaders.reading.json_reader import rows
@@ -37,7 +37,7 @@ class ScEditPaper(FormatReader):
     upstream = SCEDIT_PAPER
     _CARRIED = ("fact", "edit", "example", "script_question", "fact_prompt", "generated_script", "script_prompt")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its question, its script and prompt, and an extra."""
         data = row.data
         said: dict[str, Any] = {**(data.get("fact") or {}), **(data.get("edit") or {})}
@@ -60,7 +60,7 @@ class ScEditPaper(FormatReader):
         yield from rest(fact.key, data, self._CARRIED, name="example")
 
 
-def _script(fact: Fact, question: ScriptQuestion, data: dict[str, Any]) -> Iterator[Made]:
+def _script(fact: Fact, question: ScriptQuestion, data: dict[str, Any]) -> Iterator[RowItem]:
     steps = tuple(strip_label(line) for line in text_of(data, "generated_script").split("\n"))
     script = Script(key=f"{question.key}/s", question=question.key, steps=steps)
     part = cut(text_of(data, "script_prompt"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Loader, Made, NeighbourFact, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
 from curation.loaders.fields import rest, strings, template, text_of, wikidata
 from curation.loaders.sources import WIKIFACTDIFF
 from schemas.core.ids import slug
@@ -42,7 +42,7 @@ class WikiFactDiff(FormatReader):
         """How many groups gave no fact, and why."""
         return self._tally.told(str(self.path))
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its neighbours with distances, and extras."""
         data, subject, relation = row.data, row.data["subject"], row.data["relation"]
         groups: dict[str, list[dict[str, Any]]] = {"new": [], "obsolete": [], "static": []}
@@ -78,7 +78,7 @@ class WikiFactDiff(FormatReader):
         for number, near in enumerate(data.get("neighborhood") or (), 1):
             yield from self._neighbour(fact, near, number, row)
 
-    def _neighbour(self, edit: Fact, near: dict[str, Any], number: int, row: Row) -> Iterator[Made]:
+    def _neighbour(self, edit: Fact, near: dict[str, Any], number: int, row: Row) -> Iterator[RowItem]:
         subject, first = near["subject"], (near.get("objects") or [{}])[0]
         try:
             old, prompt = _object(first["object"]), _cloze(first["prompt"], text_of(subject, "label"))
@@ -108,7 +108,9 @@ class WikiFactDiff(FormatReader):
         )
         if near["objects"][1:]:
             key = f"{link}/extra/objects"
-            yield Extra.holding(key, near["objects"], of=edit.key, also=(fact.key,), name="neighbour_objects")
+            yield Extra.holding(
+                key, near["objects"], subject_key=edit.key, depends_on=(fact.key,), name="neighbour_objects"
+            )
 
 
 def _prompts(data: dict[str, Any], label: str) -> tuple[list[str], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Made, Problem, Row
+from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.sources import ZSRE
 from schemas.facts import Entity, Fact, Object, Relation
@@ -29,7 +29,7 @@ class Zsre(FormatReader):
         """How often the predicted answer is none of the right ones."""
         return self._tally.told(str(self.path), "suspect")
 
-    def make(self, row: Row) -> Iterator[Made]:
+    def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, and extras with the other probes."""
         data = row.data
         subject, question = text_of(data, "subject"), text_of(data, "src")

@@ -16,12 +16,16 @@ def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     keys = [c.fact.key for c in mini_split().cases[:3]]
     held = [
-        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, of=k, name="hops", also=keys[:n]) for n, k in enumerate(keys)
+        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, subject_key=k, name="hops", depends_on=keys[:n])
+        for n, k in enumerate(keys)
     ]
     split = mini_split()._replace(extras=Extras(held))
     publish(split, tmp_path / "r")
     rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
-    again = [Extra(key=r["extra"], of=r["fact"], also=r["also"], name=r["name"], content=r["content"]) for r in rows]
+    again = [
+        Extra(key=r["extra"], subject_key=r["fact"], depends_on=r["also"], name=r["name"], content=r["content"])
+        for r in rows
+    ]
     assert again == held
     assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
     said = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))

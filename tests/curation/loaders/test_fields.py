@@ -70,5 +70,5 @@ def test_wikidata_ids(value: object, letter: str, known: bool) -> None:
 
 def test_what_a_fact_does_not_carry_is_kept_once() -> None:
     (extra,) = rest("f/1", {"a": 1, "b": 0, "c": None, "d": [], "e": ""}, ("a",))
-    assert (extra.key, extra.of, extra.value) == ("f/1/extra/fields", "f/1", {"b": 0})
+    assert (extra.key, extra.subject_key, extra.value) == ("f/1/extra/fields", "f/1", {"b": 0})
     assert not list(rest("f/1", {"a": 1, "b": None}, ("a",)))

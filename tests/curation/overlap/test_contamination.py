@@ -7,10 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
-from curation.loaders.importer import import_split
-from curation.overlap.contamination import LEVELS, of_cases, of_facts, of_texts, open_collection, overlap
+from curation.overlap.contamination import LEVELS, TextCollection, overlap
 from curation.shipped import mini_split
-from curation.splits.split_file import write_split
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
@@ -53,23 +51,30 @@ def other(**changes: object) -> Fact:
     ],
 )
 def test_levels(changes: dict[str, object], shared: set[str]) -> None:
-    report = overlap(of_facts("a", [PERU]), of_facts("b", [other(**changes)]))
+    one, two = TextCollection.from_facts("a", [PERU]), TextCollection.from_facts("b", [other(**changes)])
+    report = overlap(one, two)
     assert {level.name for level in report.levels if level.pairs} == shared
     assert [level.name for level in report.levels] == list(LEVELS)
 
 
 def test_texts_against_facts_and_texts() -> None:
     lines = ["The capital of Peru was", "THE CAPITAL of Peru is!", "", "Nothing alike here"]
-    report = overlap(of_facts("a", [PERU]), of_texts("t", lines))
+    peru, texts = TextCollection.from_facts("a", [PERU]), TextCollection.from_texts("t", lines)
+    report = overlap(peru, texts)
     assert report.owners_b == 3, "an empty line is nothing"
     near, same = report.level("near_text"), report.level("same_text")
     assert (near.a, near.b, same.b) == (1, 2, 1)
     assert same.examples[0].b == "t:2" and {e.b: e.value for e in near.examples} == {"t:1": 0.8, "t:2": 1.0}
-    assert overlap(of_facts("a", [PERU]), of_texts("t", lines), threshold=1.0).level("near_text").b == 1
+    assert (
+        overlap(TextCollection.from_facts("a", [PERU]), TextCollection.from_texts("t", lines), threshold=1.0)
+        .level("near_text")
+        .b
+        == 1
+    )
 
 
 def test_a_split_against_itself_and_counts_by_owner() -> None:
-    cases = of_cases("mini", mini_split().cases)
+    cases = TextCollection.from_cases("mini", mini_split().cases)
     report = overlap(cases, cases, examples=2)
     for name in LEVELS:
         level = report.level(name)
@@ -78,28 +83,15 @@ def test_a_split_against_itself_and_counts_by_owner() -> None:
 
 
 def test_a_clean_pair_is_clean_and_the_report_is_stable() -> None:
-    a, b = of_facts("a", [PERU]), of_facts("b", [other(subject={"text": "Norway"}, prompt="{} sings about")])
+    a, b = (
+        TextCollection.from_facts("a", [PERU]),
+        TextCollection.from_facts("b", [other(subject={"text": "Norway"}, prompt="{} sings about")]),
+    )
     report = overlap(a, b)
     assert not any(level.pairs for level in report.levels)
     assert report.id == overlap(a, b).id and report.key != overlap(a, b, threshold=0.5).key
     with pytest.raises(UserError, match="unknown overlap level"):
         report.level("nothing")
-
-
-def test_sources(tmp_path: Path) -> None:
-    split = mini_split()
-    write_split(split, tmp_path / "s.jsonl")
-    import_split(split, tmp_path / "s.duckdb", origin="mini")
-    (tmp_path / "t.txt").write_text("one line\n\nanother\n")
-    (tmp_path / "f.jsonl").write_text(PERU.model_dump_json() + "\n")
-    found = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
-    assert found["s.jsonl"].owners == open_collection("mini").owners
-    assert list(found["s.jsonl"].texts) == list(open_collection("mini").texts)
-    assert len(found["s.duckdb"].texts) > len(found["s.jsonl"].texts), "neighbours are in the store too"
-    assert len(found["t.txt"].owners) == 2 and found["f.jsonl"].facts[0][1] == PERU
-    for name in ("absent.txt", "absent.jsonl"):
-        with pytest.raises(UserError):
-            open_collection(tmp_path / name)
 
 
 def test_the_command(tmp_path: Path) -> None:

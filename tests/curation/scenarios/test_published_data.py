@@ -74,4 +74,4 @@ def test_the_store_keeps_everything(shared: Path, tmp_path: Path) -> None:
             for record in (*loaded.facts, *loaded.records):
                 assert store.get(record.key) == record
             extras = list(store.all(Extra, parent=loaded.facts[0].key))
-        assert {e.key for e in extras} == {e.key for e in of(loaded, Extra) if e.of == loaded.facts[0].key}
+        assert {e.key for e in extras} == {e.key for e in of(loaded, Extra) if e.subject_key == loaded.facts[0].key}

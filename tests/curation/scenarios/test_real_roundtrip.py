@@ -46,7 +46,9 @@ def test_through_our_own_formats(shared: Path, tmp_path: Path, name: str) -> Non
         pytest.skip("the file holds no edit")
     split = frozen(shared / "data" / name, tmp_path / "a.duckdb")
     beside = {n.fact.key for c in split.cases for n in c.neighbours}
-    said = sorted((r for r in loaded.records if isinstance(r, Extra) and r.of in edits.keys() | beside), key=str)
+    said = sorted(
+        (r for r in loaded.records if isinstance(r, Extra) and r.subject_key in edits.keys() | beside), key=str
+    )
     assert {c.fact.key: c.fact for c in split.cases} == edits
     assert sorted(split.extras, key=str) == said
 

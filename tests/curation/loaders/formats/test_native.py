@@ -74,7 +74,7 @@ def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
     records = [
         peru, question, Script(key="s", question=question.key, steps=("Walk",)), prompt,
         Neighbour(key="n", edit=peru.key, fact="f/x", how="near_subject", distance=0.5, measure="m"),
-        Extra.holding("e", {"é": [1, None, "\u2028"]}, of=peru.key, name="x"),
+        Extra.holding("e", {"é": [1, None, "\u2028"]}, subject_key=peru.key, name="x"),
     ]  # fmt: skip
     write_records(records, tmp_path / "f.jsonl")
     loaded = load(tmp_path / "f.jsonl", "jsonl")
