@@ -1,4 +1,4 @@
-# make demo      the full pipeline in a few minutes: construct, curate, run, report
+# make demo      the full pipeline in a few minutes: construct, curate, run, report (AUTHOR=local: a 1.5B model writes)
 # make test      all quick tests; ends with pytest's own line (N passed, N failed, N skipped)
 # make check     lint, types, import contracts, tests
 # make format    lay out and tidy the code in place
@@ -15,6 +15,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 OUT ?= demo
+AUTHOR ?= embedded
 
 .PHONY: demo test test-slow check lint types imports format coverage bench docs wheel build label-studio setup clean
 .DEFAULT_GOAL := check
@@ -31,7 +32,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/scedit demo --out $(OUT)
+	@$(BIN)/scedit demo --out $(OUT) --author $(AUTHOR)
 
 test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -m "not slow and not gpu and not api"

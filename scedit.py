@@ -104,6 +104,7 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
+    "model fetch": Command("curation.cli.model_files:fetch", "Fetch a language model's file, once, and check it."),
     "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
     "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
     "model covariance": Group(

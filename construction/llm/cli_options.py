@@ -11,17 +11,22 @@ import click
 
 from curation.cli.options import shared_option
 
+_CONTEXT = "Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048)."
+_THREADS = "Processor threads at most, for a model on this machine (2)."
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _KEY = "Environment variable with the key."
+_MODEL = "Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE."
 _ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
 _COST = "US dollars at most, earlier runs on the journal included."
 _BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
 _JOURNAL = "Replies on record (STORE.llm.jsonl)."
 _OPTIONS = (
-    click.option("--model", default="embedded", show_default=True, help="Model name at the endpoint, or 'embedded'."),
+    click.option("--model", default="embedded", show_default=True, help=_MODEL),
     click.option("--base-url", help=_ADDRESS),
     click.option("--api-key-env", "key_name", default="OPENAI_API_KEY", show_default=True, help=_KEY),
-    click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; embedded: 1)."),
+    click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; a model on this machine: 1)."),
+    click.option("--context", type=click.IntRange(256, 1_048_576), help=_CONTEXT),
+    click.option("--threads", type=click.IntRange(1, 512), help=_THREADS),
     click.option("--rpm", type=_POSITIVE, help="Requests a minute at most."),
     click.option("--tpm", type=_POSITIVE, help="Tokens a minute at most, in and out together."),
     click.option("--timeout", type=_POSITIVE, default=120.0, show_default=True, help="Seconds for one call."),

@@ -1,7 +1,7 @@
 """One opener for everybody who asks a model: construction, its checks by a model, the judge.
 
-Endpoint, journal, budget, prices, batches and the embedded model come together here, so that every caller gets the same
-options with the same meaning.
+Endpoint, journal, budget, prices, batches and models on this machine come together here, so that every caller gets the
+same options with the same meaning.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 
 from construction.llm.client import Client
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.prices import Price, how_to_add, price_of
-from construction.llm.embedded.launcher import serve
+from construction.llm.cost.prices import FREE, Price, how_to_add, price_of
+from construction.llm.embedded.launcher import CONTEXT, EMBEDDED_CONTEXT, serve
 from construction.llm.endpoint import DEFAULT_KEY, Endpoint
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
-from curation.files.model_packages import EMBEDDED_LABEL, embedded_gguf
+from curation.files.local_models import FORMS, gguf_of, label_of, names_a_file
+from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 
@@ -32,10 +33,11 @@ class Access(Options):
     """How a model is asked, as the command line's options say it.
 
     Attributes:
-        model: Name at the endpoint; ``embedded`` without an address means the model of the ``local`` extra.
+        model: Name at the endpoint, or without an address a model file on this machine: ``embedded`` (of the ``local``
+            extra), ``local``, ``gguf:PATH``, ``hf:OWNER/REPOSITORY/FILE``.
         base_url: Address up to ``/v1``.
         key_name: Environment variable with the key.
-        concurrency: Calls at once; None for 8, or 1 with the embedded model.
+        concurrency: Calls at once; None for 8, or 1 with a model on this machine.
         rpm, tpm: Requests and tokens a minute at most.
         timeout: Seconds until a call is given up.
         reply_tokens: Tokens of a reply at most, where the request sets no limit.
@@ -43,6 +45,8 @@ class Access(Options):
         prices: The user's price table.
         batch: Use the Batch API, and look every ``poll`` seconds.
         retry_failed: Ask again what was refused or failed for good.
+        context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
+        threads: Processor threads of a model on this machine at most; None for 2.
     """
 
     model: str = "embedded"
@@ -59,31 +63,52 @@ class Access(Options):
     batch: bool = False
     poll: float = 30.0
     retry_failed: bool = False
+    context: int | None = None
+    threads: int | None = None
 
     @property
     def embedded(self) -> bool:
         """Whether the embedded model is meant."""
-        return self.model == "embedded" and self.base_url is None
+        return self.model == EMBEDDED and self.base_url is None
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the model is a file that is served here, not a model behind an endpoint."""
+        return self.base_url is None and names_a_file(self.model)
 
     @property
     def label(self) -> str:
-        """The model's name in records and price tables."""
-        return EMBEDDED_LABEL if self.embedded else self.model
+        """The model's name in records and price tables; of a file, with a digest of its contents.
+
+        Raises:
+            ModelError: the file is not on this machine.
+        """
+        return label_of(self.model) if self.on_this_machine else self.model
 
     def price(self) -> Price | None:
-        """The model's price, or None where it is not listed."""
+        """The model's price, or None where it is not listed; a model on this machine costs nothing."""
+        if self.on_this_machine:
+            return FREE
         return price_of(self.label, batch=self.batch, own=self.prices)
 
     def check(self) -> None:
         """Refuse what cannot go together, before anything is opened.
 
         Raises:
-            UserError: a limit in dollars without a price, or a batch of the embedded model.
+            UserError: a limit in dollars without a price, a batch of a model on this machine, or settings of such a
+                model for one behind an endpoint.
+            ModelError: the model's file is not on this machine.
         """
         if self.max_cost is not None and self.price() is None:
             raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
-        if self.batch and self.embedded:
-            raise UserError("the embedded model has no batches", fix="leave --batch out")
+        if self.on_this_machine:
+            gguf_of(self.model)
+            if self.batch:
+                raise UserError("a model on this machine has no batches", where=self.model, fix="leave --batch out")
+            return
+        for option in ("context", "threads"):
+            if getattr(self, option) is not None:
+                raise UserError(f"--{option} is for a model on this machine", where=self.model, allowed=FORMS)
 
     def budget(self, cache: ReplyCache) -> Budget:
         """The budget over a journal; to be shared by all clients that write to it.
@@ -116,10 +141,12 @@ async def opened(access: Access, journal: Journal, *, budget: Budget | None = No
     budget = budget or access.budget(cache)
     with ExitStack() as stack:
         base_url, key_name = access.base_url, access.key_name
-        concurrency = access.concurrency or (1 if access.embedded else 8)
-        if access.embedded:
+        concurrency = access.concurrency or (1 if access.on_this_machine else 8)
+        if access.on_this_machine:
             key_name = "SCEDIT_NO_KEY"
-            base_url = stack.enter_context(serve(embedded_gguf(), slots=concurrency))
+            context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
+            server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
+            base_url = stack.enter_context(server)
         endpoint = Endpoint(
             model=access.label,
             base_url=base_url,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
 from construction.pipeline.pipeline import AuthorClient
+from curation.files.local_models import names_a_file
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def script_authors(named: Sequence[str], base: Access, profile: str) -> list[Scr
     key unless the variable that holds it is named, so that no endpoint is sent another one's key.
 
     Args:
-        named: ``NAME``, ``NAME@ADDRESS`` or ``NAME@ADDRESS@KEY_VARIABLE``; ``embedded`` is the embedded model.
+        named: ``NAME``, ``NAME@ADDRESS`` or ``NAME@ADDRESS@KEY_VARIABLE``; ``embedded``, ``local``, ``gguf:PATH`` and
+            ``hf:OWNER/REPOSITORY/FILE`` are models on this machine.
         base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
         profile: The profile of a model that is not the embedded one.
 
@@ -68,8 +70,10 @@ def _accesses(named: Sequence[str], base: Access) -> list[Access]:
         update: dict[str, Any] = {"model": name.strip()}
         if given:
             update |= {"base_url": address, "key_name": key or _NO_KEY}
-        elif update["model"] == "embedded":
+        elif names_a_file(update["model"]):
             update |= {"base_url": None, "batch": False, "concurrency": None}
+        if not names_a_file(update["model"]) or given:
+            update |= {"context": None, "threads": None}
         found.append(base.model_copy(update=update))
     return found
 

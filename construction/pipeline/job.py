@@ -166,4 +166,4 @@ def _facts_a_transaction(access: Access) -> int:
     """Enough to keep every place among the calls in flight busy; all of them where a batch takes hours."""
     if access.batch:
         return 1_000_000
-    return 2 if access.embedded else max(20, access.concurrency or 8)
+    return 2 if access.on_this_machine else max(20, access.concurrency or 8)

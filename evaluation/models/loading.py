@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from curation.files.atomic import write_json
+from curation.files.local_models import gguf_of, names_a_file
 from curation.files.model_packages import EMBEDDED, cache_dir, embedded_gguf
 from schemas.core.errors import ModelError, UserError
 from schemas.core.ids import digest, slug
@@ -38,7 +39,7 @@ class LoadedModel(NamedTuple):
 
 
 def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_remote_code: bool = False) -> LoadedModel:
-    """Load a decoder: ``embedded``, a folder, a GGUF file, or the name of a model on the hub.
+    """Load a decoder: ``embedded``, ``local``, a folder, a GGUF file, or the name of a model on the hub.
 
     Args:
         name: Which model; weights are read from safetensors only (GGUF files are converted to them once).
@@ -92,10 +93,13 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
 def source_of(name: str) -> str:
     """What transformers is asked for: the folder of a converted model, else the name itself."""
     if not name.strip():
-        raise ModelError("no model is named", allowed=f"'{EMBEDDED}', a folder, a GGUF file or a hub name")
+        raise ModelError("no model is named", allowed="embedded, local, a folder, a GGUF file or a hub name")
     if name == EMBEDDED:
         return str(_converted(embedded_gguf(), "smollm2-135m-instruct"))
     path = Path(name).expanduser()
+    if not path.is_dir() and names_a_file(name):
+        file = gguf_of(name)
+        return str(_converted(file, slug(file.stem)))
     if path.suffix.lower() == ".gguf":
         if not path.is_file():
             raise ModelError("there is no such GGUF file", where=name)

@@ -32,6 +32,10 @@ class Price(NamedTuple):
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
 
+FREE = Price(0.0, 0.0, date(2026, 1, 1))
+"""Of a model on this machine."""
+
+
 class Listed(Options):
     """A model's line in a price table; batch prices are the live ones where left out."""
 

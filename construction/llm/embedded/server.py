@@ -1,4 +1,4 @@
-"""The embedded model's server process: ``python -m construction.llm.embedded.server FILE THREADS SLOTS``.
+"""The server process of a model file: ``python -m construction.llm.embedded.server FILE THREADS SLOTS CONTEXT``.
 
 It prints its address as one JSON line and then waits. The parent holds the other end of its standard input: when the
 parent ends, however it ends, the input closes and this process goes too, so no server is ever left behind.
@@ -10,11 +10,16 @@ import json
 import os
 import sys
 
-CONTEXT = 2048  # tokens a slot: our few-shot prompts need about 700
 
+def main(path: str, threads: int, slots: int, context: int) -> None:
+    """Serve a GGUF file on a free port of the loopback address until standard input closes.
 
-def main(path: str, threads: int, slots: int) -> None:
-    """Serve a GGUF file on a free port of the loopback address until standard input closes."""
+    Args:
+        path: The file.
+        threads: Processor threads.
+        slots: Calls served at once.
+        context: Tokens of prompt and reply together, a slot.
+    """
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -22,7 +27,8 @@ def main(path: str, threads: int, slots: int) -> None:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_parallel = slots
-    params.n_ctx = CONTEXT * slots
+    params.n_ctx = context * slots
+    params.cache_prompt = True  # what a call shares with its slot's last one is not computed again
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = 0
     params.ui = False
@@ -35,4 +41,4 @@ def main(path: str, threads: int, slots: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

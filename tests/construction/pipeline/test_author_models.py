@@ -165,6 +165,8 @@ AUTHORS = {
     "a key of its own": ("ann@https://there/v1@THERE_KEY", ("ann", "https://there/v1", "THERE_KEY")),
     "an at sign in the name": ("ann@2024", ("ann@2024", "http://here/v1", "OPENAI_API_KEY")),
     "the embedded model": ("embedded", ("embedded", None, "OPENAI_API_KEY")),
+    "the model fetched once": ("local", ("local", None, "OPENAI_API_KEY")),
+    "an endpoint's model of that name": ("local@http://there/v1", ("local", "http://there/v1", "SCEDIT_NO_KEY")),
 }
 
 
@@ -189,6 +191,22 @@ def test_authors_that_are_refused(named, words):
     base = Access(model="gpt-4o", max_cost=1.0 if named == ["dora"] else None)
     with pytest.raises(UserError, match=words):
         script_authors(named, base, "paper")
+
+
+def test_a_model_file_whose_path_has_an_at_sign(tmp_path):
+    path = tmp_path / "a@b" / "m.gguf"
+    path.parent.mkdir()
+    path.write_bytes(b"GGUF...")
+    (found,) = script_authors([f"gguf:{path}"], Access(model="m", base_url="http://here/v1", max_cost=1.0), "paper")
+    assert found.access.model == f"gguf:{path}" and found.access.base_url is None
+    assert found.access.price().cost(10**9, 10**9) == 0.0  # a limit in dollars does not stop what costs nothing
+
+
+def test_settings_of_a_model_on_this_machine_stay_with_such_models():
+    base = Access(model="local", context=9000, threads=3)
+    ours, theirs, shadow = script_authors(["embedded", "gpt-4o", "local@http://x/v1"], base, "paper")
+    assert (ours.access.context, ours.access.threads) == (9000, 3)
+    assert all((a.access.context, a.access.threads) == (None, None) for a in (theirs, shadow))
 
 
 def test_over_generation_for_neighbours_is_in_proportion():

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from click.testing import CliRunner
@@ -51,6 +53,22 @@ def test_server_is_stopped_after_an_exception(gguf, monkeypatch):
         raise KeyError
     monkeypatch.undo()
     assert not alive(children[0].pid)
+
+
+def test_the_context_holds_for_each_slot(gguf):
+    text = " ".join(["word"] * 700)
+    body = json.dumps({"model": "x", "max_tokens": 1, "messages": [{"role": "user", "content": text}]}).encode()
+    answers = {}
+    for context in (512, 2048):
+        with serve(gguf, slots=2, context=context) as address:
+            request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=120) as reply:
+                    answers[context] = json.loads(reply.read())["usage"]["prompt_tokens"]
+            except urllib.error.HTTPError as error:
+                answers[context] = json.loads(error.read())["error"]["message"]
+    assert "context" in str(answers[512])
+    assert answers[2048] > 700
 
 
 def test_server_goes_when_its_parent_is_killed(gguf):

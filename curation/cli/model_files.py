@@ -1,0 +1,28 @@
+"""The command ``model fetch``: bring a model file to this machine."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", default="local")
+def fetch(name: str) -> None:
+    """Fetch the model file NAME: 'local' (the default), or 'hf:OWNER/REPOSITORY/FILE' for a GGUF file on the hub.
+
+    'local' is Qwen2.5-Coder-1.5B-Instruct (Apache-2.0), 1.06 GB, checked against a pinned SHA-256 and kept in the
+    cache. A fetch that was interrupted goes on with the same command. What is here already is only checked.
+
+    Example: scedit model fetch local
+    """
+    from curation.files.local_models import file_sha256, label_of
+    from curation.files.model_download import fetch as fetch_file
+
+    with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        path = fetch_file(name, on_progress=show)
+    click.echo(f"{label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {file_sha256(path)})")
