@@ -32,7 +32,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/scedit demo --out $(OUT) --author $(AUTHOR)
+	@$(BIN)/scedit demo --out $(OUT) --model $(AUTHOR)
 
 test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --durations=10 -m "not slow and not gpu and not api"

@@ -35,13 +35,13 @@ Next: more cases (take 'limit' out of {out}/run.toml, then scedit run {out}/run.
 
 @click.command(epilog="Example: scedit demo --out demo")
 @click.option("--out", default="demo", show_default=True, help="Folder for everything that the demo makes.")
-@click.option("--author", default="embedded", show_default=True, help="Model that writes: embedded, or local (1.5B).")
+@click.option("--model", default="embedded", show_default=True, help="Model that writes: embedded, or local (1.5B).")
 @click.pass_context
-def demo(context: click.Context, out: str, author: str) -> None:
+def demo(context: click.Context, out: str, model: str) -> None:
     """Run the full pipeline with models on this machine: construct, curate, run, report.
 
     Each step is a command that you can run yourself; it is shown before it runs. Interrupted, the demo goes on where it
-    stopped. No key, GPU or network is needed; the author 'local' is fetched first, once (1.06 GB). The numbers show the
+    stopped. No key, GPU or network is needed; the model 'local' is fetched first, once (1.06 GB). The numbers show the
     machinery, not how methods rank on large models.
     """
     store = f"{out}/store.duckdb"
@@ -53,10 +53,10 @@ def demo(context: click.Context, out: str, author: str) -> None:
         root.main(args=list(args), standalone_mode=False)
         click.echo()
 
-    if author == LOCAL:
+    if model == LOCAL:
         step("model", "fetch", LOCAL)
-    click.secho(f"1  Construct: the {author} model writes script questions and scripts for 6 facts", bold=True)
-    step("construct", f"{out}/facts.jsonl", "--store", store, "--model", author, "--limit", "6")
+    click.secho(f"1  Construct: the {model} model writes script questions and scripts for 6 facts", bold=True)
+    step("construct", f"{out}/facts.jsonl", "--store", store, "--model", model, "--limit", "6")
     click.secho("2  Curate: freeze what was kept, add the hand-written split mini", bold=True)
     try:
         step(

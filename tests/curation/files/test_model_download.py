@@ -8,9 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.model_files import fetch as fetch_command
 from curation.files import local_models, model_download
 from curation.files.local_models import LOCAL_FILE
 from curation.files.model_download import LOCAL_PARTS, PartPackage, fetch, fetch_from_hub, fetch_local
@@ -154,10 +152,3 @@ def test_a_repository_name_that_the_hub_does_not_allow(name: str) -> None:
     pytest.importorskip("huggingface_hub")
     with pytest.raises(UserError, match="no name of a hub repository"):
         fetch_from_hub(name)
-
-
-def test_the_command_says_what_lies_where(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_download, "_pip_download", Index(CONTENT))
-    done = CliRunner().invoke(fetch_command, [])
-    assert done.exit_code == 0, done.output
-    assert str(models / LOCAL_FILE) in done.output and hashlib.sha256(CONTENT).hexdigest() in done.output
