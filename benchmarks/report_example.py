@@ -78,7 +78,9 @@ def main() -> None:
     scedit("results", "extract-scripts", RUN, "--store", store)
     with ScriptedServer(by_rubric) as server:
         scedit("judge", store, "--model", "scripted", "--base-url", server.url, "--retest", "0.05")
-    scedit("judge", store, "--model", "embedded", "--limit", RATED, "--seed", "1", "--no-canaries", "--retest", "0")
+    scedit(
+        "judge", store, "--model", "embedded", "--limit", RATED, "--seed", "1", "--no-control-items", "--retest", "0"
+    )
     for task in FIELDS:
         ratings = RUN / f"{task}.sqlite"
         if not ratings.with_suffix(".done").exists():

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from construction.llm.cli_options import journal_of, journal_option, model_options
-from curation.cli.options import collected, editors_option, json_option, limit_option, seed_option, shared_option
+from curation.cli.options import (
+    collected,
+    editors_option,
+    former_option,
+    json_option,
+    limit_option,
+    seed_option,
+    shared_option,
+)
 from schemas.core.errors import UserError
 from schemas.text.status_line import StatusLine
 
@@ -41,7 +49,7 @@ class JudgeCommandOptions:
     temperature: float
     retest: float
     logprobs: bool
-    canaries: bool
+    control_items: bool
     limit: int | None
     seed: int
     quorum: int | None
@@ -67,7 +75,13 @@ class JudgeCommandOptions:
     "--retest", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of scripts asked twice."
 )
 @click.option("--logprobs/--no-logprobs", default=True, show_default=True, help="Weight by probabilities, where given.")
-@click.option("--canaries/--no-canaries", default=True, show_default=True, help="Also ask about items of known rating.")
+@click.option(
+    "--control-items/--no-control-items",
+    default=True,
+    show_default=True,
+    help="Also ask about control items, whose ratings are known.",
+)
+@former_option("--canaries", "--no-canaries", now="--control-items --no-control-items")
 @limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
 @seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
@@ -97,7 +111,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
     how = _judge_options(options, access)
     asks = _chosen(store, options.editors, options.limit, options.seed)
     if options.dry_run:
-        _tell_price(asks, how, access, options.canaries, as_json=as_json)
+        _tell_price(asks, how, access, options.control_items, as_json=as_json)
         return
     outcome = None
     if not options.show_only:
@@ -106,7 +120,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
         journal = options.journal_path or journal_of(store)
         line = StatusLine()
         outcome = run_judge(
-            store, journal, asks, how, access, with_controls=options.canaries, tell=partial(_tell, line)
+            store, journal, asks, how, access, with_controls=options.control_items, tell=partial(_tell, line)
         )
         line.end()
     _report(store, asks, outcome, access, options.quorum, as_json=as_json)
@@ -153,11 +167,11 @@ def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int)
 
 
 def _tell_price(
-    asks: Sequence[JudgeInput], how: JudgeOptions, access: Access, canaries: bool, *, as_json: bool
+    asks: Sequence[JudgeInput], how: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
 ) -> None:
     from evaluation.judge.session import estimate
 
-    found = estimate(asks, how, access, with_controls=canaries)
+    found = estimate(asks, how, access, with_controls=control_items)
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return

@@ -99,10 +99,10 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
     with ExitStack() as hooks:
         try:
             for delta, module in places:
-                put_on(delta, module, saved=saved, hooks=hooks)
+                apply_delta(delta, module, saved=saved, hooks=hooks)
             yield
         finally:
-            put_back(saved)
+            restore(saved)
 
 
 class Accumulated:
@@ -135,16 +135,16 @@ class Accumulated:
             UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
         """
         for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
-            put_on(delta, module, saved=self._saved, hooks=self._hooks)
+            apply_delta(delta, module, saved=self._saved, hooks=self._hooks)
 
     def __exit__(self, *error: object) -> None:
         try:
             self._hooks.close()
         finally:
-            put_back(self._saved)
+            restore(self._saved)
 
 
-def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
+def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], hooks: ExitStack) -> None:
     """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
     weight = module.weight
     assert isinstance(weight, Tensor)
@@ -158,7 +158,7 @@ def put_on(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tensor], h
         weight.add_(change.T if is_transposed(module) else change)
 
 
-def put_back(saved: dict[nn.Module, Tensor]) -> None:
+def restore(saved: dict[nn.Module, Tensor]) -> None:
     """Restore weights from their copies, all of them: an interrupt in the middle is raised when that is done."""
     waiting, interrupt = list(saved.items()), None
     while waiting:

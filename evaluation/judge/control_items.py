@@ -37,7 +37,7 @@ class ControlItem(Options):
 
     @property
     def ask(self) -> JudgeInput:
-        """As a judge is asked about it."""
+        """As a judge is asked about it; its key and id are those of the first version, when it was a "canary"."""
         fact = Fact(
             key=f"canary/{slug(self.name)}",
             subject=Entity(text=self.subject),

@@ -182,6 +182,7 @@ def test_every_command_line_mentioned_exists() -> None:
 OWN_MEANING = {  # the name is a standard one and each command's help says what it is there
     *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
     *("--threshold", "--support", "--examples", "--percent", "--date", "--file", "--quorum", "--neighbours"),
+    "--control-items",
 }
 OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
 RETIRED = {
@@ -197,7 +198,7 @@ RETIRED = {
         "--how",
         "--known",
     ),
-    "--only",
+    *("--only", "--canaries"),
 }
 
 
@@ -205,7 +206,7 @@ def options() -> list[tuple[str, str, click.Option]]:
     found = []
     for words, command in LEAVES.items():
         for option in command.params:
-            if isinstance(option, click.Option):
+            if isinstance(option, click.Option) and not option.hidden:
                 found.append((words, max(option.opts, key=len), option))
     return found
 

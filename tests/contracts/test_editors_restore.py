@@ -74,7 +74,9 @@ def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseExcep
     try:
         with breaking(last, "forward", draw.randint(1, 4) if moment == "making" else 0, error, after=after):
             edit = made.edit(facts)
-        placed = breaking(applying, "put_on", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after)
+        placed = breaking(
+            applying, "apply_delta", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after
+        )
         with placed, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
             score(lm, PROBES[:1], rewrite=edit.rewrite)
             if moment == "inside":

@@ -69,7 +69,7 @@ def _outcome(outcome: JudgeResult) -> dict[str, Any]:
     data, found = outcome._asdict(), outcome.controls
     del data["controls"]
     controls = None if found is None else {**found._asdict(), "missed": [m._asdict() for m in found.missed]}
-    return {**data, "canaries": controls}
+    return {**data, "control_items": controls}
 
 
 def _told(o: JudgeResult) -> str:

@@ -90,7 +90,7 @@ def test_the_scripts_can_be_judged(tmp_path):
         "SCEDIT_NO_KEY",
         "--model",
         "gpt-y",
-        "--no-canaries",
+        "--no-control-items",
         "--retest",
         "0",
         "--json",

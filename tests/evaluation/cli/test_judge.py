@@ -50,7 +50,7 @@ def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
     outcome = found["outcome"]
     assert (outcome["rater"], outcome["ratings"], outcome["new"], outcome["unscored"]) == ("judge:gpt-x", 32, 32, 0)
     assert asked >= 32 and again["outcome"]["new"] == 0 and again["outcome"]["calls"] == 0
-    assert outcome["canaries"]["asked"] == CONTROL_CALLS
+    assert outcome["control_items"]["asked"] == CONTROL_CALLS
     ruled = {(r["rater"], r["aspect"]): (r["ruled"], r["agreed"]) for r in found["rubric"]["by"]}
     assert ruled == {("judge:gpt-x", "coherence"): (6, 6), ("judge:gpt-x", "consistency"): (6, 6)}
     assert found["rubric"]["disagreements"] == []
@@ -75,7 +75,7 @@ def test_the_judge_is_blind_to_the_method(tmp_path):
         own = next(iter(judge_inputs(kept)))
         kept.put([twin.model_copy(update={"case": own.case, "fact": own.fact.key, "question": f"{own.fact.key}/q1"})])
     with ScriptedServer(by_rubric) as server:
-        found = data(call(store, "--retest", "0", "--no-canaries", "--json", server=server))
+        found = data(call(store, "--retest", "0", "--no-control-items", "--json", server=server))
         sent = json.dumps(server.requests)
     assert found["outcome"]["ratings"] == 8 and len(server.requests) == 4
     assert "alpha-method" not in sent and "beta-method" not in sent and "gpt2-xl" not in sent
@@ -93,8 +93,8 @@ def test_unscored_is_counted_and_bounded(tmp_path):
         return by_rubric(payload)
 
     with ScriptedServer(answer) as server:
-        result = call(store, "--no-canaries", "--aspect", "coherence", "--retest", "0", server=server)
-        found = data(call(store, "--no-canaries", "--aspect", "coherence", "--show-only", "--json"))
+        result = call(store, "--no-control-items", "--aspect", "coherence", "--retest", "0", server=server)
+        found = data(call(store, "--no-control-items", "--aspect", "coherence", "--show-only", "--json"))
     assert "1 no usable reply: unparseable" in result.stdout and "worst-best" in result.stdout
     (one,) = found["cells"]
     assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
@@ -106,7 +106,7 @@ def test_unscored_is_counted_and_bounded(tmp_path):
 def test_two_judges_a_panel_and_their_agreement(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=4)
-    options = ("--no-canaries", "--retest", "1", "--aspect", "coherence", "--json")
+    options = ("--no-control-items", "--retest", "1", "--aspect", "coherence", "--json")
     with ScriptedServer(by_rubric) as server:
         data(call(store, *options, "--model", "gpt-x", server=server))
     with ScriptedServer(lambda p: '{"rating": 4, "reason": "always"}') as server:
@@ -129,7 +129,7 @@ def test_two_judges_a_panel_and_their_agreement(tmp_path):
 def test_a_judge_of_smoke_test_quality_is_called_so(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
-    options = ("--profile", "embedded", "--no-canaries", "--retest", "0", "--aspect", "coherence")
+    options = ("--profile", "embedded", "--no-control-items", "--retest", "0", "--aspect", "coherence")
     with ScriptedServer(lambda p: '{"rating": 4}') as server:
         text = call(store, *options, server=server).stdout
         assert [r["max_tokens"] for r in server.requests] == [12] and "seed" in server.requests[0]
@@ -142,7 +142,7 @@ def test_through_the_batch_api(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric, batches=Batches()) as server:
-        options = ("--batch", "--batch-poll", "0.05", "--no-canaries", "--retest", "0", "--json")
+        options = ("--batch", "--batch-poll", "0.05", "--no-control-items", "--retest", "0", "--json")
         found = data(call(store, *options, server=server))
         assert server.requests == [] and sum(map(len, server.batches.submitted)) == 8
     assert found["outcome"]["ratings"] == 8 and found["outcome"]["unscored"] == 0
@@ -152,10 +152,11 @@ def test_a_budget_stops_the_judge_and_it_goes_on(tmp_path):
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric) as server:
-        stopped = call(store, "--no-canaries", "--max-tokens", "3500", "--concurrency", "1", server=server)
+        stopped = call(store, "--no-control-items", "--max-tokens", "3500", "--concurrency", "1", server=server)
         assert isinstance(stopped.exception, UserError) and "budget" in str(stopped.exception)
         asked = len(server.requests)
-        assert data(call(store, "--no-canaries", "--retest", "0", "--json", server=server))["outcome"]["ratings"] == 8
+        found = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
+        assert found["outcome"]["ratings"] == 8
         assert asked <= len(server.requests) <= 9
 
 
@@ -169,7 +170,7 @@ def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
             return Raw(400, {"error": {"message": "context length"}})
         return by_rubric(payload)
 
-    options = ("--no-canaries", "--retest", "0", "--json", "--concurrency", "1")
+    options = ("--no-control-items", "--retest", "0", "--json", "--concurrency", "1")
     with ScriptedServer(answer) as server:
         found = data(call(store, *options, server=server))
         assert found["outcome"]["unscored"] == 1 and "permanent" in json.dumps(found["unscored"])
@@ -187,7 +188,7 @@ def test_refusals_of_the_edited_model_are_counted(tmp_path):
         )
         kept.put([made])
     with ScriptedServer(by_rubric) as server:
-        found = data(call(store, "--no-canaries", "--retest", "0", "--json", server=server))
+        found = data(call(store, "--no-control-items", "--retest", "0", "--json", server=server))
         assert len(server.requests) == 4
     assert found["outcome"]["unscored"] == 4
     memit = [c for c in found["cells"] if c["editor"] == "memit"]
@@ -220,7 +221,7 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
     run = tmp_path / "run"
     go(run, split=mini_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
     with ScriptedServer(by_rubric) as server:
-        options = ("--no-canaries", "--retest", "0", "--json")
+        options = ("--no-control-items", "--retest", "0", "--json")
         found = data(call(run, *options, server=server))
         again = data(call(run, *options, server=server))
     assert found["outcome"]["ratings"] == 2 * 2 * 4 * 4, "two methods, two cases, four questions, four aspects"
@@ -246,7 +247,7 @@ def test_the_embedded_model_judges(tmp_path):
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
     store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
-    found = data(CliRunner().invoke(command, [str(store), "--no-canaries", "--retest", "0", "--json"]))
+    found = data(CliRunner().invoke(command, [str(store), "--no-control-items", "--retest", "0", "--json"]))
     assert found["outcome"]["ratings"] == 4 and found["outcome"]["rater"].endswith("+embedded")
     with Store.open(store) as kept:
         assert all(g.detail["quality"] == "plumbing" for g in rated_scripts(kept) if g.rating.value is not None)
