@@ -1,4 +1,4 @@
-"""Data that we ship, written by us (CC0): facts, the split ``mini``, a statistics corpus, labelled leaks."""
+"""Data that we ship, written by us (CC0): facts, the split ``mini``, a corpus, labelled leaks and scripts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def corpus_path() -> Path:
 def leaks_path() -> Path:
     """Script prompts labelled ``leak`` or ``none``; ``curation.checks.leak_benchmark`` scores checks on them."""
     return _HERE / "leaks.jsonl"
+
+
+def labelled_scripts_path() -> Path:
+    """Questions and scripts with the right cut or verdict; ``curation.checks.script_benchmark`` counts on them."""
+    return _HERE / "labelled_scripts.jsonl"
 
 
 def demonstrations_path() -> Path:

@@ -1,0 +1,156 @@
+"""What construction makes of the labelled scripts that we ship: confusion tables by kind.
+
+Rules alone, or rules with one check of a store on top. The half ``tuning`` is for setting rules and thresholds, the
+half ``test`` gives the figures. With --write the tables replace those between the marks in the documentation.
+
+Run: python -m benchmarks.labelled_scripts
+     python -m benchmarks.labelled_scripts --wrong
+     python -m benchmarks.labelled_scripts --check verify_leak --model gpt-4.1
+     python -m benchmarks.labelled_scripts --check predictability --model embedded --threshold 2.03
+     python -m benchmarks.labelled_scripts --write docs/leakage.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
+from curation.checks.script_benchmark import (
+    Half,
+    LabelledScript,
+    Outcome,
+    ScriptDecision,
+    confusion,
+    labelled_scripts,
+    outcome,
+    right,
+)
+from curation.checks.store_checks import make_checks
+from curation.stats.proportions import wilson_interval
+from schemas.core.config import override
+from schemas.core.errors import UserError
+
+BEGIN = "<!-- written by python -m benchmarks.labelled_scripts --write docs/leakage.md -->"
+END = "<!-- end of labelled scripts -->"
+Decisions = Mapping[str, ScriptDecision]
+WRONG_CUTS = frozenset({"wrong_cut", "homonym", "longer_name", "list_label", "markup", "cut"})
+
+
+class Share(NamedTuple):
+    """A share that the tables give: of which scripts, and what is counted."""
+
+    name: str
+    aim: str
+    of: Callable[[LabelledScript], bool]
+    hit: Callable[[LabelledScript, ScriptDecision], bool]
+
+
+def _found(_: LabelledScript, decision: ScriptDecision) -> bool:
+    return decision.label != "keep"
+
+
+def _kept_wrongly(script: LabelledScript, decision: ScriptDecision) -> bool:
+    return decision.label == "keep" and not right(script, decision)
+
+
+SHARES = (
+    Share("good items kept, cut in the right place", "95 % or more", lambda s: s.kind == "good", right),
+    Share("wrong cuts kept", "5 % or less", lambda s: s.kind in WRONG_CUTS, _kept_wrongly),
+    Share("derived names found", "95 % or more", lambda s: (s.kind, s.verdict) == ("derived_name", "drop"), _found),
+    Share("related knowledge found", "-", lambda s: s.kind == "related_knowledge", _found),
+)
+
+
+def aims_table(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
+    """Four shares that matter, with Wilson intervals, as a Markdown table; one column a half."""
+    lines = ["| share | aim | tuning | test |", "| --- | --- | --- | --- |"]
+    for share in SHARES:
+        cells = []
+        for half in ("tuning", "test"):
+            group = [s for s in scripts if share.of(s) and s.half == half]
+            hits = sum(share.hit(s, decisions[s.key]) for s in group)
+            cells.append(f"{hits} of {len(group)}: {wilson_interval(hits, len(group)).text(2)}")
+        lines.append(f"| {share.name} | {share.aim} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines)
+
+
+def confusion_table(scripts: Sequence[LabelledScript], decisions: Decisions, half: Half) -> str:
+    """What became of each kind in one half, as a Markdown table."""
+    lines = [
+        f"| kind ({half}) | right is | items | kept | cut elsewhere | unsure | dropped | right or no mistake |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in confusion([s for s in scripts if s.half == half], decisions):
+        counts = " | ".join(str(row.outcomes.get(o, 0)) for o in get_args(Outcome))
+        kind = row.kind.replace("_", " ")
+        lines.append(f"| {kind} | {row.verdict} | {row.n} | {counts} | {row.right.text(2)} |")
+    return "\n".join(lines)
+
+
+def tables(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
+    """All tables as Markdown."""
+    parts = [aims_table(scripts, decisions), *(confusion_table(scripts, decisions, h) for h in ("test", "tuning"))]
+    return "\n\n".join(parts)
+
+
+def write_tables(page: Path, text: str) -> None:
+    """Put tables between the marks of a page.
+
+    Raises:
+        UserError: the page does not hold the two marks, in their order.
+    """
+    old = page.read_text(encoding="utf-8")
+    head, begin, rest = old.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise UserError("the page does not hold the marks for the tables", where=str(page), fix=f"{BEGIN} ... {END}")
+    page.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}", encoding="utf-8")
+
+
+def mistakes(scripts: Sequence[LabelledScript], decisions: Decisions) -> str:
+    """One paragraph for every script that was decided wrongly."""
+    told = []
+    for script in scripts:
+        decision = decisions[script.key]
+        if not right(script, decision):
+            ends = repr(decision.prompt[-50:]) if decision.prompt else "no prompt"
+            told.append(
+                f"{script.key}: {outcome(script, decision)}, right is {script.verdict}. {script.why}\n    cut: {ends}"
+                + "".join(f"\n    {reason}" for reason in decision.reasons)
+            )
+    return "\n".join(told)
+
+
+def main() -> None:
+    """Print the tables, or write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", help="A check on questions or prompts, see: scedit store check --list")
+    parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--set", action="append", default=[], metavar="CHECK.NAME=VALUE")
+    parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
+    parser.add_argument("--folder", type=Path, help="Keep store and journal here, to go on or to look at.")
+    parser.add_argument("--wrong", action="store_true", help="Also list the mistakes on the tuning half.")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
+    given = parser.parse_args()
+    scripts = labelled_scripts()
+    if given.check is None:
+        decisions = decisions_by_rules(scripts)
+    else:
+        (check,) = make_checks([given.check], models=given.model, options=override({}, given.set))
+        with tempfile.TemporaryDirectory() as made:
+            decisions = decisions_with(scripts, check, given.folder or Path(made), threshold=given.threshold)
+    text = tables(scripts, decisions)
+    if given.write:
+        write_tables(given.write, text)
+    else:
+        print(text)
+    if given.wrong:
+        print("\n" + mistakes([s for s in scripts if s.half == "tuning"], decisions))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Labelled scripts taken through the cut and the checks as construction takes a model's reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from construction.checks import CheckInputs, judge
+from construction.checks.script_format import complaint
+from construction.prompts.prompt_file import load_prompt
+from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepList, script_of
+from construction.scripts.truncation import cut_script
+from curation.checks.script_benchmark import LabelledScript, ScriptDecision
+from curation.checks.store_checks import StoreCheck, run_check
+from curation.store.store import Store
+from schemas.core.records import Record
+from schemas.scripts import ScriptQuestion
+from schemas.verdicts import Label, Verdict
+
+_WORST: Mapping[Label | None, int] = {"drop": 2, "unsure": 1}
+
+
+def decisions_by_rules(scripts: Iterable[LabelledScript]) -> dict[str, ScriptDecision]:
+    """What the cut and the rule checks decide on each script, by key."""
+    return {script.key: _decided(*_through(script)[1:]) for script in scripts}
+
+
+def decisions_with(
+    scripts: Sequence[LabelledScript], check: StoreCheck, folder: Path, *, threshold: float | None = None
+) -> dict[str, ScriptDecision]:
+    """What the rules and one store check decide together: the sterner of the two verdicts counts.
+
+    What the rules drop does not reach the check. The items go into a store in the folder, so a second call in the same
+    folder judges only what is still due.
+
+    Args:
+        scripts: Labelled scripts.
+        check: A check on questions or on prompts.
+        folder: For the store.
+        threshold: For a check that measures: values from here on count as ``drop``.
+    """
+    records: dict[str, Record] = {}
+    ways: dict[str, tuple[list[Record], list[Verdict], str | None]] = {}
+    for script in scripts:
+        way = ways[script.key] = _through(script)
+        if _decided(*way[1:]).label != "drop":
+            records |= {r.key: r for r in way[0]}
+    folder.mkdir(parents=True, exist_ok=True)
+    with Store.open(folder / "labelled_scripts.duckdb", create=True) as store:
+        store.put(records.values())
+        run_check(store, check)
+        said = {v.item_id: v for v in store.verdicts() if v.by == check.by and v.model == check.model}
+    decisions = {}
+    for key, (made, verdicts, prompt) in ways.items():
+        more = [_as_label(said[r.id], threshold) for r in made if r.id in said]
+        decisions[key] = _decided([*verdicts, *more], prompt)
+    return decisions
+
+
+def _through(script: LabelledScript) -> tuple[list[Record], list[Verdict], str | None]:
+    """The records that come of a script, the verdicts of the rules on them, and the text of the prompt."""
+    fact = script.fact
+    question = ScriptQuestion(key=f"{script.key}/q", fact=fact.key, text=script.question)
+    records: list[Record] = [fact, question]
+    verdicts = judge("question", CheckInputs(fact=fact, question=question))
+    step = ScriptStep(load_prompt("scripts", "paper"))
+    ask = ScriptAsk(question=question, old=fact.old)
+    draft: Draft = step.parse(ask, StepList(steps=list(script.steps)))[0]
+    if complaint(draft) is not None:
+        return records, [*verdicts, *judge("draft", CheckInputs(fact=fact, question=question, draft=draft))], None
+    made = script_of(question, draft)
+    prompt = cut_script(fact, question, made)
+    inputs = CheckInputs(fact=fact, question=question, draft=draft, script=made, prompt=prompt)
+    records += [made, prompt] if prompt is not None else [made]
+    for stage in ("draft", "script", "prompt") if prompt is not None else ("draft", "script"):
+        verdicts += judge(stage, inputs)
+    return records, verdicts, None if prompt is None else prompt.text
+
+
+def _as_label(verdict: Verdict, threshold: float | None) -> Verdict:
+    if threshold is None or verdict.value is None or verdict.value < threshold:
+        return verdict
+    reason = f"{verdict.value:.2f} is at least {threshold:.2f}"
+    return verdict.model_copy(update={"label": "drop", "reason": reason})
+
+
+def _decided(verdicts: Iterable[Verdict], prompt: str | None) -> ScriptDecision:
+    against = sorted((v for v in verdicts if v.label in _WORST), key=lambda v: -_WORST[v.label])
+    label: Label = against[0].label or "keep" if against else "keep"
+    return ScriptDecision(label, prompt, tuple(f"{v.check}: {v.reason}" for v in against))
