@@ -14,6 +14,8 @@ from tests.support.facts import peru_fact
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests need no hub, and do not wait for one that is not there
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 
