@@ -185,11 +185,3 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     assert len(tasks) == 24
     ((predicted,),) = [t["predictions"] for t in tasks.values() if t["predictions"]]
     assert predicted["result"][0]["value"]["choices"] == ["no"]
-
-
-def test_an_address_that_is_no_label_studio_is_told() -> None:
-    pytest.importorskip("label_studio_sdk")
-    from annotation_ui.label_studio.client import LabelStudioSite
-
-    with pytest.raises(UserError, match="does not answer"):
-        LabelStudioSite(f"http://127.0.0.1:{served.free_port()}", "token")

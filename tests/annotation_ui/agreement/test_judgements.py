@@ -1,0 +1,133 @@
+"""Single answers out of the ratings file and the store: the same ones, of the same people, under the same case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.agreement.judgements import (
+    Judgement,
+    judgement_table,
+    judgements_by_judges,
+    live_judgements,
+    stored_judgements,
+)
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, RaterControlItem, assign_items, create_campaign, make_task
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.rate_script import RateScript
+from curation.store.store import Store
+from schemas.raters import Rater
+from schemas.ratings import Rating
+from tests.annotation_ui.conftest import TASK, work
+
+YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+
+
+def judged(item: str, value: int | None, *, judge: str = "m", aspect: str = "coherence") -> Rating:
+    return Rating(
+        key=f"rating/judge_{aspect}@1/judge:{judge}/{aspect}/{item}", item_id=item, aspect=aspect, value=value,  # type: ignore[arg-type]
+        rater=f"judge:{judge}", form=f"judge_{aspect}@1", reason="" if value else "unreadable",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def rated(db: RatingsDB, store: Store) -> RatingsDB:
+    """Two people, all of 12 items, and a training item."""
+    for name in ("ann", "bob"):
+        people.invite(db, name)
+    shown = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
+    known = [
+        RaterControlItem(purpose=p, id=p, shown=shown, expected={"coherence": 7}) for p in ("training", "attention")
+    ]
+    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=known)
+    assign_items(db, "c")
+    for name in ("ann", "bob"):
+        work(db, "c", name)
+    return db
+
+
+def test_training_and_attention_items_are_no_judgements(rated: RatingsDB) -> None:
+    found = live_judgements(rated, "c")
+    assert len(rated.current_answers("c")) == 2 * 14
+    assert len(found) == 2 * 12 * 3
+    assert {m.item for m in found}.isdisjoint({"training", "attention"})
+
+
+def test_only_the_latest_answer_and_no_withdrawn_one(rated: RatingsDB) -> None:
+    first, second = [r for r in rated.current_answers("c", person="ann") if r.item not in ("training", "attention")][:2]
+    rated.save("c", "ann", first.item, {**(first.answers or {}), "coherence": 7, "comment": "x"}, form=first.form)
+    rated.save("c", "ann", second.item, None, form=second.form)
+    mine = [m for m in live_judgements(rated, "c") if m.name == "ann"]
+    assert {m.item for m in mine}.isdisjoint({second.item})
+    assert [m.value for m in mine if m.item == first.item and m.aspect == "coherence"] == [7]
+    assert {m.aspect for m in mine} == {"coherence", "consistency", "completeness"}, "a comment is no judgement"
+
+
+def test_the_store_gives_back_what_was_live(rated: RatingsDB, store: Store) -> None:
+    import_campaign(rated, store, "c")
+    live, stored = live_judgements(rated, "c"), stored_judgements(store, make_task(TASK))
+    assert sorted(stored) == sorted(live)
+    assert all(m.at and m.seconds == 4.0 and m.case != m.item for m in stored)
+
+
+def test_yes_and_no_come_back_from_the_store_as_said(db: RatingsDB, store: Store) -> None:
+    people.invite(db, "ann")
+    task = make_task("filter_question")
+    create_campaign(db, store, "c", task, CampaignOptions(overlap=1))
+    assign_items(db, "c")
+    first, second = [a.item for a in db.assignments("c", "ann")][:2]
+    db.save("c", "ann", first, {**YES, "guides": "no", "reasons": ["duplicate"]}, form=task.form.label)
+    db.save("c", "ann", second, YES, form=task.form.label)
+    import_campaign(db, store, "c")
+    found = {(m.item, m.aspect): m.value for m in stored_judgements(store, task)}
+    assert len(found) == 6, "the whole verdict is no aspect"
+    assert found[first, "guides"] == "no" and found[first, "meaningful"] == "yes" and found[second, "guides"] == "yes"
+
+
+def test_judges_are_taken_on_people_s_items_only_with_their_case_and_unscored_ones_left_out(
+    rated: RatingsDB, store: Store
+) -> None:
+    live = live_judgements(rated, "c")
+    items = sorted({m.item for m in live})
+    store.put(
+        [judged(items[0], 3), judged(items[1], None), judged("f" * 20, 4), judged(items[2], 5, aspect="executability")]
+    )
+    import_campaign(rated, store, "c")
+    (one,) = judgements_by_judges(store, make_task(TASK), live)
+    assert (one.item, one.name, one.aspect, one.value) == (items[0], "judge:m", "coherence", 3)
+    assert one.case == next(m.case for m in live if m.item == items[0])
+
+
+def test_a_filter_has_no_judges(db: RatingsDB, store: Store) -> None:
+    store.put([judged("i1", 3)])
+    mine = [Judgement("i1", "c", Rater.person("ann"), "guides", "yes")]
+    assert judgements_by_judges(store, make_task("filter_question"), mine) == []
+
+
+def test_a_judge_s_rating_without_lineage_shares_the_case_that_people_gave(rated: RatingsDB, store: Store) -> None:
+    item = sorted({m.item for m in live_judgements(rated, "c")})[0]
+    store.put([judged(item, 3)])
+    assert {m.case for m in stored_judgements(store, make_task(TASK))} == {item}, "nobody knows a case yet"
+    import_campaign(rated, store, "c")
+    cases = {m.case for m in stored_judgements(store, make_task(TASK)) if m.item == item}
+    assert len(cases) == 1 and item not in cases
+
+
+@pytest.mark.parametrize(
+    ("task", "aspect", "values", "kept"),
+    [
+        (RateScript(), "coherence", (2, 6), [2.0, 6.0]),
+        (FilterQuestion(), "guides", ("no", "yes"), [0.0, 1.0]),
+        (FilterQuestion(), "guides", ("yes", "yes"), [1.0, 1.0]),
+    ],
+)
+def test_a_table_holds_one_aspect_on_the_whole_scale(task: Any, aspect: str, values: Any, kept: list[float]) -> None:
+    rows = [Judgement("i", "case", Rater.person(p), aspect, v) for p, v in zip("ab", values, strict=True)]
+    rows.append(Judgement("j", "case", Rater.person("a"), task.form.asked()[1].name, values[0]))
+    found = judgement_table(rows, task, aspect)
+    assert list(found.raters) == ["a", "b"] and list(found.units) == ["i"] and list(found.cases) == ["case"]
+    assert [float(x) for x in found.values[0]] == kept

@@ -1,0 +1,114 @@
+"""The page shows the report's own numbers, escapes what people write, and needs no network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from annotation_ui.agreement.judgements import Judgement
+from annotation_ui.agreement.page import page_body, write_page
+from annotation_ui.agreement.report import agreement_report
+from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.rate_script import RateScript
+from curation.stats.bootstrap import Resampling
+from schemas.core.errors import UserError
+from schemas.raters import Rater
+
+FEW = Resampling(30)
+TASK = RateScript()
+
+
+def said(values: dict[str, list[int]], aspect: str = "coherence") -> list[Judgement]:
+    """Ratings by person, an item and case each."""
+    return [
+        Judgement(f"i{n}", f"c{n}", Rater.person(p), aspect, v, f"t{n:03}", 5.0)
+        for p, row in values.items()
+        for n, v in enumerate(row)
+    ]
+
+
+def body(rows: list[Judgement], task: RateScript | FilterQuestion = TASK) -> str:
+    return page_body(agreement_report(rows, task, resampling=FEW), rows, task)
+
+
+def test_names_cannot_bring_mark_up() -> None:
+    evil = "<script>alert(1)</script>"
+    shown = body(said({evil: [1, 2, 3, 4, 5], "b&b": [1, 2, 3, 4, 6]}))
+    assert "<script" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown and "b&amp;b" in shown
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
+    rows = said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]})
+    path = tmp_path / "a.html"
+    write_page(agreement_report(rows, TASK, resampling=FEW), rows, TASK, path, title="<i>&pilot")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and text.rstrip().endswith("</html>")
+    assert "<title>Agreement: &lt;i&gt;&amp;pilot</title>" in text
+    assert not re.search(r"(src|href)\s*=|url\(|@import|<script|<link|https?://", text)
+
+
+def test_a_page_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+    rows = said({"ann": [1, 2, 3], "bob": [1, 2, 3]})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError):
+        write_page(agreement_report(rows, TASK, resampling=FEW), rows, TASK, tmp_path / "file" / "a.html", title="x")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_bars_count_every_answer_of_people_and_leave_judges_out() -> None:
+    rows = said({"ann": [1, 1, 7, 4], "bob": [1, 2, 7, 4]})
+    rows.append(Judgement("i0", "c0", Rater.judge("m"), "coherence", 5))
+    bars = re.search(r'<table class="bars".*?</table>', body(rows))
+    assert bars is not None
+    counts = re.findall(r"<tr><td>(\d)</td>.*?<td>(\d+)</td></tr>", bars.group())
+    assert counts == [("1", "3"), ("2", "1"), ("3", "0"), ("4", "2"), ("5", "0"), ("6", "0"), ("7", "2")]
+    widths = re.findall(r'class="bar" style="width:([\d.]+)%', bars.group())
+    assert widths[0] == "100.0" and widths[1] == "33.3" and widths[2] == "0.0"
+
+
+def test_a_dot_stands_where_alpha_is_and_never_off_the_scale() -> None:
+    rows = said({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]})  # alpha far below -0.2
+    shown = body(rows)
+    places = [float(x) for x in re.findall(r'class="(?:dot|range|ring)" style="left:([-\d.]+)%', shown)]
+    assert places and min(places) >= 0 and max(places) <= 100
+    assert 'class="dot" style="left:0.0%"' in shown
+    full = body(said({"ann": [1, 7, 3, 5], "bob": [1, 7, 3, 5]}))
+    assert 'class="dot" style="left:100.0%"' in full
+
+
+def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:
+    shown = body(said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]}))
+    assert "ScEdit Table 5" in shown and "<td>0.35</td>" in shown and 'class="ring"' in shown
+    yes = [Judgement(f"i{n}", f"c{n}", Rater.person(p), "guides", "yes" if n else "no") for n in range(4) for p in "ab"]
+    plain = body(yes, FilterQuestion())
+    assert "ScEdit Table 5" not in plain and 'class="ring"' not in plain and "AC2" not in plain
+
+
+def test_programs_are_marked_before_any_figure() -> None:
+    shown = body(said({"synthetic-a": [1, 2, 3], "bob": [1, 2, 4]}))
+    assert 'class="warn"' in shown and shown.index('class="warn"') < shown.index("<table")
+    assert "synthetic-a" in shown[shown.index('class="warn"') :][:120]
+    assert 'class="warn"' not in body(said({"ann": [1, 2, 3], "bob": [1, 2, 4]}))
+
+
+def test_nothing_rated_and_one_rater_still_make_a_page() -> None:
+    assert "nobody yet" in body([])
+    one = body(said({"ann": [1, 2, 3, 4]}))
+    assert "undefined" in one and 'class="dot"' not in one and "nan" not in one.lower()
+
+
+def test_a_judge_is_compared_with_the_mean_of_people() -> None:
+    rows = said({"ann": [1, 2, 3, 4, 5], "bob": [1, 2, 3, 4, 6]})
+    rows += [Judgement(f"i{n}", f"c{n}", Rater.judge("m"), "coherence", n + 1) for n in range(5)]
+    shown = body(rows)
+    assert "judge:m against the mean of people" in shown
+    assert "2 people (ann, bob)" in shown
+
+
+def test_aspects_are_pooled_only_where_there_are_several() -> None:
+    one = said({"ann": [1, 2, 3, 4], "bob": [1, 2, 4, 4]})
+    assert "Pooled" not in body(one)
+    assert "Pooled" in body(one + said({"ann": [5, 6, 7, 7], "bob": [5, 6, 6, 7]}, "completeness"))

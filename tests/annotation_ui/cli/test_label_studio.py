@@ -1,0 +1,164 @@
+"""``annotate label-studio``: what is said of a pull, and recorded exports, without a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.label_studio.labeling_config import build_result
+from annotation_ui.label_studio.validation import PullResult
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.filter_question import FilterQuestion
+from curation.store.store import Store
+from schemas.core.errors import DataError, UserError
+from schemas.verdicts import Verdict
+from tests.annotation_ui.cli.conftest import call
+
+client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
+FORM = FilterQuestion.form
+YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+
+
+def test_label_studio_needs_a_server(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
+    with pytest.raises(UserError, match="no Label Studio was started here"):
+        call("label-studio", "push", "p", "-r", files[0], "--folder", tmp_path / "ls")
+    monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
+    monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
+    with pytest.raises(UserError, match="LABEL_STUDIO_API_KEY is not"):
+        call("label-studio", "push", "p", "-r", files[0])
+    monkeypatch.setenv("SCEDIT_LABEL_STUDIO", str(tmp_path / "none"))
+    with pytest.raises(UserError, match="make label-studio"):
+        call("label-studio", "up", "--folder", tmp_path / "ls")
+    assert "No server of" in call("label-studio", "down", "--folder", tmp_path / "ls").output
+
+
+@pytest.fixture
+def pilot(files: tuple[Path, Path]) -> tuple[Path, list[str]]:
+    """A campaign of one person; the ratings file and that person's items."""
+    db, store = files
+    call("new", "p", "--task", "filter_question", "-s", store, "-r", db, "--overlap", 1)
+    call("invite", "ann", "-r", db)
+    call("share", "p", "-r", db)
+    with RatingsDB(db) as opened:
+        return db, [a.item for a in opened.assignments("p", "ann")]
+
+
+def annotation(number: int, answers: dict[str, Any], *, by: Any = 7) -> dict[str, Any]:
+    return {"id": number, "completed_by": by, "updated_by": by, "result": build_result(answers, FORM), "lead_time": 2.5}
+
+
+def export(path: Path, *tasks: tuple[str, list[dict[str, Any]]]) -> Path:
+    rows = [
+        {"id": n, "data": {"scedit_item": item, "scedit_form": FORM.label}, "annotations": annotations}
+        for n, (item, annotations) in enumerate(tasks)
+    ]
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_an_export_is_read_without_a_server(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
+    db, items = pilot
+    path = export(tmp_path / "e.json", *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
+    words = ("label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--json")
+    got = call(*words)
+    assert (got.exit_code, json.loads(got.output)) == (0, {"answers": 3, "new": 3, "refused": []})
+    assert json.loads(call(*words).output)["new"] == 0
+    with RatingsDB(db) as opened:
+        assert {r.item for r in opened.current_answers("p", person="ann")} == set(items[:3])
+        assert {r.seconds for r in opened.current_answers("p")} == {2.5}
+
+
+def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
+    db, items = pilot
+    bad = {**YES, "guides": "perhaps"}
+    path = export(
+        tmp_path / "e.json",
+        (items[0], [annotation(1, YES)]),
+        (items[1], [annotation(2, bad)]),
+        (items[2], [annotation(3, YES, by={"id": 8})]),
+    )
+    report = tmp_path / "refused.jsonl"
+    got = call(
+        "label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--report", report
+    )  # fmt: skip
+    assert got.exit_code == 1
+    rows = {r["annotation"]: r for r in map(json.loads, report.read_text().splitlines())}
+    assert rows["2"]["person"] == "ann" and rows["2"]["item"] == items[1] and "'perhaps'" in rows["2"]["why"]
+    assert rows["3"]["person"] == "account 8" and set(rows) == {"2", "3"}
+    assert "annotation 2 of ann" in got.output and got.output.startswith("1 answer")
+    with RatingsDB(db) as opened:
+        assert [r.item for r in opened.current_answers("p")] == [items[0]]
+
+
+@pytest.mark.parametrize("account", ["ann", "7", "7="])
+def test_an_account_is_a_number_and_a_name(pilot: tuple[Path, list[str]], tmp_path: Path, account: str) -> None:
+    path = export(tmp_path / "e.json")
+    got = call("label-studio", "pull", "p", "-r", pilot[0], "--export", path, "--account", account)
+    assert got.exit_code == 2 and f"got '{account}'" in got.output
+
+
+def test_a_file_that_is_no_export_is_refused(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("id,choice\n1,yes\n")
+    with pytest.raises(DataError, match="not readable as JSON"):
+        call("label-studio", "pull", "p", "-r", pilot[0], "--export", path)
+
+
+class Site:
+    """A site that takes everything."""
+
+    url = "http://ls"
+
+    def __init__(self) -> None:
+        self.suggested: Any = "not asked"
+
+    def push(self, db: RatingsDB, name: str, *, suggestions: Any = None) -> Any:
+        self.suggested = suggestions
+        return client.PushResult({"*": 5, "ann": 6}, 2, 1)
+
+    def pull(self, db: RatingsDB, name: str) -> PullResult:
+        return PullResult(2, 1, (), ("task 9 of item i was deleted",))
+
+    def invite(self, db: RatingsDB, person: str) -> Any:
+        return client.AnnotatorAccount(person, f"{person}@x", "secret", "token")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    found = Site()
+    monkeypatch.setattr("annotation_ui.cli.label_studio._site", lambda folder: found)
+    return found
+
+
+def test_a_push_names_everybody_s_address(pilot: tuple[Path, list[str]], site: Site) -> None:
+    said = call("label-studio", "push", "p", "-r", pilot[0]).output.splitlines()
+    assert "http://ls/projects/5/" in said[1] and said[1].endswith("everybody")
+    assert "http://ls/projects/6/" in said[2] and said[2].endswith("ann")
+    assert site.suggested is None
+
+
+def test_suggestions_are_the_verdicts_on_the_campaign_s_items_only(
+    pilot: tuple[Path, list[str]], files: tuple[Path, Path], site: Site
+) -> None:
+    db, items = pilot
+    with Store.open(files[1], write=True) as store:
+        for item in (items[0], "f" * 20):
+            store.put([Verdict(key=f"v/{item}", item_id=item, by="early_cut@1", label="drop", reason="in step 1")])
+    got = json.loads(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").output)
+    assert got == {"projects": {"*": 5, "ann": 6}, "new": 2, "known": 1}
+    assert {i: [v.check for v in found] for i, found in site.suggested.items()} == {items[0]: ["early_cut"]}
+
+
+def test_a_task_that_is_gone_there_sets_the_status_too(pilot: tuple[Path, list[str]], site: Site) -> None:
+    got = call("label-studio", "pull", "p", "-r", pilot[0], "--json")
+    assert got.exit_code == 1
+    assert json.loads(got.output)["refused"] == [{"missing": "task 9 of item i was deleted"}]
+
+
+def test_a_password_is_printed_and_a_token_is_not(pilot: tuple[Path, list[str]], site: Site) -> None:
+    said = call("label-studio", "invite", "ann", "-r", pilot[0], "--jsonl").output
+    assert json.loads(said) == {"person": "ann", "email": "ann@x", "password": "secret"}

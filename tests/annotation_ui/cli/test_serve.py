@@ -1,0 +1,104 @@
+"""``annotate serve``: which process is started, and what is refused before one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.cli.serve import command, environment
+from annotation_ui.ratings.database import RatingsDB
+from schemas.core.errors import MissingPackage, UserError
+from tests.annotation_ui.cli.conftest import call
+
+
+def test_the_app_listens_on_this_machine_unless_told(files: tuple[Path, Path]) -> None:
+    with pytest.raises(UserError, match="add --allow-network"):
+        call("serve", "-r", files[0], "--host", "0.0.0.0")
+    with pytest.raises(UserError, match="no such ratings file"):
+        call("serve", "-r", files[0].with_name("none"))
+    words = command(files[0], files[1], host="127.0.0.1", port=8501)
+    assert "--server.address=127.0.0.1" in words and "--browser.gatherUsageStats=false" in words
+    assert "PYTHONPATH" in environment()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The processes that would be started, without starting them."""
+    calls: list[dict[str, Any]] = []
+
+    def run(words: list[str], env: dict[str, str]) -> int:
+        calls.append({"words": words, "env": env})
+        return 3
+
+    monkeypatch.setattr("annotation_ui.cli.serve.subprocess.call", run)
+    return calls
+
+
+def test_the_app_gets_absolute_paths_and_its_status_is_ours(
+    files: tuple[Path, Path], started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db, store = files
+    RatingsDB(db, create=True).close()
+    monkeypatch.chdir(db.parent)
+    got = call("serve", "-r", db.name, "--store", store.name, "--port", 8765)
+    assert got.exit_code == 3
+    assert "http://127.0.0.1:8765" in got.stderr and got.stdout == ""
+    ((words, _),) = [c.values() for c in started]
+    own = words[words.index("--") + 1 :]
+    from annotation_ui.app.main import arguments
+
+    assert arguments(own) == (db.absolute(), store.absolute())
+    assert "--server.port=8765" in words
+
+
+def test_without_a_store_the_app_is_told_of_none(files: tuple[Path, Path]) -> None:
+    from annotation_ui.app.main import arguments
+
+    words = command(files[0], None, host="127.0.0.1", port=1)
+    assert arguments(words[words.index("--") + 1 :]) == (files[0].absolute(), None)
+
+
+def test_nothing_is_sent_anywhere_and_errors_show_no_code(files: tuple[Path, Path]) -> None:
+    words = command(files[0], None, host="127.0.0.1", port=1)
+    for option in (
+        "browser.gatherUsageStats=false", "server.enableXsrfProtection=true", "client.showErrorDetails=none",
+        "server.headless=true", "client.toolbarMode=minimal",
+    ):  # fmt: skip
+        assert f"--{option}" in words
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
+def test_this_machine_needs_no_permission(files: tuple[Path, Path], started: list[dict[str, Any]], host: str) -> None:
+    RatingsDB(files[0], create=True).close()
+    call("serve", "-r", files[0], "--host", host)
+    assert f"--server.address={host}" in started[0]["words"]
+
+
+def test_another_address_is_served_when_it_is_meant(files: tuple[Path, Path], started: list[dict[str, Any]]) -> None:
+    RatingsDB(files[0], create=True).close()
+    for host in ("0.0.0.0", "192.168.1.5", "::"):
+        with pytest.raises(UserError, match="can be reached by other machines"):
+            call("serve", "-r", files[0], "--host", host)
+    assert started == []
+    call("serve", "-r", files[0], "--host", "0.0.0.0", "--allow-network")
+    assert len(started) == 1
+
+
+def test_a_missing_streamlit_is_named_before_anything_starts(
+    files: tuple[Path, Path], started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RatingsDB(files[0], create=True).close()
+    monkeypatch.setattr("annotation_ui.cli.serve.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPackage, match="streamlit"):
+        call("serve", "-r", files[0])
+    assert started == []
+
+
+def test_our_packages_come_before_what_is_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    first, second = environment()["PYTHONPATH"].split(":")
+    assert (Path(first) / "annotation_ui").is_dir() and second == "/elsewhere"
+    monkeypatch.delenv("PYTHONPATH")
+    assert ":" not in environment()["PYTHONPATH"], "an empty entry would be the working folder"

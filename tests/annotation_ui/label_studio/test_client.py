@@ -1,0 +1,302 @@
+"""Items out and annotations back, with a Label Studio that is a few lists; the real one is in ``test_server.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.label_studio.labeling_config import build_result
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.filter_question import FilterQuestion
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.verdicts import Verdict
+from tests.support import served_app as served
+
+client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
+
+FORM = FilterQuestion.form
+YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
+URL = "http://ls"
+
+
+class Studio:
+    """As much of a Label Studio as a push and a pull ask of it.
+
+    Attributes:
+        made: Settings of each project by number.
+        tasks: Tasks of each project.
+        predictions: What was suggested.
+        stop_after: Imports after which it dies with its work done and not told, or None.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[int, dict[str, Any]] = {}
+        self.tasks: dict[int, list[dict[str, Any]]] = {}
+        self.predicted: list[dict[str, Any]] = []
+        self.imports: list[int] = []
+        self.stop_after: int | None = None
+        self.gone: set[int] = set()
+        self.refuses = False
+        self.users = SimpleNamespace(whoami=self.whoami)
+        self.projects = SimpleNamespace(
+            create=self.create, list=self.list, get=self.get, import_tasks=self.import_tasks
+        )
+        self.predictions = SimpleNamespace(create=lambda **given: self.predicted.append(given))
+        self._client_wrapper = SimpleNamespace(httpx_client=SimpleNamespace(request=self.request))
+
+    def whoami(self) -> None:
+        if self.refuses:
+            raise client.ApiError(status_code=401)
+
+    def create(self, **given: Any) -> Any:
+        number = len(self.made) + 1
+        self.made[number], self.tasks[number] = given, []
+        return SimpleNamespace(id=number, title=given["title"])
+
+    def list(self, *, title: str) -> list[Any]:
+        found = [(n, g["title"]) for n, g in self.made.items() if g["title"].startswith(title)]
+        return [SimpleNamespace(id=n, title=t) for n, t in found]
+
+    def get(self, number: int) -> Any:
+        return SimpleNamespace(task_number=len(self.tasks[number]))
+
+    def import_tasks(self, number: int, *, request: list[dict[str, Any]], return_task_ids: bool) -> Any:
+        self.imports.append(len(request))
+        first = 100 * number + len(self.tasks[number])
+        ids = [first + n for n in range(len(request))]
+        self.tasks[number] += [{"id": i, "annotations": [], **r} for i, r in zip(ids, request, strict=True)]
+        if self.stop_after is not None and len(self.imports) > self.stop_after:
+            raise KeyboardInterrupt
+        return SimpleNamespace(task_ids=ids)
+
+    def request(self, path: str, *, method: str, params: Mapping[str, Any]) -> Any:
+        number, page, size = params["project"], params["page"], params["page_size"]
+        if number in self.gone:
+            return SimpleNamespace(status_code=404, text="not found")
+        mine = self.tasks[number]
+        rows = mine[(page - 1) * size : page * size]
+        return SimpleNamespace(status_code=200, json=lambda: {"tasks": rows, "total": len(mine)})
+
+
+@pytest.fixture
+def studio(monkeypatch: pytest.MonkeyPatch) -> Studio:
+    found = Studio()
+    monkeypatch.setattr(client, "LabelStudio", lambda **_: found)
+    return found
+
+
+@pytest.fixture
+def site(studio: Studio) -> Any:
+    return client.LabelStudioSite(URL + "/", "token")
+
+
+def campaign(db: RatingsDB, store: Store, task: str, overlap: int, *names: str) -> None:
+    for n, name in enumerate(names):
+        people.invite(db, name)
+        db.link(URL, "person", [(name, str(7 + n))])
+    create_campaign(db, store, "c", make_task(task), CampaignOptions(overlap=overlap))
+    assign_items(db, "c")
+
+
+def annotate(task: dict[str, Any], account: int, **change: Any) -> None:
+    made = {"id": 1, "completed_by": account, "updated_by": account, "result": build_result(YES, FORM)}
+    task["annotations"].append({**made, "updated_at": "2026-01-01", "lead_time": 2.0, **change})
+
+
+def test_a_token_that_is_refused_is_told(studio: Studio) -> None:
+    studio.refuses = True
+    with pytest.raises(UserError, match="refuses the token .HTTP 401") as error:
+        client.LabelStudioSite(URL, "token")
+    assert error.value.where == URL and "token" not in str(error.value.where)
+
+
+def test_an_address_that_is_no_label_studio_is_told() -> None:
+    with pytest.raises(UserError, match="does not answer"):
+        client.LabelStudioSite(f"http://127.0.0.1:{served.free_port()}", "token")
+
+
+def test_everybody_shares_a_project_only_where_all_judge_all_and_may_see_one_another(
+    db: RatingsDB, store: Store, site: Any
+) -> None:
+    campaign(db, store, "filter_question", 2, "ann", "bob")
+    pushed = site.push(db, "c")
+    assert (list(pushed.projects), pushed.new, pushed.known) == (["*"], 24, 0)
+    people.invite(db, "cho")  # now not everybody judges everything
+    assert set(site.push(db, "c").projects) == {"ann", "bob"}
+
+
+def test_people_with_projects_of_their_own_get_their_own_items(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "rate_script", 1, "ann", "bob")
+    projects = site.push(db, "c").projects
+    for person, number in projects.items():
+        there = {t["data"]["scedit_item"] for t in site.sdk.tasks[number]}
+        assert there == {a.item for a in db.assignments("c", person)} and there
+    assert all(not g["show_collab_predictions"] for g in site.sdk.made.values())
+
+
+def test_pushing_again_repeats_nothing_and_brings_what_is_new(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "rate_executability", 1, "ann")
+    assert site.push(db, "c")[1:] == (12, 0)
+    assert site.push(db, "c")[1:] == (0, 12)
+    made = next(iter(store.all(client_script())))
+    store.put([made.model_copy(update={"key": "generated/new", "editor": "ft"})])
+    create_campaign(db, store, "c", make_task("rate_executability"), CampaignOptions(overlap=1))
+    assign_items(db, "c")
+    assert site.push(db, "c")[1:] == (1, 12)
+    assert len(site.sdk.made) == 1
+
+
+def client_script() -> Any:
+    from schemas.generated_scripts import GeneratedScript
+
+    return GeneratedScript
+
+
+@pytest.mark.parametrize("stop", [0, 2, 4])
+def test_a_push_that_was_stopped_anywhere_is_completed_without_a_second_task(
+    db: RatingsDB, store: Store, site: Any, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    monkeypatch.setattr(client, "CHUNK", 5)
+    monkeypatch.setattr(client, "PAGE", 4)
+    campaign(db, store, "filter_question", 1, "ann")
+    site.sdk.stop_after = stop
+    with pytest.raises(KeyboardInterrupt):
+        site.push(db, "c")
+    site.sdk.stop_after = None
+    site.push(db, "c")
+    ((_, number),) = db.remote_names(URL, "project/c").items()
+    ids = [t["data"]["scedit_item"] for t in site.sdk.tasks[int(number)]]
+    assert len(ids) == len(set(ids)) == 24
+    assert set(db.remote_names(URL, "task/c/*")) == set(ids)
+
+
+def test_a_project_that_was_made_and_not_written_down_is_found_by_its_title(
+    db: RatingsDB, store: Store, site: Any
+) -> None:
+    campaign(db, store, "filter_question", 1, "ann")
+    site.sdk.create(title="scedit c / ann")  # begins alike, and is another
+    site.sdk.create(title="scedit c")
+    assert site.push(db, "c").projects == {"*": 2}
+
+
+def test_nothing_shared_out_and_suggestions_for_a_blind_task_are_refused(
+    db: RatingsDB, store: Store, site: Any
+) -> None:
+    create_campaign(db, store, "c", make_task("rate_script"), CampaignOptions(overlap=1))
+    with pytest.raises(UserError, match="nothing of 'c' is shared out"):
+        site.push(db, "c")
+    people.invite(db, "ann")
+    assign_items(db, "c")
+    with pytest.raises(UserError, match="rated blind"):
+        site.push(db, "c", suggestions={"x": []})
+    assert site.sdk.made == {}
+
+
+def test_suggestions_go_with_the_task_of_their_item(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "filter_question", 1, "ann")
+    item = db.assignments("c")[3].item
+    flag = Verdict(key="v", item_id=item, by="early_cut@1", label="drop", reason="in step 1")
+    keep = Verdict(key="w", item_id="x", by="early_cut@1", label="keep")
+    site.push(db, "c", suggestions={item: [flag], db.assignments("c")[0].item: [keep]})
+    (one,) = site.sdk.predicted
+    assert str(one["task"]) == db.remote_names(URL, "task/c/*")[item]
+    assert {r["from_name"] for r in one["result"]} == {"guides", "reasons"}
+
+
+def test_a_pull_turns_pages_and_takes_each_answer_once(
+    db: RatingsDB, store: Store, site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PAGE", 5)
+    campaign(db, store, "filter_question", 1, "ann")
+    ((_, number),) = site.push(db, "c").projects.items()
+    for task in site.sdk.tasks[number]:
+        annotate(task, 7, id=task["id"])
+    done = site.pull(db, "c")
+    assert (done.answers, done.new, done.rejected, done.missing) == (24, 24, (), ())
+    assert (site.pull(db, "c").answers, site.pull(db, "c").new) == (24, 0)
+
+
+def test_what_was_deleted_there_is_named_and_the_rest_is_taken(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "filter_question", 1, "ann", "bob")
+    projects = site.push(db, "c").projects
+    lost = site.sdk.tasks[projects["ann"]].pop()
+    annotate(site.sdk.tasks[projects["ann"]][0], 7)
+    site.sdk.gone.add(projects["bob"])
+    done = site.pull(db, "c")
+    assert done.answers == 1
+    assert sorted(done.missing) == [
+        f"project {projects['bob']} cannot be read (HTTP 404)",
+        f"task {lost['id']} of item {lost['data']['scedit_item']} was deleted",
+    ]
+
+
+def test_a_task_whose_item_was_changed_and_one_that_we_never_pushed_are_refused(
+    db: RatingsDB, store: Store, site: Any
+) -> None:
+    campaign(db, store, "filter_question", 1, "ann")
+    ((_, number),) = site.push(db, "c").projects.items()
+    first, second, third = site.sdk.tasks[number][:3]
+    annotate(first, 7, id=1)
+    first["data"]["scedit_item"] = second["data"]["scedit_item"]
+    annotate(second, 9, id=2)  # an account of nobody
+    foreign = {"id": 9999, "data": dict(third["data"]), "annotations": []}
+    annotate(foreign, 7, id=3)
+    site.sdk.tasks[number].append(foreign)
+    done = site.pull(db, "c")
+    assert done.answers == 0
+    assert {r.annotation: r.person for r in done.rejected} == {"1": "ann", "2": "account 9", "3": "ann"}
+    why = {r.annotation: r.why for r in done.rejected}
+    assert "another item" in why["1"] and "9" in why["2"] and "not pushed" in why["3"]
+
+
+def test_a_campaign_that_was_never_pushed_cannot_be_pulled(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "filter_question", 1, "ann")
+    with pytest.raises(UserError, match="was never pushed"):
+        site.pull(db, "c")
+
+
+def test_inviting_needs_a_person_who_has_no_account_yet(db: RatingsDB, site: Any) -> None:
+    with pytest.raises(UserError, match="no person 'ann'"):
+        site.invite(db, "ann")
+    people.invite(db, "ann")
+    db.link(URL, "person", [("ann", "7")])
+    with pytest.raises(UserError, match="has an account already"):
+        site.invite(db, "ann")
+
+
+@pytest.mark.parametrize(
+    ("by", "wrote", "person", "forged"),
+    [
+        (7, 7, "ann", False),
+        ({"id": 7}, 7, "ann", False),
+        ("7", None, "ann", False),
+        (7, 8, "ann", True),
+        (8, 8, None, False),
+        (None, 7, None, True),
+    ],
+)
+def test_whose_an_annotation_is(by: Any, wrote: Any, person: str | None, forged: bool) -> None:
+    task = {"id": 5, "data": {"scedit_item": "i"}, "annotations": [{"id": 1, "completed_by": by, "updated_by": wrote}]}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, {"5": "i"})
+    assert (found.person, found.forged) == (person, forged)
+
+
+def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
+    task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
+    (exported,) = client.annotations_of_task(task, {}, None)
+    assert (exported.item, exported.named) == ("told", None)
+    (pulled,) = client.annotations_of_task(task, {}, {"5": "pushed"})
+    assert (pulled.item, pulled.named) == ("pushed", "told")
+    (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
+    assert unknown.item is None
+
+
+@pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])
+def test_a_task_without_annotations_gives_none(task: dict[str, Any]) -> None:
+    assert list(client.annotations_of_task(task, {}, None)) == []

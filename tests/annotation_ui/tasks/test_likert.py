@@ -1,0 +1,86 @@
+"""What the two rating tasks share: who sees what, and one rating an aspect."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.tasks.base import TaskItem
+from annotation_ui.tasks.likert import generated_items, likert_field, rating_records
+from annotation_ui.tasks.rate_script import RateScript
+from curation.shipped import mini_split
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
+from schemas.ratings import Rating
+from tests.annotation_ui.conftest import TASK
+
+
+def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
+    for item in make_task(TASK).items(store):
+        text = json.dumps(dict(item.shown))
+        assert not any(word in text for word in ("tiny", "rome", "none", '"pre', '"post'))
+        assert item.shown["counts"] in item.shown["script"]  # as the fixture writes them
+        new, old = item.shown["new"], item.shown["old"]
+        assert item.shown["fact"].endswith(new), "Coherence asks for the new fact, whoever wrote the script"
+        assert item.shown["counts"] in (new, old) and (old in item.shown["script"]) != (new in item.shown["script"])
+
+
+@pytest.mark.parametrize("change", [{"refused": True}, {"text": " \n", "steps": ()}])
+@pytest.mark.parametrize("blind", [True, False])
+def test_refusals_and_empty_scripts_are_not_rated(store: Store, change: dict[str, Any], blind: bool) -> None:
+    made = next(iter(store.all(GeneratedScript)))
+    before = [i.id for i in generated_items(store, blind_to_fact=blind)]
+    odd = made.model_copy(update={"key": "generated/odd", **change})
+    store.put([odd])
+    assert [i.id for i in generated_items(store, blind_to_fact=blind)] == before
+    assert odd.id not in before
+
+
+def test_steps_are_numbered_and_text_without_steps_is_shown_raw(store: Store) -> None:
+    made = next(iter(store.all(GeneratedScript)))
+    steps = made.model_copy(update={"key": "generated/a", "text": "raw", "steps": ("Go", "Stay")})
+    raw = made.model_copy(update={"key": "generated/b", "text": "go go go", "steps": ()})
+    store.put([steps, raw])
+    shown = {i.id: dict(i.shown) for i in generated_items(store, blind_to_fact=True)}
+    assert shown[steps.id] == {"script": "Step 1: Go\nStep 2: Stay"}
+    assert shown[raw.id] == {"script": "go go go"}
+
+
+def test_strata_are_models_and_editors(store: Store) -> None:
+    assert {i.stratum for i in generated_items(store, blind_to_fact=True)} == {"tiny none", "tiny rome"}
+
+
+def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_name(store: Store) -> None:
+    made = next(iter(store.all(GeneratedScript)))
+    crossed = made.model_copy(update={"key": "generated/crossed", "question": made.fact})
+    store.put([crossed])
+    with pytest.raises(UserError, match="generated/crossed' belongs to no question"):
+        list(generated_items(store, blind_to_fact=False))
+    assert crossed.id in {i.id for i in generated_items(store, blind_to_fact=True)}, "Executability needs neither"
+    store.put([crossed.model_copy(update={"question": made.question})])
+    fact = next(c.fact for c in mini_split().cases if c.fact.key == made.fact)
+    store.put([fact.model_copy(update={"new": None, "change": "none"})])
+    with pytest.raises(UserError, match="is of a fact that is not edited") as error:
+        list(generated_items(store, blind_to_fact=False))
+    assert error.value.where == made.fact
+
+
+def test_one_rating_an_aspect_each_with_the_comment() -> None:
+    item = TaskItem(id="a" * 20, case="c", shown={})
+    answers = {"coherence": 1, "consistency": 7, "completeness": 4, "comment": "vague"}
+    made = [r for r in rating_records(RateScript.form, item, answers, person="synthetic-x") if isinstance(r, Rating)]
+    assert [(r.aspect, r.value, r.reason) for r in made] == [
+        ("coherence", 1, "vague"), ("consistency", 7, "vague"), ("completeness", 4, "vague"),
+    ]  # fmt: skip
+    assert made[0].key == f"rating/rate_script@2/person:synthetic-x/coherence/{item.id}"
+    assert all(r.rated_by.is_program and r.item_id == item.id for r in made)
+
+
+@pytest.mark.parametrize(("value", "passes"), [(0, False), (1, True), (7, True), (8, False)])
+def test_a_field_goes_from_one_to_seven(value: int, passes: bool) -> None:
+    field = likert_field("beauty", "Is it?", "Look.", low_text="no", high_text="yes")
+    assert (field.fault(value) == "") is passes

@@ -1,0 +1,49 @@
+"""Coherence, Consistency, Completeness: one new fact a case, and the object that counts for each script."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotation_ui.tasks.rate_executability import RateExecutability
+from annotation_ui.tasks.rate_script import RateScript
+from curation.shipped import mini_split
+from curation.store.store import Store
+from schemas.core.errors import DataError
+from schemas.generated_scripts import GeneratedScript
+from schemas.ratings import Rating
+
+TASK = RateScript()
+
+
+def test_the_scripts_of_a_case_stand_beside_the_same_fact_and_differ_in_what_counts(store: Store) -> None:
+    made = {g.id: g for g in store.all(GeneratedScript)}
+    facts = {c.fact.key: c.fact for c in mini_split().cases}
+    shown: dict[str, set[str]] = {}
+    for item in TASK.items(store):
+        script = made[item.id]
+        fact = facts[script.fact]
+        assert fact.new is not None
+        assert item.shown["counts"] == (fact.new.text if script.edited else fact.old.text)
+        assert item.case == script.case
+        same = {k: v for k, v in item.shown.items() if k in ("fact", "new", "old", "question")}
+        shown.setdefault(item.case, set()).add(json.dumps(same))
+    assert len(shown) == 6 and all(len(texts) == 1 for texts in shown.values())
+
+
+def test_a_rating_of_one_aspect_alone_is_refused(store: Store) -> None:
+    item = next(iter(TASK.items(store)))
+    with pytest.raises(DataError) as error:
+        TASK.records(item, {"coherence": 5}, person="ann")
+    assert error.value.what == "'consistency' has no answer (and 1 more faults)"
+
+
+def test_the_two_rating_tasks_never_write_the_same_rating(store: Store) -> None:
+    item = next(iter(TASK.items(store)))
+    three = TASK.records(item, {"coherence": 5, "consistency": 5, "completeness": 5}, person="ann")
+    one = RateExecutability().records(item, {"executability": 5}, person="ann")
+    assert len({r.key for r in (*three, *one)}) == 4
+    assert {r.aspect for r in (*three, *one) if isinstance(r, Rating)} == {
+        "coherence", "consistency", "completeness", "executability",
+    }  # fmt: skip
