@@ -31,7 +31,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta
-from evaluation.engines.base import Done, Job
+from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
@@ -188,7 +188,7 @@ class Bench:
         peak = next((v[self.shape.precision] for k, v in PEAKS.items() if k in name), None)
         return None if peak is None else f"{tera / peak:.0%} of {peak:g} tera-FLOP/s ({self.shape.precision})"
 
-    def compared(self, name: str, editor: Any, slow: dict[str, Any], done: Sequence[Done]) -> dict[str, Any]:
+    def compared(self, name: str, editor: Any, slow: dict[str, Any], done: Sequence[JobResult]) -> dict[str, Any]:
         """Plain edits against ours at the fact prompt, and plain scoring against ours under the plain edits."""
         some = self.facts[: self.shape.plainly]
         made = [edit.deltas for edit in editor.edit_each(some)]

@@ -16,7 +16,7 @@ from torch import Tensor
 from evaluation.editors.locate_edit.parts.context_templates import fill
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.locate_edit.parts.search_rows import ESSENCE
-from evaluation.editors.locate_edit.parts.value_search import Search
+from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.models.architecture import is_transposed
 from evaluation.models.hooks import changing, reading
@@ -33,7 +33,7 @@ class PlainValue(NamedTuple):
     nll: float
 
 
-def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: Search, *, module: Any) -> PlainValue:
+def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: SearchSettings, *, module: Any) -> PlainValue:
     """The value search with full passes."""
     texts = [lm.encode(fill(t, fact.fact_prompt), fact.new_object.text) for t in templates]
     subjects = [subject_place(lm, fact, t).last for t in templates]
@@ -95,7 +95,9 @@ def representations(lm: LM, module: Any, fact: Fact, templates: Sequence[str]) -
     return seen.input[rows, places].float(), seen.output[rows, places].float()
 
 
-def rome(lm: LM, layer: int, fact: Fact, templates: Sequence[str], inverse: Tensor, how: Search) -> tuple[Delta, int]:
+def rome(
+    lm: LM, layer: int, fact: Fact, templates: Sequence[str], inverse: Tensor, how: SearchSettings
+) -> tuple[Delta, int]:
     """One ROME edit; ``inverse`` is C⁻¹, computed once."""
     module = lm.projection(layer)
     u = inverse @ representations(lm, module, fact, templates)[0].mean(0)
@@ -113,7 +115,7 @@ def memit(
     templates: Sequence[str],
     seconds: dict[int, Tensor],
     lam: float,
-    how: Search,
+    how: SearchSettings,
 ) -> tuple[list[Delta], int]:
     """One MEMIT edit: a system of the keys' full size is solved for every layer, in float64."""
     last = lm.block(layers[-1])

@@ -16,7 +16,7 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
-from evaluation.editors.locate_edit.parts.value_search import Search
+from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
@@ -85,9 +85,9 @@ def after(lm: LM, wanted: Sequence[Fact], edits: Sequence[Sequence[Delta]]) -> l
     return [(-a[0].targets[0].value("mean"), -a[0].targets[1].value("mean")) for a in found]
 
 
-def search_of(params: Any) -> Search:
+def search_of(params: Any) -> SearchSettings:
     names = ("steps", "lr", "kl_weight", "weight_decay", "clamp", "stop_below")
-    return Search(**{name: getattr(params, name) for name in names})
+    return SearchSettings(**{name: getattr(params, name) for name in names})
 
 
 def script_cases(lm: LM, count: int, *, own: int = 4, near: int = 8) -> list[list[ScoreProbe]]:

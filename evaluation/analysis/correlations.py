@@ -92,7 +92,7 @@ def _kept(found: Estimate) -> bool:
 MetricPairRow = tuple[str, str, float, float]
 
 
-class _Whole(NamedTuple):
+class _CompleteCases(NamedTuple):
     """Values (methods, cases) of two metrics, over the cases that have all methods."""
 
     x: Floats
@@ -100,7 +100,7 @@ class _Whole(NamedTuple):
     cases: tuple[str, ...]
 
 
-def _whole(rows: Sequence[MetricPairRow]) -> _Whole | None:
+def _whole(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
     """The cases that can change places under all methods at once; None with fewer than three."""
     methods = sorted({r[0] for r in rows})
     found: dict[str, dict[str, tuple[float, float]]] = {}
@@ -110,7 +110,7 @@ def _whole(rows: Sequence[MetricPairRow]) -> _Whole | None:
     if len(cases) < 3:
         return None
     both = np.array([[found[c][m] for c in cases] for m in methods])
-    return _Whole(both[:, :, 0], both[:, :, 1], cases)
+    return _CompleteCases(both[:, :, 0], both[:, :, 1], cases)
 
 
 def _pooled(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:

@@ -16,7 +16,7 @@ from evaluation.metrics.base import Normalisation, target_values
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_for
 from evaluation.metrics.text_level.script_parser import (
-    Mentioned,
+    MentionedObjects,
     broken_rules,
     loops,
     n_gram_entropy,
@@ -107,7 +107,7 @@ class _Text(NamedTuple):
     case: str
     item: str
     written: GeneratedText
-    named: Mentioned
+    named: MentionedObjects
 
 
 def object_mention_rates(run: Run) -> list[ObjectMentionRates]:

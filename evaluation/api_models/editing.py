@@ -18,7 +18,14 @@ from construction.llm.prompt_text import tidy
 from construction.llm.step import Message, PlainText, PromptStep, Request
 from evaluation.editors import EDITORS
 from evaluation.metrics.text_level.probes import objects, questions
-from evaluation.metrics.text_level.script_parser import INSTRUCTION, Mentioned, broken_rules, names, parse, refused
+from evaluation.metrics.text_level.script_parser import (
+    INSTRUCTION,
+    MentionedObjects,
+    broken_rules,
+    names,
+    parse,
+    refused,
+)
 from schemas.cases import Case
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
@@ -201,7 +208,7 @@ class ApiAnswer(NamedTuple):
     line: Lineage | None
 
     @property
-    def mentioned(self) -> Mentioned:
+    def mentioned(self) -> MentionedObjects:
         """Which object the text names first, and which at all."""
         new, old = objects(self.ask.case, self.ask.case.prompts[self.ask.place] if self.ask.goes_on else None)
         return names(self.text, new, old)

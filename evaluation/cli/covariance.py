@@ -13,7 +13,7 @@ from curation.cli.options import json_options, shared_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluation.covariance.estimation import Pass
+    from evaluation.covariance.estimation import PassProgress
     from evaluation.covariance.pack import Manifest
 
 _FILE = click.Path(path_type=Path)
@@ -188,7 +188,7 @@ class _Lines:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def __call__(self, done: Pass) -> None:
+    def __call__(self, done: PassProgress) -> None:
         import time
 
         from schemas.text.status_line import duration

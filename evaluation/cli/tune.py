@@ -23,7 +23,7 @@ from schemas.core.errors import UserError
 if TYPE_CHECKING:
     from curation.splits.split_file import Split
     from evaluation.runs.config import RunConfig
-    from evaluation.tuning.search import Found
+    from evaluation.tuning.search import SearchResult
 
 _FILE = click.Path(path_type=Path)
 
@@ -164,7 +164,7 @@ def _kept(split: Split, out: Path) -> Path:
     return path
 
 
-def _tell(found: Found, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
+def _tell(found: SearchResult, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
     from evaluation.tuning.search import plain
 
     if as_json:

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import Corpus, TextSource, open_corpus
-from evaluation.covariance.estimation import Pass, measure
+from evaluation.covariance.estimation import PassProgress, measure
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError
 
-__all__ = ["Corpus", "Moments", "Pass", "identity", "kept_moments", "key_moments", "open_corpus"]
+__all__ = ["Corpus", "Moments", "PassProgress", "identity", "kept_moments", "key_moments", "open_corpus"]
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def key_moments(
     cache: Cache,
     cap: int | None = None,
     batch_tokens: int = 2048,
-    tell: Callable[[Pass], None] | None = None,
+    tell: Callable[[PassProgress], None] | None = None,
 ) -> dict[int, Moments]:
     """Second moments of several layers' keys, from the cache or measured in one pass over the corpus.
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import TextSource
-from evaluation.models.hooks import Seen, reading
+from evaluation.models.hooks import ModuleActivations, reading
 from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ SPARING = 20.0  # times as long as keeping one took, at least: large states take
 SLOTS = (0, 1)  # states are written in turn: being killed in the middle of one leaves the other whole
 
 
-class Pass(NamedTuple):
+class PassProgress(NamedTuple):
     """How far a pass over a corpus has come.
 
     Attributes:
@@ -42,7 +42,7 @@ class Pass(NamedTuple):
     seconds_left: float | None
 
 
-class Sums(NamedTuple):
+class MomentSums(NamedTuple):
     """Sums of k kᵀ by layer, float64 [inner, inner], over ``tokens`` keys of the first ``documents`` documents."""
 
     layers: dict[int, Tensor]
@@ -60,8 +60,8 @@ def measure(
     batch_tokens: int,
     cache: Cache,
     identity: Mapping[str, Any],
-    tell: Callable[[Pass], None] | None = None,
-) -> Sums:
+    tell: Callable[[PassProgress], None] | None = None,
+) -> MomentSums:
     """Sum the keys' outer products over a corpus. A pass that was killed goes on from the last state kept.
 
     Args:
@@ -85,7 +85,7 @@ def measure(
         seen = {n: hooks.enter_context(reading(lm.projection(n))) for n in layers}
         while window := list(islice(texts, WINDOW)):
             tokens = _add(lm, seen, sums.layers, window, cap=cap, batch_tokens=batch_tokens)
-            sums = Sums(
+            sums = MomentSums(
                 sums.layers,
                 sums.documents + len(window),
                 sums.tokens + tokens,
@@ -104,7 +104,13 @@ def measure(
 
 @torch.no_grad()
 def _add(
-    lm: LM, seen: Mapping[int, Seen], sums: Mapping[int, Tensor], window: list[str], *, cap: int, batch_tokens: int
+    lm: LM,
+    seen: Mapping[int, ModuleActivations],
+    sums: Mapping[int, Tensor],
+    window: list[str],
+    *,
+    cap: int,
+    batch_tokens: int,
 ) -> int:
     """Add a window's keys to the sums; returns their number."""
     rows = [ids[:cap] for ids in lm.tokenizer(window)["input_ids"] if ids]
@@ -130,7 +136,7 @@ def _batches(rows: list[list[int]], batch_tokens: int) -> Iterator[list[list[int
         yield batch
 
 
-def _resumed(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> Sums:
+def _resumed(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> MomentSums:
     size = lm.layout.inner
     slots = [{**identity, "slot": slot} for slot in SLOTS]
     slots.sort(key=lambda told: -_documents_of(cache.manifest(PARTIAL, told)))  # the newest that is whole
@@ -138,17 +144,17 @@ def _resumed(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence
     places: dict[int, Any] = {layer: lm.projection(layer).weight.device for layer in layers}
     if kept is None:
         empty = {n: torch.zeros(size, size, dtype=torch.float64, device=places[n]) for n in layers}
-        return Sums(empty, 0, 0, 0)
+        return MomentSums(empty, 0, 0, 0)
     documents, tokens, characters = (int(n) for n in kept["done"])
     log.warning("going on after %d documents (%d tokens) of an unfinished pass", documents, tokens)
-    return Sums({n: kept[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
+    return MomentSums({n: kept[f"layer.{n}"].to(places[n]) for n in layers}, documents, tokens, characters)
 
 
 def _documents_of(manifest: dict[str, Any] | None) -> int:
     return 0 if manifest is None else int(manifest["facts"]["documents"])
 
 
-def _keep(cache: Cache, identity: Mapping[str, Any], sums: Sums, *, slot: int) -> None:
+def _keep(cache: Cache, identity: Mapping[str, Any], sums: MomentSums, *, slot: int) -> None:
     tensors = {f"layer.{n}": value for n, value in sums.layers.items()}
     tensors["done"] = torch.tensor([sums.documents, sums.tokens, sums.characters])
     told = {**identity, "slot": slot}
@@ -158,23 +164,23 @@ def _keep(cache: Cache, identity: Mapping[str, Any], sums: Sums, *, slot: int) -
 class _Teller:
     """Tells how far the pass is, with the time left at the pace of this process."""
 
-    def __init__(self, corpus: TextSource, start: Sums, tell: Callable[[Pass], None]) -> None:
+    def __init__(self, corpus: TextSource, start: MomentSums, tell: Callable[[PassProgress], None]) -> None:
         self._corpus, self._tell = corpus, tell
         self._began, self._first = time.monotonic(), self._share(start)
         self(start)
 
-    def __call__(self, sums: Sums) -> None:
+    def __call__(self, sums: MomentSums) -> None:
         share, left = self._share(sums), None
         if share is not None and self._first is not None and share > self._first:
             left = (time.monotonic() - self._began) * (1 - share) / (share - self._first)
-        self._tell(Pass(sums.documents, sums.tokens, sums.characters, share, left))
+        self._tell(PassProgress(sums.documents, sums.tokens, sums.characters, share, left))
 
-    def _share(self, sums: Sums) -> float | None:
+    def _share(self, sums: MomentSums) -> float | None:
         if self._corpus.characters:
             return sums.characters / self._corpus.characters
         return sums.documents / self._corpus.count if self._corpus.count else None
 
 
-def _log(done: Pass) -> None:
+def _log(done: PassProgress) -> None:
     left = "" if done.seconds_left is None else f", about {done.seconds_left:.0f} s left"
     log.info("keys: %d tokens of %d documents%s", done.tokens, done.documents, left)

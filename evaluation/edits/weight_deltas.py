@@ -105,7 +105,7 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
             restore(saved)
 
 
-class Accumulated:
+class DeltaStack:
     """Deltas that come into force one after the other and stay, all undone at the block's end.
 
     Every changed weight is copied once, however many deltas it gets.
@@ -113,7 +113,7 @@ class Accumulated:
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
         >>> before = model[0].weight.clone()
-        >>> with Accumulated(model) as weights:
+        >>> with DeltaStack(model) as weights:
         ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
         ...     weights.add([DenseDelta("0.weight", torch.ones(2, 2))])
         ...     bool(torch.allclose(model[0].weight, before + 2))
@@ -125,7 +125,7 @@ class Accumulated:
     def __init__(self, model: nn.Module) -> None:
         self._model, self._saved, self._hooks = model, {}, ExitStack()  # type: ignore[var-annotated]
 
-    def __enter__(self) -> Accumulated:
+    def __enter__(self) -> DeltaStack:
         return self
 
     def add(self, deltas: Sequence[Delta]) -> None:

@@ -20,7 +20,7 @@ class Job(NamedTuple):
     probes: tuple[Probe, ...]
 
 
-class Done(NamedTuple):
+class JobResult(NamedTuple):
     """What became of a job. In a group, times are shares of the group's time, and the peak is the group's."""
 
     job: Job
@@ -39,11 +39,11 @@ class Engine(Protocol):
         """Told once which methods will come, before the unedited model is asked."""
         ...
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """An edit of its own for every job; results as they are finished, in any order."""
         ...
 
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """All jobs' probes asked of the model as it stands, in the order of the jobs."""
         ...
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
@@ -48,13 +48,13 @@ class FastEngine:
         layers = {layer for editor in editors if (layer := editor.first_layer)}
         self.scorer.kept.layers = frozenset(layers)
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         waiting = iter(jobs)
         while group := list(islice(waiting, self.group)):
             yield from self._together(editor, group)
 
-    def _together(self, editor: EditorLike, jobs: list[Job]) -> list[Done]:
+    def _together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(str(self.lm.device)), time.perf_counter()
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
@@ -69,9 +69,9 @@ class FastEngine:
                 problem = found if isinstance(found, Exception) else edit
                 log.warning("case %s failed: %s", job.case.key, problem)
                 assert isinstance(problem, Exception)
-                out.append(Done(job, error=explained(problem), seconds_edit=edited, peak_bytes=top))
+                out.append(JobResult(job, error=explained(problem), seconds_edit=edited, peak_bytes=top))
                 continue
-            out.append(Done(job, found, plain(edit.notes), None, edited, share * len(job.probes), top))
+            out.append(JobResult(job, found, plain(edit.notes), None, edited, share * len(job.probes), top))
         return out
 
     def _score(self, made: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
@@ -98,13 +98,14 @@ class FastEngine:
         with edit.on(self.lm):
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
         start = time.perf_counter()
         found = _asked(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
-            Done(job, answers, seconds_score=share * len(job.probes)) for job, answers in zip(jobs, found, strict=True)
+            JobResult(job, answers, seconds_score=share * len(job.probes))
+            for job, answers in zip(jobs, found, strict=True)
         ]
 
 

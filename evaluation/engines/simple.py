@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.inference.answering import answer
@@ -30,12 +30,12 @@ class SimpleEngine:
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Nothing is to be prepared."""
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         for job in jobs:
             yield self._one(editor, job)
 
-    def _one(self, editor: EditorLike, job: Job) -> Done:
+    def _one(self, editor: EditorLike, job: Job) -> JobResult:
         peak, start, scored = PeakMemory(self.scorer.device), time.perf_counter(), 0.0
         answers: Sequence[Answer] = ()
         notes: dict[str, Any] = {}
@@ -52,13 +52,13 @@ class SimpleEngine:
             answers, notes, error = (), {}, explained(problem)
         top = peak.read()
         edited = time.perf_counter() - start - scored
-        return Done(job, answers, notes, error, edited, scored, top)
+        return JobResult(job, answers, notes, error, edited, scored, top)
 
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """See ``Engine``."""
         out = []
         for job in jobs:
             begun = time.perf_counter()
             answers = answer(self.scorer, job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
-            out.append(Done(job, answers, seconds_score=time.perf_counter() - begun))
+            out.append(JobResult(job, answers, seconds_score=time.perf_counter() - begun))
         return out

@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import Read, Unscored, encode_probe, gather, make_answer
+from evaluation.inference.scoring import TokenRead, UnscorableProbe, encode_probe, gather, make_answer
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.hooks import reading
 from schemas.answers import Answer
@@ -67,7 +67,7 @@ class HiddenStates:
 class _EditRow(NamedTuple):
     edit: int
     tree: TokenTree
-    reads: tuple[Read, ...]  # their row is not yet known
+    reads: tuple[TokenRead, ...]  # their row is not yet known
     start: int | None  # layer at which the pass may begin
 
 
@@ -114,7 +114,7 @@ class EditScorer:
                 number = numbers[n][key]
                 try:
                     targets, truncated = encode_probe(self.lm, probe, one.rewrite)
-                except Unscored as error:
+                except UnscorableProbe as error:
                     failed[number] = str(error)
                     continue
                 if truncated:
@@ -143,7 +143,7 @@ class EditScorer:
         out = []
         for tree in build_trees(list(reads), worth=self._worth, most=self.lm.layout.window):
             wanted = {
-                Read(0, path[place], token, slot)
+                TokenRead(0, path[place], token, slot)
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)
                 for place, token, slot in reads[sequence]
             }

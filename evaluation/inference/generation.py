@@ -52,7 +52,7 @@ class PromptToContinue(NamedTuple):
     seed: int = 0
 
 
-class Continued(NamedTuple):
+class Continuation(NamedTuple):
     """A continuation: its text without the stop, its tokens, and why it ended: ``eos``, ``stop`` or ``length``."""
 
     text: str
@@ -68,7 +68,7 @@ def generate(
     how: Sampling = Sampling(),  # noqa: B008 - a value
     budget: TokenBudget | None = None,
     special: bool = True,
-) -> list[Continued]:
+) -> list[Continuation]:
     """Continue prompts.
 
     Args:
@@ -91,7 +91,7 @@ def generate(
     per_row = PerRow(lm.model, edits)
     jobs = list(zip(prompts, rows, strict=True))
 
-    def run(batch: list[tuple[PromptToContinue, list[int]]]) -> list[Continued]:
+    def run(batch: list[tuple[PromptToContinue, list[int]]]) -> list[Continuation]:
         return _GenerationBatch(lm, per_row, batch, how).run()
 
     return in_batches(jobs, lambda job: len(job[1]) + how.most, run, budget or writing_budget(lm))
@@ -126,9 +126,9 @@ class _GenerationBatch:
         self.cached = can_share(lm, longest)
 
     @torch.no_grad()
-    def run(self) -> list[Continued]:
+    def run(self) -> list[Continuation]:
         """Continuations in the order of the jobs."""
-        done: dict[int, Continued] = {}
+        done: dict[int, Continuation] = {}
         open_ = list(range(len(self.rows)))
         prefix: Prefix | None = None
         while open_:
@@ -204,18 +204,18 @@ class _GenerationBatch:
             chances = torch.zeros_like(chances).scatter_(0, index, ordered)
         return int(torch.multinomial(chances, 1, generator=self.draws[n]))
 
-    def _ended(self, n: int) -> Continued | None:
+    def _ended(self, n: int) -> Continuation | None:
         ids, tok = self.new[n], self.lm.tokenizer
         if ids[-1] in self.ends:
-            return Continued(tok.decode(ids[:-1], skip_special_tokens=True), tuple(ids), "eos")
+            return Continuation(tok.decode(ids[:-1], skip_special_tokens=True), tuple(ids), "eos")
         if self.how.stop:
             text = tok.decode(ids, skip_special_tokens=True)
             places = [at for stop in self.how.stop if (at := text.find(stop)) >= 0]
             if places:
-                return Continued(text[: min(places)], tuple(ids), "stop")
+                return Continuation(text[: min(places)], tuple(ids), "stop")
         room = self.lm.limit is not None and len(self.rows[n]) + len(ids) >= self.lm.limit
         if len(ids) >= self.how.most or room:
-            return Continued(tok.decode(ids, skip_special_tokens=True), tuple(ids), "length")
+            return Continuation(tok.decode(ids, skip_special_tokens=True), tuple(ids), "length")
         return None
 
 

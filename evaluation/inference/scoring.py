@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from evaluation.inference.prefix_cache import can_share
-from evaluation.models.tokenization import Encoded, common_prefix, encode_target
+from evaluation.models.tokenization import EncodedPrompt, common_prefix, encode_target
 from schemas.answers import Answer, TargetScore
 from schemas.probes import ScoreProbe
 
@@ -40,7 +40,7 @@ class _TargetRow(NamedTuple):
     targets: tuple[_Target, ...]
 
 
-class Read(NamedTuple):
+class TokenRead(NamedTuple):
     """Read the log-probability of ``token`` at ``position`` of batch row ``row``, and add it to ``slot``."""
 
     row: int
@@ -49,7 +49,7 @@ class Read(NamedTuple):
     slot: tuple[int, int]
 
 
-class Unscored(ValueError):
+class UnscorableProbe(ValueError):
     """Why a probe cannot be scored; becomes the answer's ``error``."""
 
 
@@ -77,7 +77,7 @@ def score(
     for i, key in enumerate(order):
         try:
             targets, truncated = encode_probe(lm, asked[key], rewrite)
-        except Unscored as error:
+        except UnscorableProbe as error:
             failed[i] = str(error)
             continue
         straddled += sum(t.straddles for t in targets)
@@ -104,7 +104,7 @@ def straddling(lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None 
     for probe in probes:
         try:
             total += sum(t.straddles for t in encode_probe(lm, probe, rewrite)[0])
-        except Unscored:
+        except UnscorableProbe:
             continue
     return total
 
@@ -130,24 +130,25 @@ def make_answer(
     return Answer(probe=probe.id, targets=scores, truncated=truncated)
 
 
-def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[Encoded], bool]:
+def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[EncodedPrompt], bool]:
     """A probe's targets as tokens, cut at the front where the model cannot read them whole."""
     prompt = rewrite(probe.prompt) if rewrite else probe.prompt
     try:
         targets = [encode_target(lm.tokenizer, prompt, target, separator=probe.separator) for target in probe.targets]
     except ValueError as error:
-        raise Unscored(str(error)) from None
+        raise UnscorableProbe(str(error)) from None
     if any(t.first == 0 for t in targets):
-        raise Unscored("no token stands before the target")
+        raise UnscorableProbe("no token stands before the target")
     longest = max(len(t.ids) for t in targets)
     surplus = longest - lm.limit if lm.limit else 0
     if surplus <= 0:
         return targets, False
     front = targets[0].specials
     if any(t.first - surplus <= front for t in targets):
-        raise Unscored(f"the target alone is longer than the {lm.limit} tokens that the model reads")
+        raise UnscorableProbe(f"the target alone is longer than the {lm.limit} tokens that the model reads")
     return [
-        Encoded(t.ids[:front] + t.ids[front + surplus :], t.first - surplus, t.specials, t.straddles) for t in targets
+        EncodedPrompt(t.ids[:front] + t.ids[front + surplus :], t.first - surplus, t.specials, t.straddles)
+        for t in targets
     ], True
 
 
@@ -180,7 +181,7 @@ def _batches(rows: list[_TargetRow], batch_tokens: int) -> Iterator[list[_Target
 def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], float]]:
     ids, mask = lm.pad([row.prefix for row in batch])
     reads = [
-        Read(r, i - 1, t.ids[i], t.slot)
+        TokenRead(r, i - 1, t.ids[i], t.slot)
         for r, row in enumerate(batch)
         for t in row.targets
         for i in range(t.first, len(t.ids))
@@ -197,7 +198,7 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
     starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
     tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
     reads = [
-        Read(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
+        TokenRead(n, i - 1 - len(batch[r].prefix), t.ids[i], t.slot)
         for n, (r, t) in enumerate(longer)
         for i in range(max(t.first, len(batch[r].prefix) + 1), len(t.ids))
     ]
@@ -222,7 +223,7 @@ def _forward(
     return (out.past_key_values if cache else None), (out.last_hidden_state if lm.layout.plain_head else out.logits)
 
 
-def gather(lm: LM, hidden: Tensor, reads: list[Read]) -> Iterator[tuple[tuple[int, int], float]]:
+def gather(lm: LM, hidden: Tensor, reads: list[TokenRead]) -> Iterator[tuple[tuple[int, int], float]]:
     """Slots with log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
     places = sorted({(r.row, r.position) for r in reads})
     index = {place: n for n, place in enumerate(places)}

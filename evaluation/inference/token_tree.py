@@ -105,14 +105,14 @@ def token_cost(lm: LM) -> float:
     return weights / (2 * lm.layout.width)
 
 
-class Packed(NamedTuple):
+class PackedTrees(NamedTuple):
     """Trees as tensors: ids [rows, nodes] and the further arguments of the decoder."""
 
     ids: Tensor
     arguments: dict[str, Any]
 
 
-def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> Packed:
+def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> PackedTrees:
     """Trees padded to one length; plain rows alone get a plain attention mask."""
     ids, mask = lm.pad([t.ids for t in trees])
     longest = ids.shape[1]
@@ -130,7 +130,7 @@ def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> Packed:
         more["attention_mask"] = torch.zeros(allowed.shape, dtype=lm.dtype, device=lm.device).masked_fill_(
             ~allowed, barred
         )
-    return Packed(ids, more)
+    return PackedTrees(ids, more)
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 
-class Seen:
+class ModuleActivations:
     """What a module received and returned in its last forward pass, shape [batch, positions, width]."""
 
     input: Tensor
@@ -28,9 +28,9 @@ def first_tensor(value: Any) -> Tensor:
 
 
 @contextmanager
-def reading(module: nn.Module) -> Iterator[Seen]:
+def reading(module: nn.Module) -> Iterator[ModuleActivations]:
     """Keep the module's input and output of the last pass through it."""
-    seen = Seen()
+    seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         seen.input, seen.output = first_tensor(args) if args else kwargs["hidden_states"], first_tensor(output)
@@ -75,9 +75,9 @@ def stopping_after(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def stopping_before(module: nn.Module) -> Iterator[Seen]:
+def stopping_before(module: nn.Module) -> Iterator[ModuleActivations]:
     """End the block's forward pass when ``module`` is about to run, keeping what it was to read as ``input``."""
-    seen = Seen()
+    seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         seen.input = first_tensor(args) if args else kwargs["hidden_states"]

@@ -13,7 +13,7 @@ from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
 from evaluation.models.hooks import stopping_after
-from evaluation.models.tokenization import Encoded, encode_target
+from evaluation.models.tokenization import EncodedPrompt, encode_target
 from schemas.core.errors import ModelError
 
 
@@ -90,7 +90,7 @@ class LM:
         """A block of the decoder, counted from 0."""
         return self.module(self.layout.block(layer))
 
-    def encode(self, prompt: str, target: str, *, separator: str = " ") -> Encoded:
+    def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
         """Prompt, separator and target as tokens, with the place of the target (``evaluation.models.tokenization``)."""
         return encode_target(self.tokenizer, prompt, target, separator=separator)
 

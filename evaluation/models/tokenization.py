@@ -4,7 +4,7 @@ Which token is "the first of the target" is decided by characters, never by a mo
 ends after the target's first character begins. A leading space usually belongs to that token (" Paris"), as the model
 saw it in training. A token may also *straddle* the boundary, that is hold a visible character from before the target
 (an opening quote merged with the first letters, say). It is scored as the target's first token, since no other reading
-of the joint text exists, and ``Encoded.straddles`` says so, so that such probes can be counted.
+of the joint text exists, and ``EncodedPrompt.straddles`` says so, so that such probes can be counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from schemas.core.errors import UserError
 
 
-class Encoded(NamedTuple):
+class EncodedPrompt(NamedTuple):
     """A prompt with its target as tokens.
 
     Attributes:
@@ -54,7 +54,7 @@ def _tokens(tokenizer: Any, text: str) -> _Tokens:
     return _Tokens(ids, [(int(a), int(b)) for a, b in spans], front)
 
 
-def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = " ") -> Encoded:
+def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
     """Tokenise ``prompt + separator + target`` and find the target in it.
 
     Raises:
@@ -66,7 +66,7 @@ def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = 
     for i in range(tokens.specials, len(tokens.ids)):
         begin, end = tokens.spans[i]
         if end > start:
-            return Encoded(tuple(tokens.ids), i, tokens.specials, bool(text[begin:start].strip()))
+            return EncodedPrompt(tuple(tokens.ids), i, tokens.specials, bool(text[begin:start].strip()))
     raise ValueError("no token of the text belongs to the target")
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from evaluation.engines.base import Done, Engine
+from evaluation.engines.base import Engine, JobResult
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.regimes.config import RegimeChoice
 from schemas.cases import Case
@@ -57,7 +57,7 @@ class Regime(ABC):
     @abstractmethod
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, Done]]:
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """Do units; each comes as soon as it is finished."""
 
 

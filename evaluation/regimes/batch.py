@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
-from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
 from schemas.cases import Case
 
@@ -26,7 +26,7 @@ class BatchRegime(Regime):
 
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, Done]]:
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """Batch by batch: one edit for all its cases, then the cases that are missing."""
         wanted = {unit.key: unit for unit in units}
         for batch in self._batches(context.cases):
@@ -43,7 +43,7 @@ class BatchRegime(Regime):
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
                 log.warning("a batch of %d edits failed: %s", len(batch), problem)
-                found, noted, spent = [Done(job, error=explained(problem)) for job in jobs], {}, 0.0
+                found, noted, spent = [JobResult(job, error=explained(problem)) for job in jobs], {}, 0.0
             for unit, done in zip(todo, found, strict=True):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 

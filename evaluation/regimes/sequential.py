@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from typing import Any
 
-from evaluation.edits.weight_deltas import Accumulated
-from evaluation.engines.base import Done, Job, explained, plain
+from evaluation.edits.weight_deltas import DeltaStack
+from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
 from schemas.cases import Case
 
@@ -41,12 +41,12 @@ class SequentialRegime(Regime):
 
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, Done]]:
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """Edit after edit; edits before a missing unit are made again, since the model they left is needed."""
         cases, scorer = context.cases, context.scorer
         last = max((u.after or 0 for u in units), default=0)
         with ExitStack() as stack:
-            weights = None if scorer.weights is None else stack.enter_context(Accumulated(scorer.weights))
+            weights = None if scorer.weights is None else stack.enter_context(DeltaStack(scorer.weights))
             edits: list[Any] = []
             for n, case in enumerate(cases[:last], 1):
                 todo = [u for u in units if u.after == n]

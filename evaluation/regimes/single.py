@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evaluation.engines.base import Done, Job
+from evaluation.engines.base import Job, JobResult
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit
 from schemas.cases import Case
 
@@ -18,7 +18,7 @@ class SingleRegime(Regime):
 
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, Done]]:
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """All of them through the engine."""
         known = {unit.key: unit for unit in units}
         for done in context.engine.work(context.editor, [Job(u.key, u.case, missing(u)) for u in units]):

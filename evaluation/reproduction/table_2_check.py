@@ -57,7 +57,7 @@ class PrintedInterval(NamedTuple):
     half: float
 
 
-class Recomputed(NamedTuple):
+class RecomputedEntry(NamedTuple):
     """A printed entry beside what it can be.
 
     Attributes:
@@ -105,7 +105,7 @@ def half_width(share: float, n: int) -> float:
     return 100 * Z95 * math.sqrt(share * (1 - share) / (n - 1))
 
 
-def recompute(entry: PrintedInterval, *, tolerance: float = 0.01) -> Recomputed:
+def recompute(entry: PrintedInterval, *, tolerance: float = 0.01) -> RecomputedEntry:
     """What the interval of a printed entry can be, from its mean and the number of cases.
 
     Example:
@@ -120,15 +120,15 @@ def recompute(entry: PrintedInterval, *, tolerance: float = 0.01) -> Recomputed:
     nearest = min(max(0.5, value - 0.00005), value + 0.00005)
     widest = half_width(min(max(nearest, 0.0), 1.0), n) + 0.005
     if entry.metric != "ES":
-        return Recomputed(entry, n, None, None, widest, "impossible" if entry.half > widest else "possible")
+        return RecomputedEntry(entry, n, None, None, widest, "impossible" if entry.half > widest else "possible")
     hits = round(value * n)
     whole = hits if abs(100 * hits / n - entry.value) <= 0.005 + 1e-9 else None
     half = half_width(hits / n if whole is not None else value, n)
     if abs(half - entry.half) <= tolerance:
-        return Recomputed(entry, n, whole, half, widest, "agrees")
-    return Recomputed(entry, n, whole, half, widest, "impossible" if entry.half > widest else "differs")
+        return RecomputedEntry(entry, n, whole, half, widest, "agrees")
+    return RecomputedEntry(entry, n, whole, half, widest, "impossible" if entry.half > widest else "differs")
 
 
-def recompute_table_2() -> tuple[Recomputed, ...]:
+def recompute_table_2() -> tuple[RecomputedEntry, ...]:
     """All entries of Table 2, checked."""
     return tuple(recompute(entry) for entry in table_2())

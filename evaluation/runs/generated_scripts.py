@@ -30,7 +30,7 @@ CEILING = "hand-written"
 """Editor of scripts written by hand in which the new object stands for the old one: what a perfect edit may reach."""
 
 
-class Wrote(NamedTuple):
+class GeneratedScriptSource(NamedTuple):
     """A script with what is known about its making, which is no part of it."""
 
     script: GeneratedScript
@@ -44,7 +44,7 @@ def generation_of(run: Run) -> Generation:
     return Generation(GenerationChoice.model_validate(told), run.split.digest)
 
 
-def generated(run: Run, editors: Sequence[str] = ()) -> list[Wrote]:
+def generated(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSource]:
     """All scripts of a run, by editor and case in the run's order; cases that failed have none.
 
     Args:
@@ -79,7 +79,7 @@ def generated(run: Run, editors: Sequence[str] = ()) -> list[Wrote]:
 
 def _of_case(
     run: Run, editor: EditorRun, case: Case, answers: Mapping[str, Answer], how: Generation
-) -> Iterable[Wrote]:
+) -> Iterable[GeneratedScriptSource]:
     for probe in scripts_for(case, how):
         answer = answers.get(probe.id)
         if answer is None or answer.written is None:
@@ -98,10 +98,10 @@ def _of_case(
             steps=parse(text).steps,
             refused=refused(text),
         )
-        yield Wrote(script, editor.manifest.key, answer.written)
+        yield GeneratedScriptSource(script, editor.manifest.key, answer.written)
 
 
-def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[Wrote]:
+def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[GeneratedScriptSource]:
     """Hand-written scripts of the run's questions with the new object in the old one's place: the ceiling.
 
     Nobody has checked that they make sense with the new object; they name it where a right script would.
@@ -131,7 +131,7 @@ def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[Wrote]:
                 text=text,
                 steps=swapped,
             )
-            found.append(Wrote(script, CEILING, None))
+            found.append(GeneratedScriptSource(script, CEILING, None))
     if not found:
         raise UserError(
             "no question of this run has a script written by hand",
@@ -167,7 +167,7 @@ def stored_steps(store: Store) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def write_scripts(scripts: Sequence[Wrote], path: Path) -> None:
+def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path) -> None:
     """Write records, one a line, as ``scedit annotate add-scripts`` and ``scedit judge`` read them.
 
     Raises:
@@ -177,7 +177,7 @@ def write_scripts(scripts: Sequence[Wrote], path: Path) -> None:
     write_text(path, text, errors="replace", fix="name another --out")
 
 
-def store_scripts(scripts: Sequence[Wrote], store: Store, how: Generation) -> tuple[int, int]:
+def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, how: Generation) -> tuple[int, int]:
     """Put records into a store, with how they were written; returns how many, and how many of them are new there.
 
     Raises:
@@ -191,7 +191,7 @@ def store_scripts(scripts: Sequence[Wrote], store: Store, how: Generation) -> tu
     return put.seen, put.new
 
 
-def _lineage(wrote: Wrote, made_at: str, how: Generation) -> Lineage:
+def _lineage(wrote: GeneratedScriptSource, made_at: str, how: Generation) -> Lineage:
     detail: dict[str, Any] = {"run": wrote.run, **how.choice.model_dump(mode="json")}
     if wrote.written is None:
         return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=made_at, detail={"run": wrote.run})

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
-from evaluation.engines.base import Done, Job
+from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import GROUP, FastEngine
 from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
@@ -91,7 +91,7 @@ class Worker:
         return out
 
 
-def _packed(done: Done) -> dict[str, Any]:
+def _packed(done: JobResult) -> dict[str, Any]:
     return {
         "key": done.job.key,
         "asked": [p.id for p in done.job.probes],
@@ -100,9 +100,9 @@ def _packed(done: Done) -> dict[str, Any]:
     }
 
 
-def _unpacked(data: dict[str, Any], job: Job) -> Done:
+def _unpacked(data: dict[str, Any], job: Job) -> JobResult:
     more = {k: data[k] for k in ("notes", "error", "seconds_edit", "seconds_score", "peak_bytes")}
-    return Done(job, [Answer.model_validate(a) for a in data["answers"]], **more)
+    return JobResult(job, [Answer.model_validate(a) for a in data["answers"]], **more)
 
 
 class RayEngine:
@@ -167,7 +167,7 @@ class RayEngine:
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Workers score the unedited model where it falls to them, so nothing is kept beforehand."""
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[Done]:
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``; results come in the order in which workers finish."""
         import ray
 
@@ -240,10 +240,10 @@ class RayEngine:
         self._actors.append(actor)
         return actor
 
-    def _from_shards(self, method: str, params: dict[str, Any], wanted: dict[str, Job]) -> list[Done]:
+    def _from_shards(self, method: str, params: dict[str, Any], wanted: dict[str, Job]) -> list[JobResult]:
         """Finished cases in the shards of this run folder, whoever wrote them, if they answer what is asked now."""
         prefix = repr((method, sorted(params.items(), key=str)))
-        out: dict[str, Done] = {}
+        out: dict[str, JobResult] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
             with Journal(path) as journal:
                 for key, job in wanted.items():
@@ -254,6 +254,6 @@ class RayEngine:
                         out[key] = _unpacked(data, job)
         return list(out.values())
 
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[Done]:
+    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """No regime of this engine asks a model as it stands."""
         raise NotImplementedError

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split
-from evaluation.engines.base import Done, Engine, Job
+from evaluation.engines.base import Engine, Job, JobResult
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics.generation import Generation
@@ -186,7 +186,7 @@ class Runner:
 
     def _work(
         self, label: str, regime: Regime, todo: list[WorkUnit], known: Mapping[str, CaseResult], context: RegimeContext
-    ) -> Iterator[tuple[WorkUnit, Done]]:
+    ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """The units as they are finished; of the unedited model first those that earlier runs have answered."""
         shared: dict[str, list[Answer]] = {}
         if label == BASELINE and self._answered is not None:
@@ -194,7 +194,7 @@ class Runner:
                 shared[unit.key] = self._answered.known(self._missing(label, unit, known))
                 if len(shared[unit.key]) == len(wanted := self._missing(label, unit, known)):
                     todo.remove(unit)
-                    yield unit, Done(Job(unit.key, unit.case, wanted), shared[unit.key])
+                    yield unit, JobResult(Job(unit.key, unit.case, wanted), shared[unit.key])
 
         def missing(unit: WorkUnit) -> tuple[Probe, ...]:
             had = {a.probe for a in shared.get(unit.key, ())}
@@ -225,7 +225,7 @@ class Runner:
         have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
         return tuple(p for p in asked if p.id not in have)
 
-    def _result(self, unit: WorkUnit, done: Done, run: str, known: CaseResult | None) -> CaseResult:
+    def _result(self, unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:
         """What is journaled of a unit: new answers beside those that it had."""
         asked = {p.id for p in done.job.probes}
         kept = () if known is None else tuple(a for a in known.answers if a.probe not in asked)

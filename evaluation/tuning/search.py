@@ -38,7 +38,7 @@ class Rung(NamedTuple):
     cases: int
 
 
-class Tried(NamedTuple):
+class ScoredSetting(NamedTuple):
     """A setting and how it did on the first ``cases`` cases: the objective, and each metric's mean."""
 
     label: str
@@ -49,7 +49,7 @@ class Tried(NamedTuple):
     failed: int
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A finished search.
 
     Attributes:
@@ -60,9 +60,9 @@ class Found(NamedTuple):
     """
 
     method: str
-    best: Tried
-    preset: Tried
-    tried: tuple[Tried, ...]
+    best: ScoredSetting
+    preset: ScoredSetting
+    tried: tuple[ScoredSetting, ...]
     rungs: tuple[Rung, ...]
     used: int
     budget: int
@@ -128,7 +128,7 @@ def search(
     space: Path | None = None,
     kept: Mapping[str, Any] | None = None,
     tell: Callable[[Event], None] | None = None,
-) -> Found:
+) -> SearchResult:
     """Search one method's settings.
 
     Args:
@@ -150,7 +150,7 @@ def search(
     rungs = plan(budget, len(choose(split, kinds=config.kinds)), first=first)
     ranges, purpose = SearchSpace.of(method, space), f"tune/{method}/{split.digest}/{number}"
     settings = _settings(method, lm, ranges, rungs[0].settings, purpose=purpose, kept=dict(kept or {}))
-    tried: dict[str, Tried] = {}
+    tried: dict[str, ScoredSetting] = {}
     alive = [label for label in settings if label != PRESET]
     for rung in rungs:
         alive = alive[: rung.settings]
@@ -160,7 +160,7 @@ def search(
         alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
     ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
-    found = Found(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
+    found = SearchResult(method, best, tried[PRESET], tuple(ranking), rungs, cost(rungs), budget)
     write_json(config.out / f"tune-{method}-{number}.json", plain(found), fix=OTHER_OUT)
     return found
 
@@ -195,7 +195,7 @@ def _run(
 
 def _scored(
     run: Run, settings: Mapping[str, dict[str, Any]], config: RunConfig, objective: Sequence[str]
-) -> dict[str, Tried]:
+) -> dict[str, ScoredSetting]:
     metrics = load_metrics(objective)
     scores = score_run(run, metrics, config.normalisation)
     out = {}
@@ -215,7 +215,7 @@ def _scored(
             done = len(editor.results) - failed
             value = (summary.mean or 0.0) * done / max(1, len(editor.results))  # a failed edit counts as 0
             means[name] = 1 - value if metric.better == "lower" else value
-        out[editor.label] = Tried(
+        out[editor.label] = ScoredSetting(
             editor.label,
             dict(settings[editor.label]),
             len(editor.results),
@@ -247,7 +247,7 @@ def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
         refuse_overlap(seen, split, where=f"--split {development.name}")
 
 
-def snippet(found: Found, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
+def snippet(found: SearchResult, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
     """The best setting as a preset with its source, as TOML."""
     best, words = found.best, "+".join(objective)
     params = ", ".join(f"{name} = {_toml(value)}" for name, value in best.params.items())
@@ -266,7 +266,7 @@ def _toml(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
-def plain(found: Found) -> dict[str, Any]:
+def plain(found: SearchResult) -> dict[str, Any]:
     """A search as JSON values."""
     told = found._asdict()
     told["best"], told["preset"] = found.best._asdict(), found.preset._asdict()

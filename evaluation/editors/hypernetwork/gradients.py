@@ -57,7 +57,7 @@ def line(lm: LM, prompt: str, target: str, *, separator: str = " ") -> GradientL
     return GradientLine(text.ids, text.first)
 
 
-class Below:
+class LowerLayerStates:
     """What the first edited layer reads of each line, computed once and kept on the CPU.
 
     Args:
@@ -84,7 +84,7 @@ class Below:
         return LayerInput(self._layer, state.to(self._lm.device), self._tuples)
 
 
-def batch(lm: LM, below: Below, lines: Sequence[GradientLine]) -> GradientBatch:
+def batch(lm: LM, below: LowerLayerStates, lines: Sequence[GradientLine]) -> GradientBatch:
     """Lines as a batch that starts at the first edited layer."""
     ids, mask = lm.pad([one.ids for one in lines])
     midway = below.midway(lines, ids, mask)
@@ -106,10 +106,10 @@ def nll(found: Tensor, rows: GradientBatch) -> Tensor:
 
 
 def gradients(
-    lm: LM, layers: Sequence[int], lines: Sequence[GradientLine], below: Below | None = None
+    lm: LM, layers: Sequence[int], lines: Sequence[GradientLine], below: LowerLayerStates | None = None
 ) -> dict[int, GradientPairs]:
     """Inputs and output gradients of the layers' projections, each row's loss being the mean NLL of its target."""
-    rows = batch(lm, below or Below(lm, min(layers), keep=False), lines)
+    rows = batch(lm, below or LowerLayerStates(lm, min(layers), keep=False), lines)
     layout, shape = lm.layout, rows.ids.shape
     added = {n: torch.zeros(*shape, layout.width, device=lm.device, requires_grad=True) for n in layers}
     keys: dict[int, Tensor] = {}

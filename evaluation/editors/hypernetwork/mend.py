@@ -15,8 +15,8 @@ from evaluation.editors.base import Editor, asked
 from evaluation.editors.hypernetwork.gradients import gradients, line
 from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs
 from evaluation.editors.hypernetwork.training import (
-    Trained,
     Trainer,
+    TrainingResult,
     TrainingSettings,
     TrainingStep,
     read_tensors,
@@ -134,7 +134,7 @@ class Mend(Editor):
         out: Path,
         tell: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
-    ) -> Trained:
+    ) -> TrainingResult:
         """Train a network and write it to a file; stopped at any moment, the same call goes on.
 
         Args:

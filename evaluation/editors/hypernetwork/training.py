@@ -14,9 +14,9 @@ from torch import Tensor
 
 from curation.files.atomic import write_bytes
 from evaluation.editors.hypernetwork.gradients import (
-    Below,
     GradientBatch,
     GradientLine,
+    LowerLayerStates,
     batch,
     changed,
     gradients,
@@ -70,7 +70,7 @@ class TrainingStep(NamedTuple):
     left: float
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""
 
     network: EditNetwork
@@ -109,7 +109,7 @@ class Trainer:
         held = max(1, min(settings.held_out, len(lessons) // 4))
         order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
         self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
-        self._below = Below(lm, min(settings.layers))
+        self._below = LowerLayerStates(lm, min(settings.layers))
         self._pool = [one for lesson in self.train for one in lesson.kept] or [x for one in lessons for x in one.kept]
         layout = lm.layout
         self.network = EditNetwork(
@@ -121,7 +121,7 @@ class Trainer:
             seed=seed(str(settings.seed), "mend", "network"),
         )
 
-    def run(self) -> Trained:
+    def run(self) -> TrainingResult:
         """Train to the end, from where an earlier call was stopped."""
         p = self.settings
         begun = time.perf_counter()
@@ -149,7 +149,7 @@ class Trainer:
             self._tell(TrainingStep(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
         assert best is not None
         network.load_state_dict(best[2])
-        return Trained(network, best[0], best[1], spent + time.perf_counter() - begun)
+        return TrainingResult(network, best[0], best[1], spent + time.perf_counter() - begun)
 
     def _pairs(self, lessons: Sequence[TrainingCase]) -> list[list[GradientPairs]]:
         """Vectors u and δ of every lesson's edit by layer: constants of the training, one row each."""

@@ -12,7 +12,7 @@ Kind = Literal["copy", "update", "retain"]
 KINDS: tuple[Kind, ...] = ("copy", "update", "retain")
 
 
-class Shown(NamedTuple):
+class Demonstration(NamedTuple):
     """A prompt with the object that the edited model is to answer."""
 
     prompt: str
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
         return self.prompt + self.separator + self.answer
 
 
-Shows = Mapping[Kind, Sequence[Shown]]
+Shows = Mapping[Kind, Sequence[Demonstration]]
 """What a case can show of each kind; a kind it cannot show is empty."""
 
 
@@ -33,11 +33,11 @@ def of_facts(case: Case) -> Shows:
     """Plain prompts: the fact prompt, its paraphrases, the prompts of neighbours (with their own object)."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
-    kept = [Shown(n.fact.fact_prompt, " ", n.fact.old.text) for n in case.neighbours]
-    kept += [Shown(text, " ", fact.old.text) for text in fact.neighbour_prompts]
+    kept = [Demonstration(n.fact.fact_prompt, " ", n.fact.old.text) for n in case.neighbours]
+    kept += [Demonstration(text, " ", fact.old.text) for text in fact.neighbour_prompts]
     return {
-        "copy": [Shown(fact.fact_prompt, " ", new)],
-        "update": [Shown(text, " ", new) for text in fact.paraphrases],
+        "copy": [Demonstration(fact.fact_prompt, " ", new)],
+        "update": [Demonstration(text, " ", new) for text in fact.paraphrases],
         "retain": kept,
     }
 
@@ -47,25 +47,25 @@ def of_scripts(case: Case) -> Shows:
     fact = case.fact
     new = fact.new.text if fact.new else ""
     return {
-        "copy": [Shown(fact.fact_prompt, " ", new)],
-        "update": [Shown(p.text, p.separator, new) for p in case.prompts],
-        "retain": [Shown(p.text, p.separator, p.targets[0]) for n in case.neighbours for p in n.prompts],
+        "copy": [Demonstration(fact.fact_prompt, " ", new)],
+        "update": [Demonstration(p.text, p.separator, new) for p in case.prompts],
+        "retain": [Demonstration(p.text, p.separator, p.targets[0]) for n in case.neighbours for p in n.prompts],
     }
 
 
-def assign(shows: Sequence[Shows], ratio: Sequence[float], *, names: Sequence[str]) -> list[Shown | None]:
+def assign(shows: Sequence[Shows], ratio: Sequence[float], *, names: Sequence[str]) -> list[Demonstration | None]:
     """One demonstration of each case, kinds in the given ratio (copy, update, retain).
 
     In order, each case gets the kind that lags most behind its share among those that it can show; which of its texts
     is drawn from its name. None where a case can show nothing that is wanted.
 
     Example:
-        >>> case = {"copy": [Shown("a", " ", "1")], "update": [Shown("b", " ", "2")], "retain": []}
+        >>> case = {"copy": [Demonstration("a", " ", "1")], "update": [Demonstration("b", " ", "2")], "retain": []}
         >>> [x.prompt for x in assign([case] * 4, (1, 3, 4), names="wxyz")]
         ['b', 'a', 'b', 'b']
     """
     total, counts = sum(ratio), dict.fromkeys(KINDS, 0)
-    out: list[Shown | None] = []
+    out: list[Demonstration | None] = []
     for n, (show, name) in enumerate(zip(shows, names, strict=True), 1):
         able = [k for k, r in zip(KINDS, ratio, strict=True) if r > 0 and show[k]]
         if not able:

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor, asked
-from evaluation.editors.in_context.demonstrations import Shown, Shows, assign, of_facts
+from evaluation.editors.in_context.demonstrations import Demonstration, Shows, assign, of_facts
 from evaluation.editors.in_context.retrieval import (
     Index,
     Similarity,
@@ -89,7 +89,7 @@ class Ike(Editor):
         """What a case can demonstrate."""
         return of_facts(case)
 
-    def demonstration(self, fact: Fact, shown: Shown) -> str:
+    def demonstration(self, fact: Fact, shown: Demonstration) -> str:
         """One demonstration: the new fact, the prompt and its answer."""
         return f"New Fact: {statement(fact)}.\nPrompt: {shown.text}.\n\n"
 

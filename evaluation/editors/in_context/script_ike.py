@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from evaluation.editors.in_context.demonstrations import Shown, Shows, of_scripts
+from evaluation.editors.in_context.demonstrations import Demonstration, Shows, of_scripts
 from evaluation.editors.in_context.ike import Ike
 from evaluation.editors.in_context.retrieval import Similarity, statement
 from schemas.cases import Case
@@ -40,7 +40,7 @@ class ScriptIke(Ike):
         """Scripts up to the object."""
         return of_scripts(case)
 
-    def demonstration(self, fact: Fact, shown: Shown) -> str:
+    def demonstration(self, fact: Fact, shown: Demonstration) -> str:
         """The new fact, then question and script."""
         return f"New Fact: {statement(fact)}.\n{shown.text}\n\n"
 

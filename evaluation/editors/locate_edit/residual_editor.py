@@ -163,7 +163,8 @@ class ResidualEditor(Editor):
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
-        found = values.search_values(lm, p.layers[-1], facts, contexts, how=self._how(), place="block")
+        how = values.SearchSettings.of(p)
+        found = values.search_values(lm, p.layers[-1], facts, contexts, how=how, place="block")
         target = torch.stack([value.target for value in found])
         edits: list[list[LowRankDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
@@ -192,17 +193,6 @@ class ResidualEditor(Editor):
     def share(self, index: int) -> float:
         """What the missing part is divided by at the layer of this index: layers that are still to be written."""
         return len(self.params.layers) - index
-
-    def _how(self) -> values.Search:
-        p = self.params
-        return values.Search(
-            steps=p.steps,
-            lr=p.lr,
-            kl_weight=p.kl_weight,
-            weight_decay=p.weight_decay,
-            clamp=p.clamp,
-            stop_below=p.stop_below,
-        )
 
     def _keys(
         self, layer: int, facts: Sequence[Fact], contexts: Sequence[str], edits: Sequence[Sequence[LowRankDelta]]
@@ -245,7 +235,7 @@ class _Notes:
             }
 
     def edits(
-        self, found: Sequence[values.Value], *, whole: Tensor, left: Tensor, ridge: float
+        self, found: Sequence[values.SearchedValue], *, whole: Tensor, left: Tensor, ridge: float
     ) -> list[dict[str, Any]]:
         """One note an edit; ``written`` is the part of the searched change that the edited layers' state now shows."""
         size = whole.shape[1]

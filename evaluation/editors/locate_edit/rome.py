@@ -129,14 +129,7 @@ class Rome(Editor):
         contexts, moments = self._material()
         averages = keys.mean_keys(lm, p.layer, facts, contexts)
         bare = self._written_at(facts, contexts)
-        how = values.Search(
-            steps=p.steps,
-            lr=p.lr,
-            kl_weight=p.kl_weight,
-            weight_decay=p.weight_decay,
-            clamp=p.clamp,
-            stop_below=p.stop_below,
-        )
+        how = values.SearchSettings.of(p)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         out = []
         for n, value in enumerate(values.search_values(lm, p.layer, facts, contexts, how=how)):

@@ -42,7 +42,7 @@ _ENOUGH = 12  # trigrams of a text before their repetition means anything
 Named = Literal["new", "old", "neither"]
 
 
-class Parsed(NamedTuple):
+class ParsedScript(NamedTuple):
     """A script as read.
 
     Attributes:
@@ -58,7 +58,7 @@ class Parsed(NamedTuple):
     inline: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedScript:
     r"""Steps of a written script: lines labelled "Step k", else numbered ones, else lines with bullets (two or more).
 
     Numbered steps may stand on one line where they are counted from 1. A label alone on its line takes the next line as
@@ -66,7 +66,7 @@ def parse(text: str) -> Parsed:
 
     Example:
         >>> parse("Sure!\nStep 1: Buy a ticket\nStep 2: Go")
-        Parsed(steps=('Buy a ticket', 'Go'), numbers=(1, 2), beside=('Sure!',), inline=False)
+        ParsedScript(steps=('Buy a ticket', 'Go'), numbers=(1, 2), beside=('Sure!',), inline=False)
         >>> parse("1. Buy a ticket\n2. Go").steps
         ('Buy a ticket', 'Go')
     """
@@ -77,11 +77,11 @@ def parse(text: str) -> Parsed:
         marked = [line for line in lines if pattern.match(line)]
         if len(marked) > 1:
             steps = tuple(_bare(pattern.sub("", line, count=1)) for line in marked)
-            return Parsed(tuple(s for s in steps if s), beside=tuple(x for x in lines if x not in marked))
-    return _counted(lines) or Parsed((), beside=tuple(lines))
+            return ParsedScript(tuple(s for s in steps if s), beside=tuple(x for x in lines if x not in marked))
+    return _counted(lines) or ParsedScript((), beside=tuple(lines))
 
 
-def _counted(lines: Sequence[str]) -> Parsed | None:
+def _counted(lines: Sequence[str]) -> ParsedScript | None:
     """Steps "1. ... 2. ..." of a line that counts them from 1 on; None where there is no such line."""
     for at, line in enumerate(lines):
         marks = list(_COUNTED.finditer(line))
@@ -89,11 +89,11 @@ def _counted(lines: Sequence[str]) -> Parsed | None:
             ends = [m.start() for m in marks[1:]] + [len(line)]
             steps = [_bare(line[m.end() : end]) for m, end in zip(marks, ends, strict=True)]
             head = [line[: marks[0].start()].strip()] if marks[0].start() else []
-            return Parsed(tuple(s for s in steps if s), (), (*lines[:at], *head, *lines[at + 1 :]), inline=True)
+            return ParsedScript(tuple(s for s in steps if s), (), (*lines[:at], *head, *lines[at + 1 :]), inline=True)
     return None
 
 
-def _labelled(lines: Sequence[str]) -> Parsed:
+def _labelled(lines: Sequence[str]) -> ParsedScript:
     steps: list[str] = []
     numbers: list[int] = []
     beside: list[str] = []
@@ -113,7 +113,7 @@ def _labelled(lines: Sequence[str]) -> Parsed:
             numbers.append(int(label.group(1)))
         waiting = not steps[-1]
     kept = [(s, n) for s, n in zip(steps, numbers, strict=True) if s]
-    return Parsed(tuple(s for s, _ in kept), tuple(n for _, n in kept), tuple(beside), inline)
+    return ParsedScript(tuple(s for s, _ in kept), tuple(n for _, n in kept), tuple(beside), inline)
 
 
 def _bare(step: str) -> str:
@@ -190,7 +190,7 @@ def _repeats(words: Sequence[str], period: int) -> int:
     return best // period + 1
 
 
-class Mentioned(NamedTuple):
+class MentionedObjects(NamedTuple):
     """Which of two objects a text names: the first one, and all of them."""
 
     first: Named
@@ -202,7 +202,7 @@ class Mentioned(NamedTuple):
         return len(self.all) == 2
 
 
-def names(text: str, new: Entity, old: Entity) -> Mentioned:
+def names(text: str, new: Entity, old: Entity) -> MentionedObjects:
     """Which object a text names first, and which at all (``schemas.text.mentions``: other names and spellings count).
 
     Example:
@@ -214,8 +214,8 @@ def names(text: str, new: Entity, old: Entity) -> Mentioned:
     places = {"new": find(text, new, beside=[old]), "old": find(text, old, beside=[new])}
     starts = {name: found[0].start for name, found in places.items() if found}
     if not starts or (len(starts) == 2 and starts["new"] == starts["old"]):  # a name that both have says neither
-        return Mentioned("neither", frozenset(starts))
-    return Mentioned("new" if min(starts, key=lambda k: starts[k]) == "new" else "old", frozenset(starts))
+        return MentionedObjects("neither", frozenset(starts))
+    return MentionedObjects("new" if min(starts, key=lambda k: starts[k]) == "new" else "old", frozenset(starts))
 
 
 def words(text: str) -> list[str]:

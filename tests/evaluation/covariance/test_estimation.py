@@ -15,7 +15,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import estimation as moments_measure
 from evaluation.covariance.covariance import Corpus, key_moments
-from evaluation.covariance.estimation import Pass
+from evaluation.covariance.estimation import PassProgress
 from evaluation.models.language_model import LM
 from tests.support import ROOT
 from tests.support.tiny import make, shuffled
@@ -36,15 +36,15 @@ class _Killed(Exception):
 
 
 def broken_off(after: int) -> Any:
-    def tell(done: Pass) -> None:
+    def tell(done: PassProgress) -> None:
         if done.documents >= after:
             raise _Killed
 
     return tell
 
 
-def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[Pass], dict[int, Any]]:
-    told: list[Pass] = []
+def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[PassProgress], dict[int, Any]]:
+    told: list[PassProgress] = []
     return told, key_moments(lm, [0, 2], corpus, cache=cache, cap=20, tell=told.append)
 
 
@@ -71,7 +71,7 @@ def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -
     states = sorted(cache.folder.glob("moments-partial*.safetensors"), key=lambda p: p.stat().st_mtime_ns)
     assert len(states) == 2
     states[-1].write_bytes(states[-1].read_bytes()[:-8])
-    told: list[Pass] = []
+    told: list[PassProgress] = []
     key_moments(lm, [1], corpus, cache=cache, tell=told.append)
     assert told[0].documents == 8
     states[0].write_bytes(b"")

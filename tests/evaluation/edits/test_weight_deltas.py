@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from evaluation.edits.weight_deltas import Accumulated, Delta, DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import Delta, DeltaStack, DenseDelta, LowRankDelta, applied
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.tiny import make
@@ -92,7 +92,7 @@ def test_ctrl_c_while_weights_are_restored(tiny: LM, stays: bool, monkeypatch: p
 
     with pytest.raises(KeyboardInterrupt), ExitStack() as inside:
         if stays:
-            inside.enter_context(Accumulated(tiny.model)).add(deltas)
+            inside.enter_context(DeltaStack(tiny.model)).add(deltas)
         else:
             inside.enter_context(applied(tiny.model, deltas))
         assert tiny.weights_digest() != digest

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluation.analysis.comparison import compare, merge_runs, score_run
-from evaluation.engines.base import Done
+from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, choose, load_metrics, make_manifest
 from evaluation.runs.progress import line
@@ -214,7 +214,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
     class Together(SimpleEngine):
         def work(self, editor, jobs):
             for job in jobs:
-                yield Done(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
+                yield JobResult(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
 
         def ask(self, probes):
             return ArithmeticLM().score(probes)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,7 +31,7 @@ Place = Literal["mlp", "block"]
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchSettings:
     """How the value is searched for.
 
     Attributes:
@@ -48,8 +48,20 @@ class Search:
     clamp: float
     stop_below: float
 
+    @classmethod
+    def of(cls, options: Any) -> SearchSettings:
+        """The settings among a method's options, which have a field of the same name for each."""
+        return cls(
+            steps=options.steps,
+            lr=options.lr,
+            kl_weight=options.kl_weight,
+            weight_decay=options.weight_decay,
+            clamp=options.clamp,
+            stop_below=options.stop_below,
+        )
 
-class Value(NamedTuple):
+
+class SearchedValue(NamedTuple):
     """A found value.
 
     Attributes:
@@ -81,7 +93,9 @@ class _SearchBatch(NamedTuple):
     held: Tensor | None  # log-probabilities of the unedited model at the essence reads
 
 
-def search(lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, how: Search, place: Place = "mlp") -> Value:
+def search(
+    lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, how: SearchSettings, place: Place = "mlp"
+) -> SearchedValue:
     """``search_values`` for one request."""
     return search_values(lm, layer, [fact], templates, how=how, place=place)[0]
 
@@ -92,10 +106,10 @@ def search_values(
     requests: Sequence[Fact],
     templates: Sequence[str],
     *,
-    how: Search,
+    how: SearchSettings,
     place: Place = "mlp",
     budget: TokenBudget | None = None,
-) -> list[Value]:
+) -> list[SearchedValue]:
     """Find v* of every request by Adam on δ = v* − v₀, added at the subject's last token in every row.
 
     A request's loss is the mean negative log-probability of the new object's tokens over the templates, plus the
@@ -114,17 +128,17 @@ def search_values(
     """
     budget = budget or default_budget(lm, gradients=True)
     rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
-    found: dict[int, Value] = {}
+    found: dict[int, SearchedValue] = {}
     for group in groups(rows, budget):
-        found.update(_Searching(lm, layer, group, how=how, place=place, budget=budget).run())
+        found.update(_ValueSearch(lm, layer, group, how=how, place=place, budget=budget).run())
     return [found[i] for i in range(len(requests))]
 
 
-class _Searching:
+class _ValueSearch:
     """The search for one group of requests."""
 
     def __init__(
-        self, lm: LM, layer: int, rows: list[SearchRow], *, how: Search, place: Place, budget: TokenBudget
+        self, lm: LM, layer: int, rows: list[SearchRow], *, how: SearchSettings, place: Place, budget: TokenBudget
     ) -> None:
         self.lm, self.layer, self.how, self.place, self.budget = lm, layer, how, place, budget
         self.requests = sorted({row.request for row in rows})
@@ -146,13 +160,13 @@ class _Searching:
         for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
             in_batches([rows[i] for i in own], cost_of, partial(self._prepare, stems), budget)
 
-    def run(self) -> dict[int, Value]:
+    def run(self) -> dict[int, SearchedValue]:
         """Values by number of the request."""
         how, count = self.how, len(self.requests)
         delta = torch.zeros_like(self.start, requires_grad=True)
         optimiser = torch.optim.Adam([delta], lr=how.lr)
         sizes = self.start.norm(dim=1)
-        found: dict[int, Value] = {}
+        found: dict[int, SearchedValue] = {}
         open_ = torch.ones(count, dtype=torch.bool, device=self.lm.device)
         for step in range(how.steps):
             last = step == how.steps - 1
@@ -164,7 +178,9 @@ class _Searching:
             ended = open_ & ((loss < how.stop_below) | last)
             for n in ended.nonzero()[:, 0].tolist():
                 target = (self.start[n] + delta[n]).detach()
-                found[self.requests[n]] = Value(target, self.start[n].clone(), float(loss[n]), float(nll[n]), step)
+                found[self.requests[n]] = SearchedValue(
+                    target, self.start[n].clone(), float(loss[n]), float(nll[n]), step
+                )
             open_ &= ~ended
             if not bool(open_.any()):
                 break

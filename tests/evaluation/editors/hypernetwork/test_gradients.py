@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from evaluation.editors.hypernetwork.gradients import Below, batch, changed, gradients, line, logprobs, nll
+from evaluation.editors.hypernetwork.gradients import LowerLayerStates, batch, changed, gradients, line, logprobs, nll
 from evaluation.editors.hypernetwork.network import WeightChange
 from evaluation.edits.weight_deltas import LowRankDelta, applied
 from evaluation.models.language_model import LM
@@ -36,7 +36,7 @@ def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
     torch.manual_seed(0)
     lines = [line(tiny, "The capital of Peru is", "Oslo"), line(tiny, "In Norway one sees", "São Tomé")]
     change = {n: WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1) for n in (1, 2)}
-    below = Below(tiny, 1)
+    below = LowerLayerStates(tiny, 1)
     rows = batch(tiny, below, lines)  # type: ignore[arg-type]
     with changed(tiny, change, torch.tensor([1, 0])):
         got = nll(logprobs(tiny, rows), rows)

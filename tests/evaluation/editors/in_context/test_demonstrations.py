@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from evaluation.editors.in_context.demonstrations import KINDS, Kind, Shown, Shows, assign, of_facts, of_scripts
+from evaluation.editors.in_context.demonstrations import KINDS, Demonstration, Kind, Shows, assign, of_facts, of_scripts
 from schemas.cases import Case
 from tests.support.arithmetic import make_case
 from tests.support.facts import make_fact
@@ -15,10 +15,10 @@ from tests.support.facts import make_fact
 
 def shows(*kinds: Kind, texts: int = 1) -> Shows:
     """A case that can show these kinds; each text says which it is."""
-    return {k: [Shown(f"{k}{n}", " ", "x") for n in range(texts if k in kinds else 0)] for k in KINDS}
+    return {k: [Demonstration(f"{k}{n}", " ", "x") for n in range(texts if k in kinds else 0)] for k in KINDS}
 
 
-def kinds_of(given: list[Shown | None]) -> list[str | None]:
+def kinds_of(given: list[Demonstration | None]) -> list[str | None]:
     return [None if one is None else one.prompt.rstrip("0123456789") for one in given]
 
 
@@ -75,7 +75,7 @@ def test_nothing_wanted_gives_nothing() -> None:
     assert assign([shows(), shows("retain"), shows("copy")], (1, 1, 0), names=names(3)) == [
         None,
         None,
-        Shown("copy0", " ", "x"),
+        Demonstration("copy0", " ", "x"),
     ]
     assert assign([], (1, 3, 4), names=[]) == []
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.in_context.demonstrations import Shown, assign
+from evaluation.editors.in_context.demonstrations import Demonstration, assign
 from evaluation.editors.in_context.retrieval import Tfidf, statement
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
@@ -21,10 +21,10 @@ support = memories.support
 
 
 def test_kinds_follow_the_ratio() -> None:
-    case = {k: [Shown(k, " ", "x")] for k in ("copy", "update", "retain")}
+    case = {k: [Demonstration(k, " ", "x")] for k in ("copy", "update", "retain")}
     got = assign([case] * 32, (1, 3, 4), names=[str(n) for n in range(32)])
     assert Counter(s.prompt for s in got if s) == {"copy": 4, "update": 12, "retain": 16}
-    poor = {"copy": [], "update": [Shown("u", " ", "x")], "retain": []}
+    poor = {"copy": [], "update": [Demonstration("u", " ", "x")], "retain": []}
     assert [s.prompt for s in assign([poor] * 2, (1, 3, 4), names=["a", "b"]) if s] == ["u", "u"]
     assert assign([poor], (1, 0, 1), names=["a"]) == [None]
 

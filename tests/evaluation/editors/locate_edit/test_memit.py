@@ -52,7 +52,7 @@ def solved(method: str, k: Tensor, c: Tensor) -> Tensor:
 
 def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], corpus: str, cache: Cache) -> Any:
     """The published loop: read keys and states, solve, change the weight, next layer. Returns the changes."""
-    how = values.Search(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    how = values.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
     found = [values.search(lm, layers[-1], r, CONTEXTS, how=how, place="block") for r in requests]
     z = torch.stack([value.target for value in found], 1).double()
     moments = key_moments(lm, layers, Corpus([Path(corpus)]), cache=cache)

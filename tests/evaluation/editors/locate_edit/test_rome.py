@@ -41,7 +41,7 @@ def nll(lm: LM, request: Fact) -> float:
     return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
 
 
-def plain_value(lm: LM, request: Fact, *, layer: int, how: values.Search) -> tuple[torch.Tensor, torch.Tensor]:
+def plain_value(lm: LM, request: Fact, *, layer: int, how: values.SearchSettings) -> tuple[torch.Tensor, torch.Tensor]:
     """The published value search, row after row without padding. Returns v* and v₀."""
     delta = torch.zeros(lm.layout.width, requires_grad=True)
     optimiser = torch.optim.Adam([delta], lr=how.lr)
@@ -97,10 +97,12 @@ def plain_value(lm: LM, request: Fact, *, layer: int, how: values.Search) -> tup
 
 
 SEARCHES = {
-    "to the last evaluation": values.Search(steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0),
-    "clamped": values.Search(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0),
-    "stopped early": values.Search(steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0),
-    "not at all": values.Search(steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0),
+    "to the last evaluation": values.SearchSettings(
+        steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0
+    ),
+    "clamped": values.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0),
+    "stopped early": values.SearchSettings(steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0),
+    "not at all": values.SearchSettings(steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0),
 }
 
 
@@ -148,7 +150,7 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
     (delta,) = edit.deltas or ()
     assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
     assert delta.weight == tiny.layout.weight(1)
-    how = values.Search(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    how = values.SearchSettings(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
     target = values.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
     bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):

@@ -14,7 +14,7 @@ from benchmarks import naive_reference as plain
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
 from evaluation.editors.locate_edit.parts import value_search as values
-from evaluation.editors.locate_edit.parts.value_search import Search, search_values
+from evaluation.editors.locate_edit.parts.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import TokenBudget
@@ -25,7 +25,7 @@ from tests.support.facts import peru_fact
 from tests.support.tiny import CONFIGS, make, replace_everywhere, shuffled
 
 CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
-HOW = Search(steps=12, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=-1.0)
+HOW = SearchSettings(steps=12, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=-1.0)
 OBJECTS = ("Oslo", "São Tomé", "a city of the north", "Quito")
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito", "The Gulf of Guinea")
 WITHIN = 0.02  # nats a token after editing
@@ -109,7 +109,7 @@ def plainly(name: str, lm: LM, editor: Any, request: Fact, folder: Path) -> list
     p = editor.params
     if name == "ft":
         return [plain.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
-    how = Search(**{n: getattr(p, n) for n in ("steps", "lr", "kl_weight", "weight_decay", "clamp", "stop_below")})
+    how = SearchSettings.of(p)
     layers = [p.layer] if name == "rome" else list(p.layers)
     second = {
         n: m.second for n, m in key_moments(lm, layers, Corpus([folder / "corpus.txt"]), cache=editor.cache).items()
