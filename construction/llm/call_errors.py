@@ -17,6 +17,8 @@ Kind = Literal["transient", "permanent", "refused", "unparseable", "fatal"]
 """``transient``: ask again; ``permanent``: this one never works; ``fatal``: none works until a person acts."""
 
 LONGEST_WAIT = 60.0  # seconds, where the endpoint names no time
+_FILTERED = {"content_filter", "content_policy_violation"}
+_THIS_REQUEST = {*_FILTERED, "invalid_request_error", "context_length_exceeded"}
 PATIENCE = 900.0  # seconds; an endpoint that asks for more (a day's quota is used up) stops the work
 
 
@@ -67,15 +69,40 @@ def error_of_status(status: int, body: Any, *, wait: float | None = None) -> Cal
     named = inner.get("param") if isinstance(inner, dict) else None
     text = f"HTTP {status}: {_short(message) if isinstance(message, str) else 'no reason given'}"
     fault = CallError("permanent", text, status=status, named=named if isinstance(named, str) else None)
-    if status in (401, 403, 404, 405) or code == "insufficient_quota":
+    if status in (401, 402, 403, 404, 405) or code == "insufficient_quota":
         return fault._replace(kind="fatal")
     if status in (408, 409, 425, 429) or status >= 500:
         if wait is not None and wait > PATIENCE:
             return fault._replace(kind="fatal", message=f"{text}; it asks to wait {wait / 60:.0f} minutes")
         return fault._replace(kind="transient", wait=wait)
-    if code in ("content_filter", "content_policy_violation"):
+    if code in _FILTERED:
         return fault._replace(kind="refused")
     return fault
+
+
+def error_in_reply(error: Any) -> CallError:
+    """The kind of an error that came with HTTP 200, in place of a reply or of its rest.
+
+    Some gateways answer so when the model behind them fails. A number in ``code`` is read as the status that it stands
+    for; without one, the error counts as passing unless its kind says that this request is at fault.
+
+    Args:
+        error: What stands under ``error``: an object with ``message`` and ``code``, or a text.
+
+    Example:
+        >>> error_in_reply({"message": "Upstream is busy", "code": 429}).kind
+        'transient'
+        >>> error_in_reply({"message": "Prompt is too long", "type": "invalid_request_error"}).kind
+        'permanent'
+    """
+    inner = error if isinstance(error, dict) else {"message": error if isinstance(error, str) else None}
+    code = str(inner.get("code"))
+    status = int(code) if re.fullmatch(r"[45]\d\d", code, re.ASCII) else None
+    at_fault = {str(inner.get("type")), code} & _THIS_REQUEST
+    fault = error_of_status(status or (400 if at_fault else 500), {"error": inner})
+    said = inner.get("message")
+    reason = _short(said) if isinstance(said, str) else "no reason given"
+    return fault._replace(message=f"HTTP 200 with an error{f' {status}' if status else ''}: {reason}", status=status)
 
 
 def _short(text: str) -> str:

@@ -20,6 +20,8 @@ _ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/
 _COST = "US dollars at most, earlier runs on the journal included."
 _BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
 _JOURNAL = "Replies on record (STORE.llm.jsonl)."
+_ATTEMPTS = "Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1)."
+_FAILED = "Calls on record that were refused, could not be read, or failed for good."
 _OPTIONS = (
     click.option("--model", default="embedded", show_default=True, help=_MODEL),
     click.option("--base-url", help=_ADDRESS),
@@ -43,7 +45,8 @@ _OPTIONS = (
         show_default=True,
         help="Seconds between two looks at a batch.",
     ),
-    shared_option("--retry-failed", is_flag=True, also="Calls refused or failed for good."),
+    click.option("--attempts", type=click.IntRange(1, 10), help=_ATTEMPTS),
+    shared_option("--retry-failed", is_flag=True, also=_FAILED),
 )
 
 

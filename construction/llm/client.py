@@ -10,12 +10,14 @@ import logging
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import openai
 from pydantic import BaseModel
 
+from construction.llm.attempts import ASKED_AGAIN, another_attempt
 from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
 from construction.llm.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
@@ -53,7 +55,7 @@ class Reply(NamedTuple):
         message: Why it is not ``ok``.
         request: Journal key of the last call.
         asked: Calls that went over the network now; 0 when all was on record.
-        cost: US dollars of all rounds together; None where no price is known.
+        cost: US dollars of all rounds and attempts together; None where no price is known.
         logprobs: Log-probabilities of the last reply's tokens where they were asked for and the endpoint gives them.
     """
 
@@ -167,8 +169,34 @@ class Client:
     async def ask(self, request: Request) -> Reply:
         """The reply to a request: from the journal if it is there, else from the endpoint.
 
-        A reply that does not fit its type is sent back with the error, ``repairs`` times. Every round is a call of its
-        own with a journal key of its own, so a resumed run walks the same rounds without asking.
+        A reply that cannot be used is asked for again, ``attempts`` times in all; with ``retry_failed`` once more,
+        where all attempts on record failed. Tokens, dollars and calls are those of all attempts together.
+        """
+        earlier: Reply | None = None
+        for attempt in count():
+            again = another_attempt(request, attempt)
+            if earlier is not None and not self._may_ask(again, attempt, earlier):
+                reply = earlier
+                break
+            reply = _joined(earlier, await self._in_rounds(again))
+            if reply.status not in ASKED_AGAIN:
+                break
+            earlier = reply
+        if reply.status != "unanswered":
+            self.budget.answered(asked=reply.asked > 0)
+        return reply
+
+    def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
+        """Whether a further attempt is on record, within the bound, or wanted for a failure of an earlier run."""
+        if attempt < self.endpoint.attempts or self._cache.get(request_key(self.endpoint.model, again)) is not None:
+            return True
+        return self._cache.retry_failed and not earlier.asked
+
+    async def _in_rounds(self, request: Request) -> Reply:
+        """One attempt: a reply that does not fit its type is sent back with the error, ``repairs`` times.
+
+        Every round is a call of its own with a journal key of its own, so a resumed run walks the same rounds without
+        asking.
         """
         asked, rounds = 0, list[Stored]()
         for attempt in range(self.endpoint.repairs + 1):
@@ -182,7 +210,6 @@ class Client:
             if status != "unparseable" or attempt == self.endpoint.repairs:
                 break
             request = repair(request, outcome.raw, message)
-        self.budget.answered(asked=asked > 0)
         tokens_in, tokens_out = _sum(s.tokens_in for s in rounds), _sum(s.tokens_out for s in rounds)
         last, cost = rounds[-1], _sum(s.cost for s in rounds)
         return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, asked, cost, last.logprobs)
@@ -314,6 +341,19 @@ class Client:
 
     def _fatal(self, fault: CallError) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
+
+
+def _joined(earlier: Reply | None, reply: Reply) -> Reply:
+    """A reply with what the attempts before it took."""
+    if earlier is None:
+        return reply
+    both = (earlier, reply)
+    return reply._replace(
+        tokens_in=_sum(r.tokens_in for r in both),
+        tokens_out=_sum(r.tokens_out for r in both),
+        cost=_sum(r.cost for r in both),
+        asked=earlier.asked + reply.asked,
+    )
 
 
 def _sum(values: Iterator[Any]) -> Any:

@@ -44,7 +44,8 @@ class Access(Options):
         max_cost, max_tokens: Budget in US dollars and in tokens, for the whole journal.
         prices: The user's price table.
         batch: Use the Batch API, and look every ``poll`` seconds.
-        retry_failed: Ask again what was refused or failed for good.
+        retry_failed: Ask again what was refused, could not be read or failed for good.
+        attempts: Times that a call is made whose reply cannot be used; None for what the work usually takes.
         context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
         threads: Processor threads of a model on this machine at most; None for 2.
     """
@@ -65,6 +66,7 @@ class Access(Options):
     retry_failed: bool = False
     context: int | None = None
     threads: int | None = None
+    attempts: int | None = None
 
     @property
     def embedded(self) -> bool:
@@ -158,6 +160,7 @@ async def opened(access: Access, journal: Journal, *, budget: Budget | None = No
             reply_tokens=access.reply_tokens,
             batch=access.batch,
             poll=access.poll,
+            attempts=access.attempts or 1,
         )
         async with Client(endpoint, cache, budget=budget, price=access.price()) as client:
             yield client

@@ -28,6 +28,7 @@ class Endpoint(Options):
         timeout: Seconds until an attempt is given up.
         backoff: Seconds before the second attempt; doubles from then on.
         repairs: Rounds in which a reply that does not fit its type is shown its error.
+        attempts: Times that a call is made whose reply, repairs included, cannot be used or is a refusal.
         reply_tokens: Tokens of a reply at most where the request sets no limit of its own; not part of a call's key.
         batch: Use the Batch API.
         poll: Seconds between looks at open batches.
@@ -43,6 +44,7 @@ class Endpoint(Options):
     timeout: float = Field(default=120.0, gt=0)
     backoff: float = 1.0
     repairs: int = 1
+    attempts: int = Field(default=1, ge=1)
     reply_tokens: int | None = Field(default=None, ge=1)
     batch: bool = False
     poll: float = Field(default=30.0, gt=0)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from construction.llm.call_errors import CallError
+from construction.llm.call_errors import CallError, error_in_reply
 from construction.llm.reply_cache import Stored
 from construction.llm.step import Message, PlainText, Request
 from schemas.core.clock import now
@@ -36,7 +36,10 @@ def outcome_of_data(data: Any) -> Stored | CallError:
         message = choice["message"]
         text, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
-        return CallError("transient", _NO_CHAT, lost=True)
+        said = data.get("error") if isinstance(data, dict) else None
+        return error_in_reply(said) if said else CallError("transient", _NO_CHAT, lost=True)
+    if choice.get("error"):
+        return error_in_reply(choice["error"])._replace(lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")

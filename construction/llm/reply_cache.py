@@ -70,11 +70,12 @@ class ReplyCache:
 
     Args:
         journal: Open for writing.
-        retry_failed: Behave as if refused and permanently failed calls had not been made.
+        retry_failed: Behave as if permanently failed calls had not been made; whoever asks makes a further attempt at
+            those whose reply could not be used (``construction.llm.attempts``), which stay on record with their cost.
     """
 
     def __init__(self, journal: Journal, *, retry_failed: bool = False) -> None:
-        self._journal, self._retry_failed = journal, retry_failed
+        self._journal, self.retry_failed = journal, retry_failed
         self._redone: set[str] = set()
 
     def get(self, key: str) -> Stored | None:
@@ -83,7 +84,7 @@ class ReplyCache:
         if value is None:
             return None
         stored = validate(Stored, value, where=f"{self._journal.path}, key {key}")
-        if self._retry_failed and stored.kind != "reply" and key not in self._redone:
+        if self.retry_failed and stored.kind == "permanent" and key not in self._redone:
             return None
         return stored
 

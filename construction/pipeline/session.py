@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from construction.authoring.tally import ConstructionCounts
+from construction.llm.attempts import attempts_of, note_attempts
 from construction.llm.client import Client
 from construction.llm.connection import Access
+from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import ScriptAuthor, open_authors
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
@@ -58,6 +60,7 @@ def run(
         model_session(session.journal, session.access, fsync=session.fsync) as models,
         Store.open(session.store, create=True) as store,
     ):
+        session, models = _with_attempts(session, models)
         on_progress = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:
             result = models.run(_construct(session, models, live, store, work, plan, origin, on_progress))
@@ -66,6 +69,22 @@ def run(
         if session.snapshot:
             snapshot(store, session.snapshot)
         return result
+
+
+def _with_attempts(session: Session, models: ModelSession) -> tuple[Session, ModelSession]:
+    """Both with the number of attempts at a call, which stays that of their journal."""
+    cache = ReplyCache(models.journal)
+    attempts = attempts_of(cache, session.access.attempts)
+    note_attempts(cache, attempts)
+
+    def bounded(access: Access) -> Access:
+        return access.model_copy(update={"attempts": attempts})
+
+    authors = tuple(a._replace(access=bounded(a.access)) for a in session.authors)
+    reader = session.reader and session.reader._replace(access=bounded(session.reader.access))
+    own = bounded(session.access)
+    session = session.model_copy(update={"access": own, "authors": authors, "reader": reader})
+    return session, models._replace(access=own)
 
 
 async def _construct(

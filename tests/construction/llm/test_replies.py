@@ -153,3 +153,42 @@ def test_odd_fields_are_left_out():
     outcome = outcome_of(json.dumps(body))
     assert isinstance(outcome, Stored)
     assert (outcome.tokens_in, outcome.tokens_out, outcome.served, outcome.finish, outcome.raw) == (None,) * 4 + ("",)
+
+
+SAID = {
+    "a limit": ({"error": {"message": "Rate limit exceeded", "code": 429}}, "transient", 429, "Rate limit exceeded"),
+    "a number as text": ({"error": {"message": "Bad gateway", "code": "502"}}, "transient", 502, "Bad gateway"),
+    "an empty account": ({"error": {"message": "No credits", "code": 402}}, "fatal", 402, "No credits"),
+    "a quota": ({"error": {"message": "Used up", "code": "insufficient_quota"}}, "fatal", None, "Used up"),
+    "a filter": ({"error": {"message": "Flagged", "code": "content_filter"}}, "refused", None, "Flagged"),
+    "this request": (
+        {"error": {"message": "Prompt too long", "type": "invalid_request_error"}, "choices": []},
+        "permanent",
+        None,
+        "Prompt too long",
+    ),
+    "a text": ({"error": "the model is loading"}, "transient", None, "the model is loading"),
+    "no words": ({"error": {"code": 500}}, "transient", 500, "no reason given"),
+    "a number that is no status": ({"error": {"message": "x", "code": 7}}, "transient", None, "x"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_an_error_in_place_of_a_reply_keeps_the_endpoint_s_own_words(name):
+    body, kind, status, words = SAID[name]
+    outcome = outcome_of(json.dumps(body))
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.status, outcome.lost) == (kind, status, False)
+    assert outcome.message.startswith("HTTP 200 with an error") and outcome.message.endswith(f": {words}")
+
+
+def test_an_error_after_half_a_reply_is_passing_and_may_be_charged():
+    body = completion('{"steps": ["a"', finish="error")
+    body["choices"][0]["error"] = {"code": 502, "message": "Upstream idle timeout"}
+    outcome = outcome_of(json.dumps(body))
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.lost) == ("transient", True)
+    assert "Upstream idle timeout" in outcome.message
+
+
+def test_an_empty_error_beside_a_reply_is_none():
+    body = {**completion(INNER), "error": None}
+    assert isinstance(outcome_of(json.dumps(body)), Stored)

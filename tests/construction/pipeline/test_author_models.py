@@ -138,7 +138,7 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = list(store.lineages(stage="failed"))
     assert len(lines) == 2 and {x.detail["of"] for x in lines} == {"scripts"}
-    assert all(x.tokens_out == 14 and x.detail["why"].startswith("unparseable") for x in lines)  # a repair round each
+    assert all(x.tokens_out == 28 and x.detail["why"].startswith("unparseable") for x in lines)  # 2 attempts, 2 repairs
 
 
 def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):

@@ -1,0 +1,136 @@
+"""Asking again: bounded, each attempt on record with its cost, the same in a resumed run, and nobody pays twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from construction.llm.attempts import ATTEMPTS, attempts_of, note_attempts
+from construction.llm.cost.budget import Budget
+from construction.llm.reply_cache import ReplyCache, Stored
+from curation.files.journal import Journal
+from tests.support.construction import asked_numbers
+from tests.support.construction.asked_numbers import Number, request, turns
+from tests.support.scripted_server import Raw, ScriptedServer, completion
+
+ask = asked_numbers.ask
+
+CUT = Raw(body=completion('{"n": ', finish="length"))
+REFUSED = Raw(body=completion(None, refusal="no"))
+FILTERED = Raw(400, {"error": {"message": "flagged", "code": "content_filter"}})
+FAILURES = {"empty": "", "cut off": CUT, "another shape": '{"m": 1}', "prose": "I think so.", "refused": REFUSED}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_cannot_be_used_is_asked_again_at_once_and_a_resumed_run_asks_nothing(ask, name):
+    rounds = [FAILURES[name]] * (1 if name == "refused" else 2)  # the second is the repair
+    with ScriptedServer(turns(*rounds, '{"n": 5}')) as server:
+        (reply,) = ask(server.url, request(), attempts=3)
+        calls = len(server.requests)
+        (again,) = ask(server.url, request(), attempts=3)
+        assert len(server.requests) == calls == len(rounds) + 1 == reply.asked
+    assert reply.value == Number(n=5) and again == reply._replace(asked=0)
+    assert (reply.tokens_in, reply.tokens_out) == (11 * calls, 7 * calls), "failed attempts were paid for"
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_attempts_have_an_end_which_is_a_value_on_record(ask, attempts):
+    with ScriptedServer(lambda p: "") as server:
+        first = ask(server.url, request(), attempts=attempts)
+        second = ask(server.url, request(), attempts=attempts)
+        assert len(server.requests) == 2 * attempts
+    assert [r.status for r in first + second] == ["unparseable"] * 2
+    assert len(dict(Journal(ask.journal).items())) == 2 * attempts + 1  # and the form of requests that works
+
+
+def test_a_later_attempt_on_record_is_found_by_a_run_that_makes_only_one(ask):
+    with ScriptedServer(turns("", "", '{"n": 5}')) as server:
+        ask(server.url, request(), attempts=2)
+        (reply,) = ask(server.url, request(), attempts=1)
+        assert reply.value == Number(n=5) and reply.asked == 0 and len(server.requests) == 3
+
+
+def test_what_is_permanent_is_not_asked_again_at_once(ask):
+    long = Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
+    with ScriptedServer(turns('{"n": 1}', long)) as server:
+        _, reply = ask(server.url, request("a"), request("b"), attempts=4)
+        assert reply.status == "permanent" and len(server.requests) == 2
+        server.answer = lambda p: '{"n": 2}'
+        (redone,) = ask(server.url, request("b"), retry_failed=True)
+    assert redone.value == Number(n=2)
+
+
+@pytest.mark.parametrize("name", [*FAILURES, "filtered"])
+def test_failures_of_earlier_runs_are_asked_again_only_when_told_and_keep_their_cost(ask, name):
+    failure = FILTERED if name == "filtered" else FAILURES[name]
+    with ScriptedServer(turns('{"n": 1}', failure)) as server:
+        ask(server.url, request("a"), request("b"))
+        server.answer, seen = (lambda p: '{"n": 9}'), len(server.requests)
+        assert ask(server.url, request("b"))[0].value is None and len(server.requests) == seen
+        (redone,) = ask(server.url, request("b"), retry_failed=True)
+        assert redone.value == Number(n=9) and len(server.requests) == seen + 1
+        (settled,) = ask(server.url, request("b"))
+        (told_again,) = ask(server.url, request("b"), retry_failed=True)
+        assert settled.value == told_again.value == Number(n=9) and len(server.requests) == seen + 1
+    paid = [s.tokens_in or 0 for _, s in ReplyCache(Journal(ask.journal)).replies()]
+    assert sum(paid) == 11 * (len(server.requests) - (name == "filtered")), "no cost goes off the record"
+
+
+def test_retrying_asks_each_failure_once_a_run_however_often_it_fails(ask):
+    with ScriptedServer(lambda p: REFUSED) as server:
+        for run in range(3):
+            assert ask(server.url, request(), retry_failed=run > 0)[0].status == "refused"
+        assert len(server.requests) == 3
+        assert ask(server.url, request())[0].asked == 0
+
+
+def test_an_attempt_without_an_answer_is_left_for_the_next_run(ask):
+    """The first attempt failed and is on record; the second met a busy endpoint."""
+    busy = Raw(503, {"error": {"message": "busy"}})
+    with ScriptedServer(turns('{"n": 1}', REFUSED, busy)) as server:
+        _, left = ask(server.url, request("a"), request("b"), attempts=2)
+        assert left.status == "unanswered"
+        server.answer, seen = (lambda p: '{"n": 2}'), len(server.requests)
+        (now,) = ask(server.url, request("b"), attempts=2)
+        assert now.value == Number(n=2) and len(server.requests) == seen + 1
+
+
+def test_a_seeded_request_is_not_sent_again_with_the_seed_that_failed(ask):
+    seeded = request()._replace(parameters={"seed": 7})
+    with ScriptedServer(turns(REFUSED, '{"n": 1}')) as server:
+        ask(server.url, seeded, attempts=2)
+    assert [p["seed"] for p in server.requests] == [7, 8]
+
+
+def test_samples_and_attempts_do_not_meet(ask):
+    with ScriptedServer(lambda p: REFUSED) as server:
+        ask(server.url, *[request(sample=n) for n in range(4)], attempts=3)
+        assert len(server.requests) == 12
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with Journal(tmp_path / "j", write=True) as journal:
+        yield ReplyCache(journal)
+
+
+REPLY = Stored(kind="reply", raw="x", at="t", tokens_in=1)
+
+
+def test_a_journal_keeps_the_number_it_was_begun_with(cache):
+    assert attempts_of(cache, None) == ATTEMPTS and attempts_of(cache, 5) == 5
+    note_attempts(cache, ATTEMPTS)
+    cache.put("llm/1", REPLY)
+    assert attempts_of(cache, None) == ATTEMPTS
+    note_attempts(cache, 4)
+    assert attempts_of(cache, None) == 4, "what the user said last holds"
+
+
+def test_a_journal_of_an_earlier_version_pays_for_nothing_again_and_is_not_written_to(cache, tmp_path):
+    cache.put("llm/1", REPLY)
+    assert attempts_of(cache, None) == 1
+    before = (tmp_path / "j").read_bytes()
+    note_attempts(cache, attempts_of(cache, None))
+    assert (tmp_path / "j").read_bytes() == before and json.loads(before)
+    assert Budget(cache, max_tokens=5).spent.tokens == 1
