@@ -69,7 +69,7 @@ def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
     served = []
 
     @contextmanager
-    def serve(gguf, *, slots):
+    def serve(gguf, *, slots, **settings):
         served.append(slots)
         yield server.url
         served.append("stopped")
@@ -83,7 +83,7 @@ def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
 
     with ScriptedServer(lambda p: '{"n": 4}') as server:
         monkeypatch.setattr(connection, "serve", serve)
-        monkeypatch.setattr(connection, "embedded_gguf", lambda: tmp_path)
+        monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
         assert [r.value for r in asyncio.run(main())] == [Number(n=4)] * 2
     assert served == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
 
@@ -92,7 +92,7 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
     served = []
 
     @contextmanager
-    def serve(gguf, *, slots):
+    def serve(gguf, *, slots, **settings):
         try:
             yield "no address"
         finally:
@@ -104,7 +104,7 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
                 raise AssertionError("it opened")
 
     monkeypatch.setattr(connection, "serve", serve)
-    monkeypatch.setattr(connection, "embedded_gguf", lambda: tmp_path)
+    monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
     with pytest.raises(ModelError, match="is not an address"):
         asyncio.run(main())
     assert served == ["stopped"]

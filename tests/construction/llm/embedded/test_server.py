@@ -1,4 +1,4 @@
-"""The server process of the embedded model, with a library that only says where it listens."""
+"""The server process of a model file, with a library that only says where it listens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from construction.llm.embedded.server import CONTEXT
 from tests.support import ROOT
 
 LIBRARY = """
@@ -54,7 +53,7 @@ def start(tmp_path):
 def test_it_says_its_address_in_one_line_and_goes_when_its_input_closes(start, tmp_path):
     model = tmp_path / "a model.gguf"
     model.touch()
-    child = start(model, 2, 3)
+    child = start(model, 2, 3, 1024)
     assert json.loads(child.stdout.readline()) == {"address": "http://127.0.0.1:4242"}
     assert child.poll() is None, "it stays as long as its parent"
     child.stdin.write(b"more than nothing\n" * 1000)
@@ -67,15 +66,15 @@ def test_it_says_its_address_in_one_line_and_goes_when_its_input_closes(start, t
 def test_it_listens_on_this_machine_only_with_a_context_for_every_slot(start, tmp_path):
     model = tmp_path / "m.gguf"
     model.touch()
-    child = start(model, 2, 3)
+    child = start(model, 2, 3, 1024)
     child.stdout.readline()
     seen = json.loads((tmp_path / "seen").read_text())
     assert (seen["hostnames"], seen["port"]) == (["127.0.0.1"], 0)
-    assert (seen["n_parallel"], seen["n_ctx"]) == (3, 3 * CONTEXT)
+    assert (seen["n_parallel"], seen["n_ctx"]) == (3, 3 * 1024)
     assert (seen["threads"], seen["batch_threads"], seen["path"]) == (2, 2, str(model))
 
 
 def test_a_model_that_does_not_load_ends_it_with_the_reason_and_no_address(start, tmp_path):
-    child = start(tmp_path / "nowhere.gguf", 1, 1)
+    child = start(tmp_path / "nowhere.gguf", 1, 1, 1024)
     out, error = child.communicate(timeout=30)
     assert child.returncode != 0 and out == b"" and error.decode().strip().endswith("failed to load model")
