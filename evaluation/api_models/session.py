@@ -136,10 +136,8 @@ def _share(hits: Sequence[bool], cases: Sequence[str]) -> PercentShare:
 
 def as_data(found: Sequence[ApiResultRow]) -> list[dict[str, Any]]:
     """Rows as JSON values."""
-    names = ("new", "old", "neither", "mixed", "in_format")
-    return [
-        {**r._asdict(), **{n: s._asdict() if (s := getattr(r, n)) is not None else None for n in names}} for r in found
-    ]
+    rows = [r._asdict() for r in found]
+    return [{n: v._asdict() if isinstance(v, PercentShare) else v for n, v in row.items()} for row in rows]
 
 
 def as_text(found: Sequence[ApiResultRow]) -> str:

@@ -52,31 +52,60 @@ class JudgeInput:
     refused: bool = False
 
 
-class RatingOnly(BaseModel):
-    """The embedded model's reply: the rating."""
+class JudgeReply(BaseModel):
+    """What every judge's reply tells; a profile's reply adds its fields in the order in which they are asked for."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @property
+    def explanation(self) -> str:
+        """The sentence that explains the rating; empty where none is asked for."""
+        return ""
+
+    @property
+    def evidence(self) -> list[str] | None:
+        """Quotes from the script; None where none are asked for."""
+        return None
+
+
+class RatingOnly(JudgeReply):
+    """The embedded model's reply: the rating."""
+
     rating: Points
 
 
-class RatingFirst(BaseModel):
+class RatingFirst(JudgeReply):
     """The reply of the profile ``paper``: the rating, then one sentence."""
 
-    model_config = ConfigDict(extra="forbid")
     rating: Points
     reason: str
 
+    @property
+    def explanation(self) -> str:
+        """The sentence."""
+        return self.reason
 
-class QuotesFirst(BaseModel):
+
+class QuotesFirst(JudgeReply):
     """The reply of the profile ``evidence``: quotes or "absent", the rating, one sentence."""
 
-    model_config = ConfigDict(extra="forbid")
     quotes: list[str]
     rating: Points
     reason: str
 
+    @property
+    def explanation(self) -> str:
+        """The sentence."""
+        return self.reason
 
-_REPLIES: dict[str, type[BaseModel]] = {"paper": RatingFirst, "evidence": QuotesFirst, "rating": RatingOnly}
+    @property
+    def evidence(self) -> list[str] | None:
+        """The quotes."""
+        return self.quotes
+
+
+_Rated = RatingOnly | RatingFirst | QuotesFirst
+_REPLIES: dict[str, type[_Rated]] = {"paper": RatingFirst, "evidence": QuotesFirst, "rating": RatingOnly}
 
 
 def judge_name(model: str, profile: str) -> str:
@@ -145,10 +174,10 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
 
     def parse(self, item: JudgeInput, reply: BaseModel) -> list[Rating]:
         """The rating; unscored where the evidence does not stand in the script."""
-        value, reason = int(getattr(reply, "rating", 0)), str(getattr(reply, "reason", ""))
-        if isinstance(reply, QuotesFirst) and (fault := _fault(item.text, reply.quotes)):
+        assert isinstance(reply, _Rated)
+        if reply.evidence is not None and (fault := _fault(item.text, reply.evidence)):
             return [self.unscored(item, fault)]
-        return [self.rating(item, value, reason)]
+        return [self.rating(item, reply.rating, reply.explanation)]
 
     def rating(self, item: JudgeInput, value: int | None, reason: str) -> Rating:
         """A rating by this judge under this form. A new version of the form replaces the rating of the old one."""
@@ -179,7 +208,8 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
 
 def quoted_spans(text: str, reply: BaseModel) -> list[Span]:
     """Where the quotes of a reply stand in a script; empty for "absent" and for profiles without evidence."""
-    found = [quoted(text, q, what="evidence") for q in _given(getattr(reply, "quotes", []))]
+    assert isinstance(reply, JudgeReply)
+    found = [quoted(text, q, what="evidence") for q in _given(reply.evidence or [])]
     return [span for span in found if span is not None]
 
 

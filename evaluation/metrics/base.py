@@ -129,6 +129,7 @@ class Preference(CaseMean):
     prompts it asks.
     """
 
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
     wanted: ClassVar[Literal["new", "old"]]
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -224,8 +224,10 @@ def as_data(found: Calibration) -> dict[str, Any]:
         "rows": [
             {
                 **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
-                **{n: _estimate(getattr(r.found, n)) for n in ("powered", "human", "judge", "bias")},
-                **{n: getattr(r.found, n) for n in ("weight", "labelled", "cases", "saved")},
+                **{"powered": _estimate(r.found.powered), "human": _estimate(r.found.human)},
+                **{"judge": _estimate(r.found.judge), "bias": _estimate(r.found.bias)},
+                **{"weight": r.found.weight, "labelled": r.found.labelled},
+                **{"cases": r.found.cases, "saved": r.found.saved},
                 "needed": None if r.needed is None else r.needed._asdict(),
             }
             for r in found.rows

@@ -27,8 +27,11 @@ def as_data(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[
             for t in found.reliability
         ],
         "agreement": {
-            aspect: {name: _estimate(getattr(a, name)) for name in ("alpha", "ac1", "ac2", "exact", "within_one")}
-            | {"level": a.level, "units": a.units, "raters": a.raters}
+            aspect: {
+                **{"alpha": _estimate(a.alpha), "ac1": _estimate(a.ac1), "ac2": _estimate(a.ac2)},
+                **{"exact": _estimate(a.exact), "within_one": _estimate(a.within_one)},
+                **{"level": a.level, "units": a.units, "raters": a.raters},
+            }
             for aspect, a in found.agreement.items()
         },
         "rubric": rubric_data(found.rubric),

@@ -19,7 +19,6 @@ class NS(Preference):
     about: ClassVar[str] = (
         "Neighbourhood Success: other subjects that have the old object, P(old object) > P(new object)"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "locality"
     wanted: ClassVar[Literal["new", "old"]] = "old"
 

@@ -1,7 +1,11 @@
-"""Probes made from the parts of a case; metrics that ask the same thing share the answer."""
+"""Probes made from the parts of a case, and what metrics on plain prompts share; equal probes share the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from evaluation.metrics.base import Preference
 from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.probes import ScoreProbe
@@ -41,3 +45,21 @@ def own_object(fact: Fact, prompt: ScriptPrompt) -> ScoreProbe:
         separator=prompt.separator,
         targets=prompt.targets[:1],
     )
+
+
+class FactPreference(Preference):
+    """Is the new object more probable than the old one after plain prompts of the edited fact?
+
+    A subclass says which prompts.
+    """
+
+    wanted: ClassVar[Literal["new", "old"]] = "new"
+    purpose: ClassVar[str]
+
+    def prompts(self, fact: Fact) -> Sequence[str]:
+        """The prompts; defined by the metric."""
+        raise NotImplementedError
+
+    def probes(self, case: Case) -> list[ScoreProbe]:
+        """Each prompt with both objects."""
+        return [plain(case, p, purpose=self.purpose, item=case.fact.key) for p in self.prompts(case.fact)]

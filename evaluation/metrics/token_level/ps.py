@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import ClassVar
 
-from evaluation.metrics.base import Preference, Role
-from evaluation.metrics.token_level.probes import plain
-from schemas.cases import Case
-from schemas.probes import ScoreProbe
+from evaluation.metrics.base import Role
+from evaluation.metrics.token_level.probes import FactPreference
+from schemas.facts import Fact
 
 
-class PS(Preference):
+class PS(FactPreference):
     """Is the new object more probable than the old one after paraphrases of the fact prompt?"""
 
     name: ClassVar[str] = "ps"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "PS"
     about: ClassVar[str] = "Paraphrase Success: after paraphrases of the fact prompt, P(new object) > P(old object)"
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "generalisation"
-    wanted: ClassVar[Literal["new", "old"]] = "new"
+    purpose: ClassVar[str] = "paraphrase"
 
-    def probes(self, case: Case) -> list[ScoreProbe]:
+    def prompts(self, fact: Fact) -> Sequence[str]:
         """Every paraphrase; none where the source has none."""
-        return [plain(case, p, purpose="paraphrase", item=case.fact.key) for p in case.fact.paraphrases]
+        return fact.paraphrases

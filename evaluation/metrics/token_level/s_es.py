@@ -20,7 +20,6 @@ class SES(Preference):
         "Script-based Efficacy Success: where a script was about to name the old object, "
         "P(new object) > P(old object) (Eq. 2)"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "script_efficacy"
     wanted: ClassVar[Literal["new", "old"]] = "new"
 

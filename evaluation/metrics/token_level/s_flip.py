@@ -25,7 +25,6 @@ class SFlip(Preference):
         "Flip rate: of the script prompts at which the unedited model preferred the old object, the share at which "
         "P(new object) > P(old object) after the edit"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     wanted: ClassVar[Literal["new", "old"]] = "new"
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -19,7 +19,6 @@ class SNS(Preference):
         "Script-based Neighbour Success: in scripts about other subjects with the old object, "
         "P(old object) > P(new object) (Eq. 3)"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "script_locality"
     wanted: ClassVar[Literal["new", "old"]] = "old"
 
