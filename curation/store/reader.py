@@ -247,13 +247,13 @@ class StoreReader(BlockReader):
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
             with duckdb.connect(str(path), config=limits(path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
-                own = other.execute("SELECT current_database()").fetchall()[0][0]
-                other.execute(f'COPY FROM DATABASE scedit_source TO "{own}"')
+                own = _quoted(other)
+                other.execute(f"COPY FROM DATABASE scedit_source TO {own}")
             return
-        own = self._db.execute("SELECT current_database()").fetchall()[0][0]
+        own = _quoted(self._db)
         self._db.execute(f"ATTACH {target} AS scedit_copy")
         try:
-            self._db.execute(f'COPY FROM DATABASE "{own}" TO scedit_copy')
+            self._db.execute(f"COPY FROM DATABASE {own} TO scedit_copy")
         finally:
             self._db.execute("DETACH scedit_copy")
 
@@ -272,6 +272,12 @@ class StoreReader(BlockReader):
     def _count(self, sql: str) -> int:
         row = self._db.execute(sql).fetchone()
         return int(row[0]) if row else 0
+
+
+def _quoted(db: duckdb.DuckDBPyConnection) -> str:
+    """The name of a connection's database as SQL writes it: it is called after its file, whatever that is called."""
+    name = str(db.execute("SELECT current_database()").fetchall()[0][0])
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _record(row: tuple[Any, ...]) -> Record:

@@ -7,14 +7,17 @@ a large transaction holds goes to the folder beside the store.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import duckdb
 
+from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult
+from schemas.text.escaping import escape_line
 
 CHUNK = 2000
 """Records that are Python objects at a time."""
@@ -76,10 +79,7 @@ class PendingRows:
             self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} (n BIGINT, {described})")
         values = ", ".join(f"unnest(?::{kind}[])" for _, kind in names)
         numbers = list(range(held, held + len(rows)))
-        self._db.execute(
-            f"INSERT INTO {table} SELECT unnest(?::BIGINT[]), {values}",
-            [numbers, *(list(column) for column in zip(*rows, strict=True))],
-        )
+        _insert(self._db, f"INSERT INTO {table} SELECT unnest(?::BIGINT[]), {values}", rows, numbers)
 
     def _merge(self) -> None:
         if not self._records:
@@ -120,6 +120,7 @@ class PendingRows:
         self._db.execute(f"INSERT INTO lineage SELECT {names} FROM line WHERE n NOT IN (SELECT n FROM told) ORDER BY n")
 
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _TEXT = "VARCHAR"
 _COLUMNS = {
     "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
@@ -136,12 +137,12 @@ _COLUMNS = {
 def put_versions(db: duckdb.DuckDBPyConnection, versions: Sequence[tuple[Record, bool]]) -> None:
     """Records of which it is known whether they are current, as a dump says; known ones stay as they are."""
     rows = {r.id: (r.id, r.kind, r.key, parent_of(r), current, json_of(r)) for r, current in reversed(versions)}
-    columns = [list(c) for c in zip(*reversed(rows.values()), strict=True)]
-    db.execute(
+    _insert(
+        db,
         "CREATE OR REPLACE TEMP TABLE versions AS SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS kind, "
         "unnest(?::VARCHAR[]) AS key, unnest(?::VARCHAR[]) AS parent, unnest(?::BOOLEAN[]) AS current, "
         "unnest(?::VARCHAR[]) AS body",
-        columns,
+        list(reversed(rows.values())),
     )
     db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT v.id FROM versions v JOIN records r ON r.id = v.id")
     db.execute(
@@ -152,10 +153,30 @@ def put_versions(db: duckdb.DuckDBPyConnection, versions: Sequence[tuple[Record,
 
 def put_rows(db: duckdb.DuckDBPyConnection, rows: Sequence[CaseResult]) -> None:
     """Results of runs; those of the same run and case are replaced."""
-    db.execute(
+    _insert(
+        db,
         "INSERT OR REPLACE INTO results SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-        [[r.run for r in rows], [r.case for r in rows], [r.model_dump_json() for r in rows]],
+        [(r.run, r.case, r.model_dump_json()) for r in rows],
     )
+
+
+def _insert(
+    db: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[tuple[object, ...]], *columns: Sequence[object]
+) -> None:
+    """Run a statement over some columns and those of the rows; a record that no file can hold is named."""
+    try:
+        db.execute(sql, [*columns, *(list(column) for column in zip(*rows, strict=True))])
+    except duckdb.Error:
+        for body in (str(row[-1]) for row in rows):
+            if half := _HALF_PAIR.search(body):
+                data = json.loads(body)
+                raise DataError(
+                    "half of a surrogate pair, which UTF-8 cannot hold: "
+                    + escape_line(body[max(0, half.start() - 30) : half.end() + 30]),
+                    where=data.get("key") or data.get("item_id"),
+                    fix="replace it in the source; nothing of this step was kept",
+                ) from None
+        raise
 
 
 def json_of(value: Frozen) -> str:

@@ -1,0 +1,226 @@
+"""The store as a file: what is refused, and that a refused file stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from curation.store import migrations
+from curation.store.connection import Transaction, connect, examine, limits, prepare, sweep
+from curation.store.store import Store
+from schemas.core.errors import StoreError
+from schemas.facts import Fact
+from tests.support.facts import peru_fact
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.duckdb"
+
+
+def sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_absent_store_says_how_to_make_one(path: Path) -> None:
+    with pytest.raises(StoreError, match="no such store; make one with: scedit data import"):
+        Store.open(path)
+    assert not path.exists()
+
+
+def test_a_locked_store_says_who_holds_it(path: Path) -> None:
+    Store.open(path, create=True).close()
+    code = (
+        "import sys; from curation.store.store import Store; from schemas.core.errors import StoreError\n"
+        f"try: Store.open({str(path)!r})\nexcept StoreError as e: print(e)"
+    )
+    with Store.open(path, write=True):
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert f"in use by process {os.getpid()}" in said and "wait until it ends" in said
+
+
+def damaged(path: Path) -> None:
+    Store.open(path, create=True).close()
+    data = bytearray(path.read_bytes())
+    data[4096:12000] = b"\0" * (12000 - 4096)
+    path.write_bytes(data)
+
+
+def truncated(path: Path) -> None:
+    Store.open(path, create=True).close()
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def foreign(path: Path) -> None:
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE cats (name VARCHAR)")
+
+
+def newer(path: Path) -> None:
+    Store.open(path, create=True).close()
+    with duckdb.connect(str(path)) as db:
+        db.execute("INSERT INTO migrations VALUES ('m999_future', now())")
+
+
+def text(path: Path) -> None:
+    path.write_text("case_id,subject\n" * 50)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (damaged, "damaged and was left untouched"),
+        (truncated, "damaged and was left untouched"),
+        (foreign, "something else, not a store"),
+        (newer, "newer version.*m999_future.*upgrade"),
+        (text, "not a DuckDB file"),
+        (empty, "not a DuckDB file"),
+    ],
+)
+def test_unsound_files_are_refused_and_untouched(path: Path, make: object, message: str) -> None:
+    make(path)  # type: ignore[operator]
+    before = sha(path)
+    for options in ({}, {"write": True}, {"create": True}):
+        with pytest.raises(StoreError, match=message):
+            Store.open(path, **options)
+    assert sha(path) == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_an_older_store_is_migrated(path: Path) -> None:
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
+        db.execute("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
+        db.execute("INSERT INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
+        migrations.m001_initial(db)
+        db.execute("INSERT INTO migrations VALUES ('m001_initial', now())")
+    with Store.open(path, write=True) as store:
+        store.put([peru_fact()])
+    with duckdb.connect(str(path)) as db:
+        assert db.execute("SELECT subject, old, new FROM facts").fetchall() == [("Peru", "Lima", "Oslo")]
+
+
+def test_nothing_of_a_failed_transaction_counts(path: Path) -> None:
+    def stream() -> object:
+        for n in range(3000):
+            yield peru_fact(f"f/{n}")
+        raise RuntimeError("the source broke off")
+
+    with Store.open(path, create=True) as store:
+        with pytest.raises(RuntimeError):
+            store.put(stream())  # type: ignore[arg-type]
+        assert list(store.all(Fact)) == []
+        store.put([peru_fact()])
+        assert len(list(store.all(Fact))) == 1
+
+
+@pytest.mark.parametrize("place", range(0, 12288, 1024))
+def test_a_flipped_byte_in_the_header_never_makes_another_store(path: Path, place: int) -> None:
+    """DuckDB keeps two headers with checksums: a flip is refused, or the store is as it was."""
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact()])
+    data = bytearray(path.read_bytes())
+    data[place + 9] ^= 0xFF
+    path.write_bytes(data)
+    try:
+        with Store.open(path) as store:
+            assert [f.key for f in store.all(Fact)] == ["f/peru"]
+    except StoreError as error:
+        assert str(path) in str(error)
+    assert path.read_bytes() == bytes(data)
+
+
+def test_a_store_killed_before_its_first_table_is_made_anew(path: Path) -> None:
+    """A DuckDB file without any table is what such a kill leaves; it is no foreign file."""
+    duckdb.connect(str(path)).close()
+    assert examine(path) == set()
+    with Store.open(path, write=True) as store:
+        store.put([peru_fact()])
+    assert examine(path) == {m.__name__ for m in migrations.MIGRATIONS}
+
+
+def test_tables_of_that_name_do_not_make_a_store(path: Path) -> None:
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE meta (name VARCHAR, value VARCHAR)")
+        db.execute("CREATE TABLE migrations (name VARCHAR)")
+    with pytest.raises(StoreError, match="something else, not a store"):
+        examine(path)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="the folder cannot be made") as caught:
+        prepare(tmp_path / "file" / "s.duckdb", create=True)
+    assert caught.value.where == str(tmp_path / "file")
+
+
+def test_folders_are_made_for_a_new_store(tmp_path: Path) -> None:
+    Store.open(tmp_path / "a" / "b" / "s.duckdb", create=True).close()
+    assert (tmp_path / "a" / "b" / "s.duckdb").is_file()
+
+
+def test_a_folder_in_a_stores_place(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        connect(tmp_path, write=False)
+    assert caught.value.where == str(tmp_path)
+
+
+def test_two_readers_at_once_and_no_writer_beside_them(path: Path) -> None:
+    Store.open(path, create=True).close()
+    code = (
+        "import sys; from curation.store.store import Store; from schemas.core.errors import StoreError\n"
+        f"Store.open({str(path)!r}).close(); print('read')\n"
+        f"try: Store.open({str(path)!r}, write=True)\nexcept StoreError as e: print(e)"
+    )
+    with Store.open(path):
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("read\n") and "in use by process" in said
+
+
+def test_what_killed_processes_left_is_cleared_by_the_next_writer_only(path: Path) -> None:
+    Store.open(path, create=True).close()
+    left, own = path.with_name("s.duckdb.tmp-1"), path.with_name(f"s.duckdb.tmp-{os.getpid()}")
+    other = path.with_name("t.duckdb.tmp-1")
+    for folder in (left, own, other):
+        folder.mkdir()
+        (folder / "block").write_text("x")
+    Store.open(path).close()
+    assert left.exists(), "a reader may be one of several"
+    Store.open(path, write=True).close()
+    assert (left.exists(), own.exists(), other.exists()) == (False, True, True)
+    sweep(path)
+    assert own.exists()
+
+
+def test_memory_is_what_the_environment_says(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_STORE_MEMORY", "123MB")
+    assert limits(path)["memory_limit"] == "123MB"
+    monkeypatch.setenv("SCEDIT_STORE_MEMORY", "")
+    assert limits(path)["memory_limit"] == "384MB"
+    with connect(path, write=True) as db:
+        assert db.execute("SELECT current_setting('memory_limit')").fetchone() == ("366.2 MiB",)
+
+
+def test_a_transaction_keeps_all_or_nothing(path: Path) -> None:
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE t (n INTEGER UNIQUE)")
+        with Transaction(db, path):
+            db.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(KeyboardInterrupt), Transaction(db, path):
+            db.execute("INSERT INTO t VALUES (2)")
+            raise KeyboardInterrupt
+        with pytest.raises(StoreError, match="could not be written: Constraint Error") as caught, Transaction(db, path):
+            db.execute("INSERT INTO t VALUES (3)")
+            db.execute("INSERT INTO t VALUES (1)")
+        assert caught.value.where == str(path) and "\n" not in str(caught.value)
+        assert db.execute("SELECT n FROM t").fetchall() == [(1,)]

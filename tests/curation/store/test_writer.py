@@ -1,0 +1,142 @@
+"""How records come into a store: batches, versions, and what a dump says is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.store import writer
+from curation.store.store import Store
+from curation.store.writer import chunks, json_of, parent_of
+from schemas.core.errors import DataError
+from schemas.core.records import Record
+from schemas.extras import Extra
+from schemas.facts import Fact, Object
+from schemas.lineage import Lineage
+from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0, said
+from tests.support.facts import peru_fact
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.duckdb"
+
+
+def test_within_one_batch_the_last_of_a_key_holds(path: Path) -> None:
+    second = peru_fact(old=Object(text="Lima", aliases=("x",)))
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact(), second])
+        assert store.get("f/peru") == second
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records are merged three at a time, in chunks of two."""
+    monkeypatch.setattr(writer, "BATCH", 3)
+    monkeypatch.setattr(writer, "CHUNK", 2)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("number", range(9))
+def test_counts_do_not_depend_on_where_batches_end(path: Path, number: int) -> None:
+    with Store.open(path, create=True) as store:
+        assert store.put(peru_fact(f"f/{n}") for n in range(number)) == (number, number, 0)
+        assert store.put(peru_fact(f"f/{n}", old=Object(text="Cusco")) for n in range(number)) == (number,) * 3
+        assert [f.old.text for f in store.all(Fact)] == ["Cusco"] * number
+        assert store.stats()["records"] == ({"fact": {"current": number, "versions": 2 * number}} if number else {})
+
+
+@pytest.mark.usefixtures("small")
+def test_a_key_that_comes_back_in_a_later_batch_has_one_current_version(path: Path) -> None:
+    """Contradictory records of one file: the last holds, every version is kept, and one is current."""
+    texts = [*"aaaaaa", *"cbcbcb", *"aaaaaa", "b"]
+    with Store.open(path, create=True) as store:
+        store.put(peru_fact(old=Object(text=text)) for text in texts)
+        assert store.get("f/peru").payload()["old"]["text"] == "b"
+        assert store.stats()["records"]["fact"]["current"] == 1
+
+
+@pytest.mark.usefixtures("small")
+def test_one_act_told_twice_is_one_across_batches(path: Path) -> None:
+    lines = [Lineage(item_id=f"i{n}", stage="load", made_at=f"2026-01-0{n + 1}T00:00:00") for n in range(7)]
+    asked = [lines[0].model_copy(update={"request": r}) for r in ("r1", "r2")]
+    with Store.open(path, create=True) as store:
+        store.put([], lines)
+        store.put([], [*lines, *asked])
+        assert len(list(store.lineages())) == 9, "another request is another act"
+
+
+def test_the_same_key_under_two_kinds_is_two_items(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        assert store.put([EDIT, Q0.model_copy(update={"key": EDIT.key})]) == (2, 2, 0)
+        assert store.put([EDIT]) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("record", "parent"),
+    [
+        (EDIT, None),
+        (Q0, EDIT.key),
+        (S0, Q0.key),
+        (P0, EDIT.key),
+        (LINK, EDIT.key),
+        (said(P0.id, "leak@1", "drop"), P0.id),
+        (Extra.holding("f/1/x", 1, subject_key="f/1", name="x"), "f/1"),
+    ],
+    ids=lambda v: v.kind if isinstance(v, Record) else "",
+)
+def test_what_a_record_belongs_to(path: Path, record: Record, parent: str | None) -> None:
+    assert parent_of(record) == parent
+    with Store.open(path, create=True) as store:
+        store.put([record])
+        assert list(store.all(type(record))) == [record]
+        assert list(store.all(type(record), parent=parent or "x")) == ([record] if parent else [])
+
+
+def test_a_dump_says_what_is_current(path: Path) -> None:
+    first, second = peru_fact(), peru_fact(old=Object(text="Cusco"))
+    with Store.open(path, create=True) as store:
+        store.put_versions([(first, True), (second, False)], [], [])
+        assert store.get("f/peru") == first and store.get(second.id) == second
+        store.put_versions([(second, True)], [], [])
+        assert store.get("f/peru") == first, "what is known stays as it is"
+
+
+def test_of_a_version_that_a_dump_tells_twice_the_first_holds(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        store.put_versions([(peru_fact(), True), (peru_fact(), False)], [], [])
+        assert store.stats()["records"]["fact"] == {"current": 1, "versions": 1}
+
+
+ODD = ["\x00", "\u2028", "Zu\u0308rich", "\U0001f600", "\\ud800", "NaN", "'\"", "\ufffe"]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_text_comes_back(path: Path, text: str) -> None:
+    fact = peru_fact(paraphrases=(f"a{text}b",))
+    with Store.open(path, create=True) as store:
+        store.put([fact])
+        assert store.get("f/peru") == fact
+        assert json_of(fact).isprintable() or text in ODD[:2] + ODD[-1:]
+
+
+def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) -> None:
+    """An escape such as "\\ud800" in a JSON file makes a text that UTF-8 cannot hold: no disk is full for that."""
+    odd = peru_fact("f/odd", paraphrases=("half \ud800 pair",))
+    with Store.open(path, create=True) as store:
+        for put in (
+            lambda: store.put([peru_fact(), odd]),
+            lambda: store.put_versions([(peru_fact(), True), (odd, True)], [], []),
+            lambda: store.put([peru_fact()], [Lineage(item_id="i", stage="s", made_at="2026", detail={"a": "\udfff"})]),
+        ):
+            with pytest.raises(DataError, match="half of a surrogate pair") as caught:
+                put()
+            assert caught.value.where in ("f/odd", "i") and "space" not in str(caught.value)
+            str(caught.value).encode()
+        assert list(store.all(Fact)) == [] == list(store.lineages())
+
+
+def test_chunks_are_of_one_size_but_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "CHUNK", 3)
+    assert [list(chunks(range(n))) for n in (0, 1, 3, 4)] == [[], [[0]], [[0, 1, 2]], [[0, 1, 2], [3]]]
