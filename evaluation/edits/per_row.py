@@ -86,19 +86,6 @@ class PerRow:
             yield
 
 
-@contextmanager
-def applied_per_row(model: nn.Module, edits: Sequence[Sequence[Delta]], rows: Sequence[int]) -> Iterator[None]:
-    """Run the block with a different edit in every row: ``PerRow`` for one batch.
-
-    Args:
-        model: The model; its weights are not touched.
-        edits: The deltas of every edit.
-        rows: Index of each row's edit, -1 for none.
-    """
-    with PerRow(model, edits).on(rows):
-        yield
-
-
 def _sum(deltas: list[DenseDelta]) -> Tensor:
     return deltas[0].value if len(deltas) == 1 else torch.stack([d.value for d in deltas]).sum(0)
 

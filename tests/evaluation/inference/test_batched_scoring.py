@@ -7,8 +7,7 @@ from itertools import chain
 import pytest
 import torch
 
-from evaluation.edits.per_row import applied_per_row
-from evaluation.edits.weight_deltas import applied
+from evaluation.edits.per_row import PerRow
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
@@ -44,17 +43,5 @@ def test_nothing_is_lost_in_half_precision(kind: str) -> None:
     got, want = EditScorer(lm, budget=TokenBudget(300)).score(asked), slowly(lm, asked)
     same(got, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
     digest = lm.weights_digest()
-    with applied_per_row(lm.model, changes(lm), [1, -1]):
+    with PerRow(lm.model, changes(lm)).on([1, -1]):
         assert lm.weights_digest() == digest
-
-
-def test_a_row_gets_its_own_edit_and_no_other() -> None:
-    lm = make("llama")
-    edits, rows = changes(lm), [3, -1, 1, 3, 0, 4]
-    ids, mask = lm.pad([list(range(5, 15))] * len(rows))
-    with torch.no_grad():
-        with applied_per_row(lm.model, edits, rows):
-            got = lm.model(input_ids=ids, attention_mask=mask).logits
-        for n, row in enumerate(rows):
-            with applied(lm.model, edits[row] if row >= 0 else []):
-                assert torch.allclose(got[n], lm.model(input_ids=ids[n : n + 1]).logits[0], atol=1e-4)

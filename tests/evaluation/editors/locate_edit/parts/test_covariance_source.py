@@ -1,0 +1,108 @@
+"""Where methods get their second moments: a corpus, a ready file, a pack; and what a run's identity says of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.covariance.covariance import Corpus, key_moments
+from evaluation.covariance.pack import manifest_path
+from evaluation.editors.locate_edit.parts.covariance_source import named, obtained
+from schemas.core.errors import DataError, UserError
+from tests.support.editors import packs
+from tests.support.tiny import make, shuffled
+
+corpus = packs.corpus
+pack = packs.pack
+
+
+@dataclass(frozen=True)
+class Source:
+    """Options of a method, as far as they say where second moments come from."""
+
+    corpus: tuple[str, ...] | str | None = None
+    cap: int | None = None
+    moments: str | None = None
+
+
+def test_a_corpus_is_measured_once_and_capped(corpus: Corpus, tmp_path: Path) -> None:
+    lm, cache, path = make("llama"), Cache(tmp_path / "cache"), tmp_path / "corpus.txt"
+    found = obtained(Source(str(path), cap=20), lm, [2, 0], cache=cache)
+    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "other"), cap=20)
+    assert (
+        set(found) == {0, 2}
+        and found[0].tokens == want[0].tokens < obtained(Source(str(path)), lm, [0], cache=cache)[0].tokens
+    )
+    for n in (0, 2):
+        assert torch.equal(found[n].second, want[n].second)
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()}
+    again = obtained(Source(str(path), cap=20), lm, [2], cache=cache)
+    assert torch.equal(again[2].second, want[2].second)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()} == kept
+
+
+@pytest.mark.parametrize(("documents", "told"), [(2, True), (40, False)])
+def test_few_tokens_are_called_noisy(
+    documents: int, told: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n\n".join(shuffled(documents)), encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        (found,) = obtained(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
+    assert (found.tokens < 10 * 48) == told
+    assert any("noisy" in r.getMessage() and str(found.tokens) in r.getMessage() for r in caplog.records) == told
+
+
+def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, tmp_path: Path) -> None:
+    """A pack gives its layers; a bare file of one layer's moments serves whichever layer asks."""
+    lm, cache = make("llama"), Cache(tmp_path / "none")
+    want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
+    source = Source(corpus="no/such/corpus.txt", moments=str(pack))
+    found = obtained(source, lm, [2, 0], cache=cache)
+    assert all(torch.equal(found[n].second, want[n].second) for n in (0, 2))
+    bare = tmp_path / "bare.safetensors"
+    want[2].save(bare)
+    found = obtained(Source(corpus="no/such", moments=str(bare)), lm, [1], cache=cache)
+    assert torch.equal(found[1].second, want[2].second) and found[1].tokens == want[2].tokens
+    assert not list((tmp_path / "none").rglob("*.safetensors")), "nothing was measured"
+
+
+def test_what_does_not_fit_is_refused(pack: Path, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(DataError, match=r"lacks layers \[1\]"):
+        obtained(Source(moments=str(pack)), make("llama"), [0, 1], cache=cache)
+    with pytest.raises(DataError, match="model"):
+        obtained(Source(moments=str(pack)), make("gpt2"), [0], cache=cache)
+    pack.write_bytes(pack.read_bytes()[:-7])
+    with pytest.raises(DataError, match=str(pack.name)):
+        obtained(Source(moments=str(pack)), make("llama"), [0], cache=cache)
+    with pytest.raises(UserError, match="nothing.txt"):
+        obtained(Source(str(tmp_path / "nothing.txt")), make("llama"), [0], cache=cache)
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(UserError, match="empty.txt"):
+        obtained(Source(str(tmp_path / "empty.txt")), make("llama"), [0], cache=cache)
+
+
+def test_the_identity_follows_the_content_and_not_the_name(pack: Path, tmp_path: Path) -> None:
+    one, two, three = (tmp_path / f"{name}.txt" for name in ("one", "two", "three"))
+    for path, text in ((one, "A town. A road."), (two, "A town. A road."), (three, "A town. A river.")):
+        path.write_text(text)
+    found = [named(Source(str(path))) for path in (one, two, three)]
+    assert found[0] == found[1] != found[2] and set(found[0]) == {"corpus"}
+    bare = tmp_path / "bare.safetensors"
+    bare.write_bytes(b"one")
+    before = named(Source(str(one), moments=str(bare)))
+    assert set(before) == {"moments"}, "the corpus is not read, and does not count"
+    bare.write_bytes(b"two")
+    assert named(Source(moments=str(bare))) != before
+
+
+def test_a_pack_says_its_digest_itself(pack: Path) -> None:
+    told = json.loads(manifest_path(pack).read_text())["sha256"]
+    assert named(Source(moments=str(pack))) == {"moments": told}

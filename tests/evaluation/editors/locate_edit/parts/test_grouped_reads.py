@@ -1,0 +1,82 @@
+"""Reading where every row has its own edit: each reading is that of the model with that edit alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from evaluation.editors.locate_edit.parts import grouped_reads
+from evaluation.editors.locate_edit.parts.grouped_reads import read_at
+from evaluation.edits.weight_deltas import Delta, applied
+from evaluation.inference.batching import TokenBudget
+from evaluation.models.language_model import LM
+from evaluation.models.tokenization import TokenPosition
+from tests.support.evaluation.batched_probes import changes
+from tests.support.tiny import make
+
+PROMPTS = [
+    TokenPosition((9, 4, 11, 12, 13, 7), 4),
+    TokenPosition((5,), 0),
+    TokenPosition((5, 6, 7, 8), 1),
+    TokenPosition((9, 4, 11), 2),
+    TokenPosition((30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40), 9),
+]
+
+
+def slowly(lm: LM, module: nn.Module, what: str, place: TokenPosition, deltas: list[Delta]) -> Tensor:
+    """One row on its own, by PyTorch's own hook, the whole prompt run through the whole model."""
+    seen: dict[str, Tensor] = {}
+
+    def keep(_: nn.Module, given: tuple[Tensor, ...], out: Tensor) -> None:
+        seen.update(input=given[0], output=out)
+
+    handle = module.register_forward_hook(keep)
+    try:
+        with torch.no_grad(), applied(lm.model, deltas):
+            lm.model(input_ids=torch.tensor([place.ids]))
+    finally:
+        handle.remove()
+    return seen[what][0, place.last].float()
+
+
+@pytest.mark.parametrize("what", ["input", "output"])
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("tokens", [1024, 6], ids=["one pass", "many passes"])
+def test_each_row_reads_the_model_with_its_own_edit(
+    kind: str, what: Literal["input", "output"], tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouped_reads, "default_budget", lambda lm: TokenBudget(tokens))
+    lm = make(kind)
+    edits, groups, module = changes(lm), [4, 1, 0, 4, 2], lm.projection(2)
+    got = read_at(lm, module, what, PROMPTS, groups, edits)
+    assert got.dtype == torch.float32 and len(got) == len(PROMPTS)
+    for n, (place, group) in enumerate(zip(PROMPTS, groups, strict=True)):
+        assert torch.allclose(got[n], slowly(lm, module, what, place, edits[group]), atol=1e-4), n
+    moved = read_at(lm, module, what, PROMPTS, [0] * 5, edits)
+    assert (got - moved).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
+
+
+@pytest.mark.parametrize("which", [0, 3, 4], ids=["empty", "dense", "both kinds"])
+def test_a_single_edit_is_put_on_the_weights_and_taken_off(which: int) -> None:
+    lm = make("llama")
+    edit, digest = changes(lm)[which], lm.weights_digest()
+    got = read_at(lm, lm.projection(2), "input", PROMPTS, [0] * 5, [edit])
+    for row, place in zip(got, PROMPTS, strict=True):
+        assert torch.allclose(row, slowly(lm, lm.projection(2), "input", place, edit), atol=1e-4)
+    assert lm.weights_digest() == digest
+
+
+def test_what_stands_after_the_mark_is_not_read() -> None:
+    lm = make("llama")
+    edits, cut = changes(lm), [TokenPosition(p.ids[: p.last + 1], p.last) for p in PROMPTS]
+    both = [read_at(lm, lm.projection(1), "output", rows, [1, 2, 3, 4, 0], edits) for rows in (PROMPTS, cut)]
+    assert torch.equal(*both)
+
+
+def test_a_row_without_its_group_is_a_mistake() -> None:
+    lm = make("llama")
+    with pytest.raises(ValueError, match="zip"):
+        read_at(lm, lm.projection(1), "input", PROMPTS, [0], [[]])

@@ -1,0 +1,112 @@
+"""A different edit in every row: each row's outputs are those of a module with that row's change and no other."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from evaluation.edits.per_row import PerRow
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
+from tests.support.evaluation.batched_probes import changes
+from tests.support.tiny import make
+
+SEQUENCE = list(range(5, 15))
+
+
+def through(lm: LM, layer: int, keys: Tensor) -> Tensor:
+    out: Tensor = lm.projection(layer)(keys.to(lm.dtype))
+    return out.float()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([3, -1, 1, 3, 0, 4], id="some twice, some none"),
+        pytest.param([4, 3, 2, 1, 0], id="each once"),
+        pytest.param([3, 3, 3], id="one for all"),
+        pytest.param([-1, -1], id="none for all"),
+        pytest.param([4], id="one row of an empty edit"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_a_row_gets_its_own_edit_and_no_other(kind: str, rows: list[int]) -> None:
+    lm = make(kind)
+    edits, digest = changes(lm)[::-1], lm.weights_digest()  # the first one does something, the last one nothing
+    ids, mask = lm.pad([SEQUENCE] * len(rows))
+    with torch.no_grad():
+        with PerRow(lm.model, edits).on(rows):
+            got = lm.model(input_ids=ids, attention_mask=mask).logits
+            assert lm.weights_digest() == digest, "no weight is touched"
+        for n, row in enumerate(rows):
+            with applied(lm.model, edits[row] if row >= 0 else []):
+                assert torch.allclose(got[n], lm.model(input_ids=ids[n : n + 1]).logits[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_what_is_added_is_the_sum_of_the_rows_matrices(kind: str) -> None:
+    """Low-rank changes of other ranks, dense ones, and both in one weight, against products written out."""
+    lm = make(kind)
+    other = DenseDelta(lm.layout.weight(2), torch.full((lm.layout.width, lm.layout.inner), 0.01))
+    edits, rows = [[other], *changes(lm)], [5, 0, 4, -1, 5, 2, 4]  # two dense ones of one weight, one of them twice
+    keys = torch.randn(len(rows), 7, lm.layout.inner, generator=torch.Generator().manual_seed(2))
+    edited = PerRow(lm.model, edits)
+    for layer in range(lm.layout.depth):
+        with torch.no_grad():
+            plain = through(lm, layer, keys)
+            with edited.on(rows):
+                got = through(lm, layer, keys)
+        for n, row in enumerate(rows):
+            want = plain[n].clone()
+            for delta in edits[row] if row >= 0 else []:
+                if delta.weight == lm.layout.weight(layer):
+                    matrix = delta.left @ delta.right.T if isinstance(delta, LowRankDelta) else delta.value
+                    want += keys[n] @ matrix.T
+            assert torch.allclose(got[n], want, atol=1e-4), (layer, n)
+
+
+def test_no_edit_at_all() -> None:
+    lm = make("llama")
+    keys = torch.randn(2, 3, lm.layout.inner)
+    for edits in ([], [[], []]):
+        with torch.no_grad(), PerRow(lm.model, edits).on([-1, -1]):
+            assert torch.equal(through(lm, 1, keys), through(make("llama"), 1, keys))
+
+
+def test_small_changes_survive_half_precision() -> None:
+    """Products are added in float32: of a weight that rounds the change away, the output still has it."""
+    lm = make("llama", dtype=torch.bfloat16)
+    with torch.no_grad():
+        lm.projection(1).weight.copy_(
+            torch.tensor([1.0, -1.0]).repeat(lm.layout.inner // 2).expand(lm.layout.width, -1)
+        )
+    small = torch.full((lm.layout.width, lm.layout.inner), 1e-3)
+    keys = torch.ones(2, 1, lm.layout.inner)
+    assert torch.equal(lm.projection(1).weight + 1e-3, lm.projection(1).weight)
+    with torch.no_grad(), PerRow(lm.model, [[DenseDelta(lm.layout.weight(1), small)]]).on([0, -1]):
+        out = lm.projection(1)(keys.bfloat16())
+    assert out.dtype == torch.bfloat16 and not out[1].any()
+    assert torch.allclose(out[0].float(), torch.tensor(lm.layout.inner * 1e-3), rtol=1e-2)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_nothing_is_left_behind(error: type[BaseException]) -> None:
+    lm = make("llama")
+    with pytest.raises(error), PerRow(lm.model, changes(lm)).on([1, 2]):
+        raise error
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
+
+
+def test_wrong_deltas_are_refused_before_any_pass() -> None:
+    lm = make("llama")
+    good = LowRankDelta(lm.layout.weight(1), torch.zeros(lm.layout.width, 1), torch.zeros(lm.layout.inner, 1))
+    wrong: dict[str, Delta] = {
+        "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
+        "no weight of a linear module": DenseDelta(f"{lm.layout.norm}.weight", torch.zeros(32, 32)),
+        r"the change is \(32, 3\)": DenseDelta(good.weight, torch.zeros(32, 3)),
+    }
+    for message, delta in wrong.items():
+        with pytest.raises(UserError, match=message):
+            PerRow(lm.model, [[good], [good, delta]])
