@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ import pytest
 from evaluation.analysis.comparison import compare, merge_runs, score_run
 from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
-from evaluation.runs.plan import BASELINE, choose, load_metrics, make_manifest
+from evaluation.runs.plan import BASELINE, load_metrics
 from evaluation.runs.progress import line
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Event, Runner
-from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
 
 
@@ -76,30 +74,6 @@ def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
     two, _ = go(tmp_path / "b", batch_tokens=4096, device="cpu")
     assert one["push"].manifest == two["push"].manifest
     assert answers(one["push"].folder) == answers(two["push"].folder)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"params": {"strength": 4.0}}, id="parameters"),
-        pytest.param({"revision": "2"}, id="model revision"),
-        pytest.param({"split": make_cases(3, 1)}, id="split"),
-        pytest.param({"dtype": "bfloat16"}, id="precision"),
-        pytest.param({"version": 2}, id="version of the method"),
-        pytest.param({"components": {"corpus": "abc"}}, id="what the method was built from"),
-    ],
-)
-def test_what_changes_a_run_id(change):
-    def key(**given: Any) -> str:
-        editor = ArithmeticEditor("push", given.get("params", {}))
-        editor.version = given.get("version", 1)
-        editor.components = given.get("components", {})
-        lm = ArithmeticLM(revision=given.get("revision", "1"), name=given.get("name", "a"))
-        split = given.get("split") or make_cases()
-        return make_manifest(editor, scorer=lm, dtype=given.get("dtype", "float32"), split=split).key
-
-    assert key() == key() == key(name="the same model under another name")
-    assert key(**change) != key()
 
 
 def test_failures_are_results(tmp_path):
@@ -245,43 +219,6 @@ def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
     assert [e.prepared for e in made] == [1, 1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("limit", "kinds", "count"),
-    [
-        pytest.param(None, ("counterfactual", "temporal"), 6, id="all"),
-        pytest.param(3, ("counterfactual", "temporal"), 3, id="number"),
-        pytest.param({"counterfactual": 2, "temporal": 1}, ("counterfactual", "temporal"), 3, id="by kind"),
-        pytest.param({"temporal": 9}, ("counterfactual", "temporal"), 2, id="more than there are"),
-        pytest.param(None, ("temporal",), 2, id="one kind"),
-    ],
-)
-def test_choose(limit, kinds, count):
-    cases = choose(make_cases(), limit=limit, kinds=kinds)
-    assert len(cases) == len({c.key for c in cases}) == count
-    assert cases == choose(make_cases(), limit=limit, kinds=kinds)
-
-
-def test_choose_does_not_follow_the_files_order():
-    keys = [c.key for c in choose(make_cases(20, 0))]
-    assert sorted(keys) != keys
-
-
-def test_no_case_left_is_said():
-    with pytest.raises(UserError, match="no case of the split 'tiny'"):
-        choose(make_cases(2, 0), kinds=("temporal",))
-
-
-def test_run_folder_is_self_contained(tmp_path):
-    outcomes, _ = go(tmp_path)
-    folder = outcomes["push"].folder
-    assert folder.manifest() == outcomes["push"].manifest
-    assert json.loads((folder.path / "config.json").read_text())["editors"]["push"]["name"] == "push"
-    session = json.loads(folder.sessions.read_text())["sessions"][0]
-    assert session["packages"]["pydantic"] and session["python"]
-    assert load_run(tmp_path).split.digest == make_cases().digest
-    assert str(tmp_path) not in folder.sessions.read_text()
-
-
 def test_costs_are_recorded(tmp_path):
     class Slow(ArithmeticLM):
         def score(self, probes, **more):
@@ -292,18 +229,6 @@ def test_costs_are_recorded(tmp_path):
     for result in outcomes["push"].folder.results().values():
         assert result.seconds_score >= 0.02 > result.seconds_edit >= 0
         assert result.peak_bytes > 10_000_000
-
-
-@pytest.mark.parametrize("damage", ["absent", "format", "empty"])
-def test_not_a_run_folder(tmp_path, damage):
-    if damage == "format":
-        (tmp_path / "run.json").write_text('{"format": 99}')
-    elif damage == "empty":
-        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=ArithmeticEditor)._write(
-            {}, started="x", finished=None
-        )
-    with pytest.raises(UserError):
-        load_run(tmp_path)
 
 
 def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):

@@ -1,0 +1,163 @@
+"""What a run consists of: which cases in which order, what is asked, and what makes two runs the same one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.metrics.base import Metric
+from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.runs.plan import ask, choose, load_metrics, make_manifest, metrics_of, plain_params
+from evaluation.runs.validity_variants import VARIANTS
+from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_case, make_cases
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"params": {"strength": 4.0}}, id="parameters"),
+        pytest.param({"revision": "2"}, id="model revision"),
+        pytest.param({"split": make_cases(3, 1)}, id="split"),
+        pytest.param({"dtype": "bfloat16"}, id="precision"),
+        pytest.param({"version": 2}, id="version of the method"),
+        pytest.param({"components": {"corpus": "abc"}}, id="what the method was built from"),
+    ],
+)
+def test_what_changes_a_run_id(change):
+    def key(**given: Any) -> str:
+        editor = ArithmeticEditor("push", given.get("params", {}))
+        editor.version = given.get("version", 1)
+        editor.components = given.get("components", {})
+        lm = ArithmeticLM(revision=given.get("revision", "1"), name=given.get("name", "a"))
+        split = given.get("split") or make_cases()
+        return make_manifest(editor, scorer=lm, dtype=given.get("dtype", "float32"), split=split).key
+
+    assert key() == key() == key(name="the same model under another name")
+    assert key(**change) != key()
+
+
+@pytest.mark.parametrize(
+    ("limit", "kinds", "count"),
+    [
+        pytest.param(None, ("counterfactual", "temporal"), 6, id="all"),
+        pytest.param(3, ("counterfactual", "temporal"), 3, id="number"),
+        pytest.param({"counterfactual": 2, "temporal": 1}, ("counterfactual", "temporal"), 3, id="by kind"),
+        pytest.param({"temporal": 9}, ("counterfactual", "temporal"), 2, id="more than there are"),
+        pytest.param(None, ("temporal",), 2, id="one kind"),
+    ],
+)
+def test_choose(limit, kinds, count):
+    cases = choose(make_cases(), limit=limit, kinds=kinds)
+    assert len(cases) == len({c.key for c in cases}) == count
+    assert cases == choose(make_cases(), limit=limit, kinds=kinds)
+
+
+def test_choose_does_not_follow_the_files_order():
+    keys = [c.key for c in choose(make_cases(20, 0))]
+    assert sorted(keys) != keys
+
+
+def test_no_case_left_is_said():
+    with pytest.raises(UserError, match="no case of the split 'tiny'"):
+        choose(make_cases(2, 0), kinds=("temporal",))
+
+
+def test_a_larger_limit_keeps_the_order_of_a_smaller() -> None:
+    """Of all kinds or of each: the first so many are the same ones, so finished cases stay good."""
+    split = make_cases(12, 6)
+    for few, many in ((3, 9), ({"counterfactual": 2}, {"counterfactual": 7, "temporal": 3})):
+        small, large = choose(split, limit=few), choose(split, limit=many)
+        assert large[: len(small)] == small
+    kinds = [c.fact.change for c in choose(split, limit={"temporal": 2, "counterfactual": 1})]
+    assert kinds == ["temporal", "temporal", "counterfactual"], "kinds stand as they are named"
+
+
+def test_another_split_has_another_order() -> None:
+    one, two = make_cases(20, 0), make_cases(20, 1)
+    mine = [c.key for c in choose(one)]
+    assert sorted(mine) == sorted(c.key for c in choose(two, kinds=("counterfactual",)))
+    assert mine != [c.key for c in choose(two, kinds=("counterfactual",))]
+
+
+@pytest.mark.parametrize("limit", [0, {}, {"temporal": 0}, {"temporal": 3}])
+def test_a_limit_that_leaves_nothing_is_refused(limit: Any) -> None:
+    with pytest.raises(UserError, match="loosen kinds or limit"):
+        choose(make_cases(3, 0), limit=limit)
+
+
+def test_equal_questions_are_asked_once() -> None:
+    case = make_case("Peru")
+    one, two = load_metrics(["es"]), load_metrics(["es", "ps", "es"])
+    assert [p.id for p in ask(case, two)] == [
+        p.id for p in dict.fromkeys([*ask(case, one), *ask(case, load_metrics(["ps"]))])
+    ]
+    assert len({p.id for p in ask(case, two)}) == len(ask(case, two))
+    assert ask(case, []) == ()
+
+
+def test_an_unknown_metric_is_named_with_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean 's_es'"):
+        load_metrics(["es", "s_ess"])
+
+
+def sampled(metrics: tuple[Metric, ...]) -> list[GenerateProbe]:
+    return [p for p in ask(make_case("Peru"), metrics) if isinstance(p, GenerateProbe)]
+
+
+def test_texts_are_asked_for_as_the_run_says() -> None:
+    """How texts are written comes from the run's configuration; seeds from the split, so that runs are comparable."""
+    told = GenerationChoice(temperature=0.7, step_tokens=9)
+    found = sampled(load_metrics(["s_es_gen"], Generation(told, "digest")))
+    assert {(p.temperature, p.most) for p in found} == {(0.7, 9)}
+    assert {p.seed for p in sampled(load_metrics(["s_es_gen"]))} == {0}, "nothing is drawn at temperature 0"
+    assert len({p.seed for p in found}) > 1
+    other = sampled(load_metrics(["s_es_gen"], Generation(told, "another")))
+    assert [p.seed for p in other] != [p.seed for p in found]
+    about = {"metrics": ["s_es_gen"], "split_digest": "digest", "config": {"generation": told.model_dump(mode="json")}}
+    assert sampled(metrics_of(about)) == found, "a finished run asks what it asked then"
+
+
+def test_a_run_from_before_there_were_texts_is_read() -> None:
+    (metric,) = metrics_of({"metrics": ["es"], "split_digest": "d"})
+    assert metric.name == "es"
+
+
+def test_options_are_plain_values_of_either_form() -> None:
+    editor = ArithmeticEditor("push", {"strength": 2, "fail": ["a"]})
+    assert plain_params(editor) == {"strength": 2.0, "fail": ["a"]}
+    editor.params = {"strength": 2}  # type: ignore[assignment]
+    assert plain_params(editor) == {"strength": 2}
+
+
+class Learner(ArithmeticEditor):
+    """Depends on the support where its strength is above 1."""
+
+    @classmethod
+    def wants_support(cls, options: Any) -> bool:
+        return bool(options["strength"] > 1)
+
+
+def key(editor: ArithmeticEditor, **more: Any) -> str:
+    return make_manifest(editor, scorer=ArithmeticLM(), dtype="float32", split=make_cases(2, 0), **more).key
+
+
+def test_the_support_counts_for_methods_that_learn_from_it() -> None:
+    plain, learner = ArithmeticEditor("push", {}), Learner("push", {"strength": 5})
+    assert key(plain, support="abc") == key(plain)
+    assert key(learner, support="abc") != key(learner) != key(learner, support="def")
+    assert key(Learner("push", {"strength": 1}), support="abc") == key(Learner("push", {"strength": 1}))
+
+
+def test_regime_and_variant_make_another_run() -> None:
+    editor, names = ArithmeticEditor("push", {}), VARIANTS.names()
+    made = [key(editor), key(editor, regime="batch:2"), *(key(editor, variant=VARIANTS.get(n)) for n in names)]
+    assert len(set(made)) == len(made) == 2 + len(names)
+
+
+def test_the_manifest_names_what_the_key_leaves_out(tmp_path: Any) -> None:
+    outcomes, _ = go(tmp_path, limit=1)
+    manifest = outcomes["push"].manifest
+    assert (manifest.model, manifest.split, manifest.editor) == ("arithmetic", "tiny@1.0.0", "push")

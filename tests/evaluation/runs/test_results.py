@@ -1,0 +1,167 @@
+"""A run on the disk: folders, manifests, journals; half-written and foreign ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.runs import results
+from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, environment, load_run
+from evaluation.runs.runner import Runner
+from schemas.answers import Answer
+from schemas.core.errors import DataError, UserError
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_cases, make_config
+from tests.support.report.fading import run as sequence
+
+
+def test_run_folder_is_self_contained(tmp_path):
+    outcomes, _ = go(tmp_path)
+    folder = outcomes["push"].folder
+    assert folder.manifest() == outcomes["push"].manifest
+    assert json.loads((folder.path / "config.json").read_text())["editors"]["push"]["name"] == "push"
+    session = json.loads(folder.sessions.read_text())["sessions"][0]
+    assert session["packages"]["pydantic"] and session["python"]
+    assert load_run(tmp_path).split.digest == make_cases().digest
+    assert str(tmp_path) not in folder.sessions.read_text()
+
+
+@pytest.mark.parametrize("damage", ["absent", "format", "empty"])
+def test_not_a_run_folder(tmp_path, damage):
+    if damage == "format":
+        (tmp_path / "run.json").write_text('{"format": 99}')
+    elif damage == "empty":
+        Runner(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=ArithmeticEditor)._write(
+            {}, started="x", finished=None
+        )
+    with pytest.raises(UserError):
+        load_run(tmp_path)
+
+
+def test_every_session_is_on_record(tmp_path: Path) -> None:
+    for limit in (1, 2):
+        outcomes, _ = go(tmp_path, limit=limit)
+    sessions = json.loads(outcomes["push"].folder.sessions.read_text())["sessions"]
+    assert len(sessions) == 2 and load_run(tmp_path).editors[1].environment == sessions[-1]
+
+
+def test_cases_and_editors_in_their_order(tmp_path: Path) -> None:
+    go(tmp_path, editors=[{"name": "push", "label": "b"}, {"name": "push", "label": "a", "params": {"strength": 1}}])
+    run = load_run(tmp_path)
+    assert [e.label for e in run.editors] == ["none", "b", "a"] and run.baseline.label == "none"
+    assert tuple(cases_by_key(run)) == run.cases and all(c.key == k for k, c in cases_by_key(run).items())
+    assert all(tuple(e.results) == run.cases for e in run.editors)
+
+
+def test_a_smaller_limit_shows_its_own_cases_only(tmp_path: Path) -> None:
+    go(tmp_path, limit=4)
+    go(tmp_path, limit=2)
+    run = load_run(tmp_path)
+    assert [len(e.results) for e in run.editors] == [2, 2] and len(run.editors[1].folder.results()) == 4  # type: ignore[union-attr]
+
+
+def test_labels_that_make_one_folder_name_are_told_apart(tmp_path: Path) -> None:
+    one, two = (EditorFolder.of(tmp_path, label=name, run="0123456789abcdef") for name in ("a/b", "A B"))
+    other = EditorFolder.of(tmp_path, label="a/b", run="fedcba9876543210")
+    assert one.path.parent == two.path.parent == tmp_path and one != other
+    assert one.path.name.endswith("-0123456789")
+
+
+def journal(folder: Path) -> Path:
+    (found,) = [p for p in folder.glob("push*/journal.jsonl")]
+    return found
+
+
+def test_of_a_sequence_the_answer_with_most_edits_counts(tmp_path: Path) -> None:
+    """A case is asked right after its edit and again at each length: its result is the last of them."""
+    (push,) = [e for e in load_run(sequence(tmp_path)).editors if e.label == "push"]
+    assert push.folder is not None
+    assert len(push.folder.units()) > 4 and {r.after for r in push.folder.results().values()} == {4}
+    place = push.folder.journal
+    place.write_text("".join(reversed(place.read_text().splitlines(keepends=True))))
+    assert {r.after for r in push.folder.results().values()} == {4}, "whatever the order of the lines"
+
+
+def test_a_line_cut_by_a_kill_is_not_there(tmp_path: Path) -> None:
+    go(tmp_path, limit=3)
+    place = journal(tmp_path)
+    place.write_bytes(place.read_bytes()[:-20])
+    assert [len(e.results) for e in load_run(tmp_path).editors] == [3, 2]
+    again, lm = go(tmp_path, limit=3)
+    assert (again["push"].computed, len(lm.calls)) == (1, 1)
+
+
+def test_a_line_of_something_else_says_where(tmp_path: Path) -> None:
+    go(tmp_path, limit=1)
+    place = journal(tmp_path)
+    line = json.loads(place.read_text().splitlines()[0])
+    broken = json.loads(json.dumps(line).replace('"seconds_edit": ', '"seconds_edit": "long", "was": '))
+    place.write_text(json.dumps(broken) + "\n")
+    with pytest.raises(DataError, match="case case/") as error:
+        load_run(tmp_path)
+    assert str(place) in str(error.value)
+
+
+def test_a_method_that_has_not_begun_is_left_out(tmp_path: Path) -> None:
+    go(tmp_path, editors=["push"], limit=2)
+    (journal(tmp_path).parent / "manifest.json").unlink()
+    assert [e.label for e in load_run(tmp_path).editors] == ["none"]
+    journal(tmp_path).unlink()
+    assert EditorFolder(tmp_path / "none").results() == {}
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("[1]", "format is not known"),
+        ('{"format": 2}', "format is not known"),
+        ("{", "run.json"),
+        ("", "run.json"),
+    ],
+)
+def test_a_run_file_that_is_none(tmp_path: Path, damage: str, told: str) -> None:
+    go(tmp_path, limit=1)
+    (tmp_path / "run.json").write_text(damage)
+    with pytest.raises(DataError, match=told) as error:
+        load_run(tmp_path)
+    assert "run.json" in str(error.value.where)
+
+
+def test_a_manifest_that_is_none_says_which(tmp_path: Path) -> None:
+    go(tmp_path, limit=1)
+    path = journal(tmp_path).parent / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "params": 3}))
+    with pytest.raises(DataError, match="params") as error:
+        load_run(tmp_path)
+    assert error.value.where == str(path)
+
+
+def test_the_split_beside_the_run_is_the_one_it_was_on(tmp_path: Path) -> None:
+    go(tmp_path, limit=1)
+    (copy,) = tmp_path.glob("split-*.jsonl")
+    lines = copy.read_text().splitlines(keepends=True)
+    copy.write_text("".join([*lines[:-1], lines[-1].replace("Lima", "Bonn")]))
+    with pytest.raises(DataError, match="digest"):
+        load_run(tmp_path)
+    copy.unlink()
+    with pytest.raises(UserError, match="split-"):
+        load_run(tmp_path)
+
+
+def test_the_environment_names_no_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import platform
+
+    told = environment("cuda")
+    assert told["device"] == "cuda" and told["packages"]["torch"] and platform.node() not in json.dumps(told)
+    monkeypatch.setattr(results, "_PACKAGES", ("torch", "no-such-package-here"))
+    assert environment()["packages"]["no-such-package-here"] is None
+    assert results._git(tmp_path) is None, "an installed package has no checkout"
+    (tmp_path / ".git").mkdir()
+    assert results._git(tmp_path) is None, "nor has a folder that only looks like one"
+
+
+def test_answers_by_probe_keeps_the_last() -> None:
+    answers: list[Any] = [Answer(probe="a", error="x"), Answer(probe="b", error="y"), Answer(probe="a", error="z")]
+    assert {k: a.error for k, a in answers_by_probe(answers).items()} == {"a": "z", "b": "y"}
