@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,19 +90,15 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     """Construct; a person who stops it is told how to go on."""
     from construction.llm.session import StoppedEarly
-    from construction.pipeline.progress import ProgressLine
+    from construction.pipeline.progress import ProgressDisplay
     from construction.pipeline.session import run
 
-    live = ProgressLine(_write, expected=prepared.expected_calls(), terminal=sys.stderr.isatty())
+    live = ProgressDisplay(expected=prepared.expected_calls())
     try:
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
     except StoppedEarly as stopped:
         click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
         raise SystemExit(stopped.exit_status) from None
-
-
-def _write(text: str) -> None:
-    click.echo(text, err=True, nl=False)
 
 
 def _table(y: ConstructionCounts, store: Path) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import openai
 from pydantic import BaseModel
 
+from construction.llm.activity import Activity, ModelProgress
 from construction.llm.attempts import ASKED_AGAIN, another_attempt
 from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
 from construction.llm.concurrency import gather_all
@@ -105,6 +106,7 @@ class Client:
         self._answered = False
         self._unsure: dict[str, Stored] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
+        self.activity = Activity()
 
     def _live(self) -> LiveTransport:
         e = self.endpoint
@@ -130,9 +132,18 @@ class Client:
         return self._wire.calls
 
     @property
-    def status(self) -> str:
-        """What the batches do, for the progress line; empty for live calls."""
-        return self._wire.status if isinstance(self._wire, BatchTransport) else ""
+    def progress(self) -> ModelProgress:
+        """How far its calls are."""
+        wire, now = self._wire, self.activity
+        return ModelProgress(
+            model=self.endpoint.model,
+            answers=now.answers,
+            failed=now.failed,
+            rate=now.rate(),
+            waiting=now.waiting,
+            pause=wire.pause if isinstance(wire, LiveTransport) else 0.0,
+            status=wire.status if isinstance(wire, BatchTransport) else "",
+        )
 
     @property
     def address(self) -> str:
@@ -184,6 +195,7 @@ class Client:
             earlier = reply
         if reply.status != "unanswered":
             self.budget.answered(asked=reply.asked > 0)
+            self.activity.answered(asked=reply.asked > 0, failed=reply.status != "ok")
         return reply
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
@@ -225,6 +237,8 @@ class Client:
                 stored = self._cache.get(key)
                 if stored is not None:
                     return stored, 0
+                self.activity.asks()
+                self.budget.activity.asks()
                 outcome = await self._call(key, request)
                 return outcome, 1
 
@@ -254,7 +268,11 @@ class Client:
             if self._wire.repeats:
                 wait = pause(failed + limited - 1, asked=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter)
                 logger.info("%s; asking again in %.1f s", outcome.message, wait)
-                await asyncio.sleep(wait)
+                self.activity.waiting += 1
+                try:
+                    await asyncio.sleep(wait)
+                finally:
+                    self.activity.waiting -= 1
 
     def _tries(self) -> int:
         """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""

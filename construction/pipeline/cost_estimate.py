@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -118,20 +119,34 @@ def expected_calls(
     work: ConstructionWork,
     plan: ConstructionPlan,
     *,
+    model: str,
     wording: WriterPrompts | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
-) -> int:
-    """First attempts of all calls."""
-    questions = QuestionStep((wording or plan.wording()).questions)
-    total = 0
+) -> dict[str, int]:
+    """First attempts of all calls, by model.
+
+    Args:
+        work: The facts.
+        plan: What to construct.
+        model: Who writes the questions.
+        wording: The prompts, where they are not those of the plan.
+        authors: Who writes the scripts, where it is not the model alone.
+        reader: Who reads questions and prompts, where somebody does.
+    """
+    step = QuestionStep((wording or plan.wording()).questions)
+    writers = [a.access.label for a in authors] or [model]
+    total: Counter[str] = Counter()
     for facts, edited in ((work.edits, True), (work.others, False)):
-        if facts:
-            quota = plan.quota(edited=edited)
-            calls = questions.calls(facts[0], count=quota.candidates, edited=edited)
-            scripts = quota.questions * quota.scripts * max(1, len(authors))
-            total += len(facts) * (len(calls) + scripts + (quota.questions + scripts if reader else 0))
-    return total
+        quota = plan.quota(edited=edited)
+        for fact in facts[:1]:
+            calls = len(step.calls(fact, count=quota.candidates, edited=edited))
+            total[model] += len(facts) * calls
+        for name in writers:
+            total[name] += len(facts) * quota.questions * quota.scripts
+        if reader is not None:
+            total[reader.access.label] += len(facts) * quota.questions * (1 + len(writers) * quota.scripts)
+    return dict(total)
 
 
 def estimate(

@@ -110,9 +110,12 @@ class PreparedJob(NamedTuple):
             limits=access,
         )
 
-    def expected_calls(self) -> int:
-        """First attempts of all calls."""
-        return expected_calls(self.work, self.plan, authors=self.session.authors, reader=self.session.reader)
+    def expected_calls(self) -> dict[str, int]:
+        """First attempts of all calls, by model."""
+        session = self.session
+        return expected_calls(
+            self.work, self.plan, model=session.access.label, authors=session.authors, reader=session.reader
+        )
 
 
 def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJob | None:

@@ -1,64 +1,178 @@
-"""The line that says how far a construction is: rate, spend, tokens, time left."""
+"""How far a construction is: facts, answers, failures, pauses, rate, spend and time left, for every model.
+
+On a terminal the display is redrawn in place and fits its width; elsewhere a line is written now and then.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from construction.llm.activity import ModelProgress
 from construction.llm.cost.budget import Budget
 from construction.pipeline.pipeline import ConstructionProgress
+from schemas.text.escaping import drawing_stream, escape_line
 from schemas.text.status_line import StatusLine, duration
 
-_PLAIN = 30.0  # seconds between lines where they cannot be written over
+_PLAIN = 30.0  # seconds between lines where they cannot be redrawn
+_WIDE = 72  # columns from which models stand in a table
+_HEAD = ("model", "answers", "failed", "a minute", "left", "")
 
 
-class ProgressLine:
-    """Writes the line: over itself on a terminal, else now and then.
+class _Row(NamedTuple):
+    """One model in words."""
+
+    model: str
+    answers: str
+    failed: str
+    rate: str
+    left: str
+    note: str
+
+    def sentence(self) -> str:
+        """The row where there is no room for a table."""
+        parts = [f"{self.answers} answers", f"{self.failed} failed" if self.failed != "0" else ""]
+        parts += [f"{self.rate} a minute" if self.rate else "", f"{self.left} left" if self.left else "", self.note]
+        return f"{self.model}: {', '.join(filter(None, parts))}"
+
+
+class ProgressDisplay:
+    """Shows the progress: redrawn in place on a terminal, else as a line now and then.
 
     Args:
-        write: Takes text, without a newline of its own.
-        expected: Calls of the whole work, first attempts.
-        terminal: Whether a line can be written over.
+        console: Where to; standard error where left out.
+        expected: Calls of the whole work by model, first attempts.
         clock: Seconds; replaced in tests.
     """
 
     def __init__(
         self,
-        write: Callable[[str], object],
+        console: Console | None = None,
         *,
-        expected: int,
-        terminal: bool,
+        expected: Mapping[str, int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._line = StatusLine(write, terminal=terminal, every=_PLAIN, at_once=False, clock=clock)
-        self._expected = expected
-        self._progress: ConstructionProgress | None = None
+        self._console = console or _standard_error()
+        self._expected = dict(expected)
+        self._line = StatusLine(self._write, terminal=False, every=_PLAIN, at_once=False, clock=clock)
+        self._live: Live | None = None
+        self._facts: ConstructionProgress | None = None
+        self._models: Callable[[], Sequence[ModelProgress]] = tuple
+
+    def watch(self, models: Callable[[], Sequence[ModelProgress]]) -> None:
+        """Ask there how far the models are, from now on."""
+        self._models = models
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
-        self._progress = progress
+        self._facts = progress
 
-    def tick(self, budget: Budget, status: str = "") -> None:
-        """Show the line, where it is time."""
-        self._line.show(lambda: self.line(budget, status))
+    def tick(self, budget: Budget) -> None:
+        """Show how things stand, where it is time."""
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            if self._live is None:
+                self._live = Live(
+                    console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+                )
+                self._live.start()
+            self._live.update(self.display(budget), refresh=True)
+        else:
+            self._line.show(lambda: self.line(budget))
 
     def end(self, budget: Budget) -> None:
-        """Show the last line, where there is something to say."""
-        if budget.answers or self._line.is_open:
-            self._line.show(self.line(budget), last=True)
+        """Show how things stand in the end, where there is something to say."""
+        if self._live is not None:
+            self._live.update(self.display(budget), refresh=True)
+            self._live.stop()
+            self._live = None
+        elif budget.answers:
+            if self._console.is_terminal:
+                self._console.print(self.display(budget))
+            else:
+                self._line.show(self.line(budget), last=True)
 
-    def line(self, budget: Budget, status: str = "") -> str:
-        """The line as it stands."""
-        parts = []
-        if self._progress is not None:
-            p = self._progress
-            parts.append(f"{p.done}/{p.total} facts, {p.kept} questions kept")
-        parts.append(f"{budget.answers:,} of about {max(self._expected, budget.answers):,} answers")
+    def display(self, budget: Budget) -> RenderableType:
+        """What a terminal shows."""
+        rows = [self._row(m) for m in self._models()]
+        parts: list[RenderableType] = []
+        if self._facts is not None:
+            bar = Table.grid(expand=True)  # a bar by itself ends no line
+            bar.add_row(ProgressBar(total=max(1, self._facts.total), completed=self._facts.done))
+            parts.append(bar)
+        parts.append(Text(", ".join(self._head(budget))))
+        if rows and self._console.width >= _WIDE:
+            parts.append(_table(rows))
+        else:
+            parts += [Text(row.sentence()) for row in rows]
+        return Group(*parts)
+
+    def line(self, budget: Budget) -> str:
+        """What stands in a log."""
+        models = self._models()
+        parts = list(self._head(budget))
+        failed, waiting = sum(m.failed for m in models), sum(m.waiting for m in models)
+        parts += [f"{failed:,} failed"] if failed else []
+        parts += [f"{waiting:,} waiting to be asked again"] if waiting else []
+        parts += [f"{escape_line(m.model)} pauses {duration(m.pause)}" for m in models if m.pause >= 1]
+        parts += [m.status for m in models if m.status]
+        if len(models) > 1:
+            parts += [self._row(m).sentence() for m in models]
+        return ", ".join(parts)
+
+    def _head(self, budget: Budget) -> Iterator[str]:
+        """Facts, answers, rate, spend and time left of the whole work."""
+        if self._facts is not None:
+            yield f"{self._facts.done}/{self._facts.total} facts, {self._facts.kept} questions kept"
+        yield f"{budget.answers:,} of about {max(sum(self._expected.values()), budget.answers):,} answers"
         rate = budget.rate()
         if rate is not None:
-            parts.append(f"{rate:,.0f} calls/min")
-        parts.append(budget.sentence())
-        left = self._expected - budget.answers
-        if rate and left > 0:
-            parts.append(f"{duration(60.0 * left / rate)} left")
-        return ", ".join([*parts, status] if status else parts)
+            yield f"{rate:,.0f} calls/min"
+        yield budget.sentence()
+        left = [seconds for m in self._models() if (seconds := self._seconds_left(m)) is not None]
+        if left:
+            yield f"{duration(max(left))} left"
+
+    def _seconds_left(self, model: ModelProgress) -> float | None:
+        """Seconds until the model has answered all; None where nobody can tell, or nothing is left."""
+        left = self._expected.get(model.model, 0) - model.answers
+        return 60.0 * left / model.rate if model.rate and left > 0 else None
+
+    def _row(self, model: ModelProgress) -> _Row:
+        expected, seconds = self._expected.get(model.model, 0), self._seconds_left(model)
+        notes = [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
+        notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else "", model.status]
+        return _Row(
+            model=escape_line(model.model, longest=60),
+            answers=f"{model.answers:,} of {max(expected, model.answers):,}",
+            failed=f"{model.failed:,}",
+            rate=f"{model.rate:,.0f}" if model.rate is not None else "",
+            left=duration(seconds) if seconds is not None else "",
+            note=", ".join(filter(None, notes)),
+        )
+
+    def _write(self, text: str) -> None:
+        self._console.file.write(text)
+        self._console.file.flush()
+
+
+def _table(rows: Sequence[_Row]) -> Table:
+    table = Table(*_HEAD, box=None, pad_edge=False, expand=False, header_style="")
+    for column in table.columns[1:5]:
+        column.justify, column.no_wrap = "right", True
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _standard_error() -> Console:
+    """A console that may move the cursor; what it is given to show is escaped before."""
+    stream = drawing_stream(sys.stderr)
+    return Console(file=stream, force_terminal=stream.isatty(), highlight=False)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.attempts import attempts_of, note_attempts
-from construction.llm.client import Client
 from construction.llm.connection import Access
+from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import ScriptAuthor, open_authors
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
-from construction.pipeline.progress import ProgressLine
+from construction.pipeline.progress import ProgressDisplay
 from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -47,7 +47,7 @@ class Session(Options):
 
 
 def run(
-    session: Session, work: ConstructionWork, plan: ConstructionPlan, *, origin: str, live: ProgressLine
+    session: Session, work: ConstructionWork, plan: ConstructionPlan, *, origin: str, live: ProgressDisplay
 ) -> ConstructionCounts:
     """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
@@ -90,7 +90,7 @@ def _with_attempts(session: Session, models: ModelSession) -> tuple[Session, Mod
 async def _construct(
     session: Session,
     models: ModelSession,
-    live: ProgressLine,
+    live: ProgressDisplay,
     store: Store,
     work: ConstructionWork,
     plan: ConstructionPlan,
@@ -103,7 +103,9 @@ async def _construct(
         open_authors(named, models, client) as clients,
     ):
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
-        ticking = asyncio.create_task(_tick(live, client))
+        asked = list({id(c): c for c in (client, *(a.client for a in clients))}.values())
+        live.watch(lambda: [c.progress for c in asked])
+        ticking = asyncio.create_task(_tick(live, models.budget))
         try:
             run_ = Construction(
                 store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress
@@ -113,10 +115,10 @@ async def _construct(
             ticking.cancel()
 
 
-async def _tick(live: ProgressLine, client: Client) -> None:
+async def _tick(live: ProgressDisplay, budget: Budget) -> None:
     while True:
         await asyncio.sleep(TICK_SECONDS)
-        live.tick(client.budget, client.status)
+        live.tick(budget)
 
 
 def _copying(

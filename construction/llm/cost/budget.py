@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from typing import Any, NamedTuple
 
+from construction.llm.activity import Activity
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, Stored
 from schemas.core.errors import ModelError
 
 _TURN = 12  # tokens a message that chat templates add, at most
 _FRAME = 80  # tokens that they add once (default system texts, dates)
-_RECENT = 60.0  # seconds over which the rate is taken
 
 
 class Amount(NamedTuple):
@@ -62,8 +61,7 @@ class Budget:
         self._left: dict[str, Amount] = {}  # set aside by an earlier run and never settled
         self._freed = asyncio.Event()
         self._over = False
-        self.calls = self.answers = 0
-        self._recent: deque[float] = deque()
+        self.activity = Activity()
         if self.limited:
             self._recall()
 
@@ -152,19 +150,16 @@ class Budget:
 
     def answered(self, *, asked: bool) -> None:
         """Count an answer, from the journal or the endpoint, for the progress line."""
-        self.answers += 1
-        if asked:
-            now = time.monotonic()
-            self._recent.append(now)
-            while self._recent[0] < now - _RECENT:
-                self._recent.popleft()
+        self.activity.answered(asked=asked)
+
+    @property
+    def answers(self) -> int:
+        """Answers so far, from the journal or the endpoint."""
+        return self.activity.answers
 
     def rate(self) -> float | None:
         """Calls answered a minute over the last minute; None before there are some."""
-        if len(self._recent) < 2:
-            return None
-        span = time.monotonic() - self._recent[0]
-        return 60.0 * len(self._recent) / span if span > 0 else None
+        return self.activity.rate()
 
     def reached(self) -> BudgetReached:
         """The sentence that says what was spent and how to go on."""

@@ -72,6 +72,11 @@ class LiveTransport:
         async with self._throttle.slot():
             yield
 
+    @property
+    def pause(self) -> float:
+        """Seconds for which all calls still pause because the endpoint asked for it."""
+        return self._throttle.pause
+
     def waiting(self, key: str) -> bool:
         """Never: a live call ends with its process."""
         return False

@@ -70,6 +70,11 @@ class Throttle:
         """Calls at once, as things stand."""
         return max(1, int(self._limit))
 
+    @property
+    def pause(self) -> float:
+        """Seconds for which all calls still pause; 0 where they do not."""
+        return max(0.0, self._pause_until - time.monotonic())
+
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """A place among the calls in flight."""
@@ -104,7 +109,7 @@ class Throttle:
             wait = max(wait, self._tokens.take(tokens))
         if wait > 0:
             await asyncio.sleep(wait)
-        while (left := self._pause_until - time.monotonic()) > 0:
+        while (left := self.pause) > 0:
             await asyncio.sleep(left)
 
     def used(self, expected: float, tokens: float) -> None:

@@ -17,7 +17,7 @@ def test_the_estimate_has_stages_and_dollars():
     price = Price(1.0, 2.0, date(2026, 1, 2))
     found = estimate(work, plan, price=price, model="m")
     assert [(s.stage, s.calls) for s in found.stages] == [("questions", 2), ("scripts", 6)]
-    assert expected_calls(work, plan) == 8
+    assert expected_calls(work, plan, model="m") == {"m": 8}
     assert found.cost == pytest.approx(price.cost(found.tokens_in, found.tokens_out))
     assert "$" in found.sentence() and "2026-01-02" in found.sentence() and "--prices" in found.sentence()
     unknown = estimate(work, plan, model="qwen").sentence()

@@ -30,7 +30,7 @@ def test_edits_are_limited_and_neighbours_come_from_all(job, tmp_path):
     found = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), tell=print)
     assert [f.key for f in found.work.edits] == [PERU.key] and [f.key for f in found.work.others] == [OLD_PERU.key]
     assert [p.name for p in tmp_path.iterdir()] == ["facts.jsonl"], "nothing is opened or written"
-    assert found.estimate().question_calls == 2 and found.expected_calls() == 2 + 4 + 1
+    assert found.estimate().question_calls == 2 and found.expected_calls() == {"m": 2 + 4 + 1}
 
 
 def test_facts_that_change_nothing_are_no_work(job):

@@ -1,14 +1,63 @@
-"""The progress line, the estimate in dollars, and the options that every asking command has."""
+"""The display of progress on terminals of all widths, and the line elsewhere."""
 
 from __future__ import annotations
 
-import pytest
+import io
+import re
 
+import pytest
+from rich.console import Console
+
+from construction.llm.activity import ModelProgress
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.pipeline import ConstructionProgress
-from construction.pipeline.progress import ProgressLine
+from construction.pipeline.progress import ProgressDisplay
 from curation.files.journal import Journal
+
+WIDTHS = [20, 40, 80, 110, 200]
+CONTROL = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
+
+
+class Screen:
+    """What stands on a terminal after some output: line ends, returns, cursor up, cleared lines, wrapping."""
+
+    def __init__(self, width):
+        self.width, self.lines, self.row, self.column = width, [""], 0, 0
+
+    def feed(self, text):
+        place = 0
+        while place < len(text):
+            control = CONTROL.match(text, place)
+            if control:
+                number = int(control[1]) if control[1].isdigit() else 1
+                if control[2] == "A":
+                    self.row = max(0, self.row - number)
+                elif control[2] == "K":
+                    self.lines[self.row] = ""
+                else:
+                    assert control[2] in "mhl", f"what is {control[0]!r}?"
+                place = control.end()
+                continue
+            self.put(text[place])
+            place += 1
+        return self
+
+    def put(self, char):
+        if char == "\n" or (char != "\r" and self.column == self.width):
+            self.row, self.column = self.row + 1, 0
+            self.lines += [""] * (self.row + 1 - len(self.lines))
+        if char == "\r":
+            self.column = 0
+        elif char != "\n":
+            self.lines[self.row] = self.lines[self.row].ljust(self.column)[: self.column] + char
+            self.column += 1
+
+
+def console_of(width, *, terminal=True, height=40):
+    return Console(
+        file=io.StringIO(), force_terminal=terminal, width=width, height=height, color_system=None, legacy_windows=False
+    )
 
 
 @pytest.fixture
@@ -17,50 +66,117 @@ def budget(tmp_path):
         yield Budget(ReplyCache(journal), max_cost=5.0)
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_the_line_says_rate_spend_and_time_left(budget, terminal, monkeypatch):
-    now, said = [0.0], []
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    live = ProgressLine(said.append, expected=100, terminal=terminal, clock=lambda: now[0])
-    live.tick(budget)
-    for _ in range(20):
-        now[0] += 0.5
-        budget.answered(asked=True)
+def told(budget, *, rows, width=80, terminal=True, ticks=1, expected=None):
+    """The display after some ticks and its end; what was written, and what stands on the screen."""
+    now = [0.0]
+    console = console_of(width, terminal=terminal)
+    live = ProgressDisplay(console, expected=expected or {"m": 100}, clock=lambda: now[0])
+    live.watch(lambda: rows)
+    for n in range(ticks):
+        now[0] += 1.0
+        live.facts(ConstructionProgress(done=n + 1, total=1000, kept=3 * n, calls=n))
+        budget.answered(asked=False)
+        live.tick(budget)
+    live.end(budget)
+    text = console.file.getvalue()
+    return text, [line.rstrip() for line in Screen(width).feed(text).lines if line.strip()]
+
+
+THREE = [
+    ModelProgress("gpt-4o-2024-11-20", 20, failed=2, rate=80.0, waiting=3),
+    ModelProgress("a model with a very long name of its own, and more of it than anybody needs", 0, pause=42.0),
+    ModelProgress("embedded", 7, rate=2.0, status="batch: 3/9"),
+]
+EXPECTED = {"gpt-4o-2024-11-20": 100, "embedded": 11}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_is_redrawn_in_place_at_any_width(budget, width):
+    """Fifty redraws leave one display: no line is longer than the terminal, none of an earlier second stays."""
+    once, screen = told(budget, rows=THREE, width=width, ticks=1, expected=EXPECTED)
+    _, after = told(budget, rows=THREE, width=width, ticks=50, expected=EXPECTED)
+    assert max(map(len, after)) <= width and len(after) <= len(screen) + 2
+    words = " ".join(" ".join(after).split())
+    assert "50/1000 facts" in words and words.count("1000 facts") == 1, words
+    assert once.endswith("\n") or "\x1b[?25h" in once, "the cursor is shown again and stands on a line of its own"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_failures_pauses_rate_spend_and_time_left_are_told_of_every_model(budget, width):
     budget.settle("k", Amount(1000, 200, 0.42))
-    live.facts(ConstructionProgress(done=3, total=25, kept=8, calls=20))
-    now[0] += 30
-    live.tick(budget, "batch: 3/9")
-    live.end(budget)
-    text = "".join(said)
-    for words in (
-        "3/25 facts",
-        "8 questions kept",
-        "20 of about 100 answers",
-        "calls/min",
-        "$0.4200 of $5",
-        "batch: 3/9",
-    ):
-        assert words in text, words
-    assert " left" in text and text.endswith("\n") and ("\r" in text) == terminal
-    if not terminal:
-        assert len(said) == 2  # one when it was time, one at the end
+    _, screen = told(budget, rows=THREE, width=width, expected=EXPECTED)
+    words = " ".join(" ".join(screen).split())
+    squeezed = words.replace(" ", "")
+    for piece in ("20 of 100", "7 of 11", "80", "60 s", "2 min", "$0.4200 of $5", "1,200 tokens", "batch: 3/9"):
+        assert piece.replace(" ", "") in squeezed, (piece, words)
+    assert "pauses42s" in squeezed and "3waitingtobeaskedagain" in squeezed
+    if width >= 72:
+        row = next(line for line in screen if line.startswith("gpt-4o-2024-11-20"))
+        assert row.split("gpt-4o-2024-11-20")[1].split()[:5] == ["20", "of", "100", "2", "80"]
+    else:
+        assert "2failed" in squeezed and "a minute" in words.replace("  ", " ")
 
 
-def test_nothing_is_said_of_nothing(budget):
-    said = []
-    live = ProgressLine(said.append, expected=0, terminal=False)
-    live.end(budget)
-    assert said == []
-
-
-def test_a_terminal_line_is_written_over_whole(budget):
-    said = []
-    live = ProgressLine(said.append, expected=10, terminal=True)
-    live.facts(ConstructionProgress(done=1, total=2, kept=100_000, calls=1))
+@pytest.mark.parametrize("done", [0, 500, 1000])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_bar_stands_on_a_line_of_its_own(budget, width, done):
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, height=40, color_system="truecolor")
+    live = ProgressDisplay(console, expected={})
+    live.facts(ConstructionProgress(done=done, total=1000, kept=0, calls=0))
     live.tick(budget)
-    live.facts(ConstructionProgress(done=1, total=2, kept=1, calls=1))
-    live.tick(budget)
-    assert len(said[1]) >= len(said[0])
+    first, *rest = Screen(width).feed(console.file.getvalue()).lines
+    assert set(first.strip()) <= set("━╸╺") and len(first) == width
+    assert f"{done}/1000 facts" in " ".join(line.strip() for line in rest)
+
+
+def test_one_model_alone_has_its_row_the_embedded_one_too(budget):
+    _, screen = told(budget, rows=[ModelProgress("embedded", 7, rate=2.0)], expected={"embedded": 11})
+    assert any(line.startswith("embedded") and "7 of 11" in line and "2 min" in line for line in screen)
+
+
+def test_more_answers_than_expected_are_no_negative_time(budget):
+    _, screen = told(budget, rows=[ModelProgress("m", 140, rate=10.0)], expected={"m": 100})
+    words = " ".join(screen)
+    assert "140 of 140" in words and "-" not in words.replace("model", "")
+
+
+def test_a_model_s_name_is_shown_and_not_obeyed(budget):
+    text, screen = told(budget, rows=[ModelProgress("[red]m\x1b[2J\u202e[/red]", 1)])
+    assert "\x1b[2J" not in text and "\u202e" not in text
+    assert any(line.startswith("[red]m\\u001b[2J") for line in screen)
+
+
+def test_a_low_terminal_is_not_scrolled_away(budget):
+    many = [ModelProgress(f"model {n}", n) for n in range(30)]
+    console = console_of(60, height=8)
+    live = ProgressDisplay(console, expected={})
+    live.watch(lambda: many)
+    for _ in range(20):
+        budget.answered(asked=False)
+        live.tick(budget)
+    assert len([x for x in Screen(60).feed(console.file.getvalue()).lines if x.strip()]) <= 8
+
+
+def test_elsewhere_a_line_comes_now_and_then_and_one_in_the_end(budget):
+    text, _ = told(budget, rows=[ModelProgress("m", 20, failed=2, rate=60.0)], terminal=False, ticks=70)
+    lines = text.splitlines()
+    assert len(lines) == 3 and "\x1b" not in text and "\r" not in text
+    assert lines[-1].startswith("70/1000 facts, 207 questions kept, 70 of about 100 answers, ")
+    assert "2 failed" in lines[-1] and lines[-1].index(" spent") < lines[-1].index("80 s left")
+
+
+def test_the_line_of_several_models_tells_them_apart(budget):
+    text, _ = told(budget, rows=THREE, terminal=False, expected=EXPECTED)
+    assert "embedded: 7 of 11 answers, 2 a minute, 2 min left, batch: 3/9" in text
+    assert "gpt-4o-2024-11-20: 20 of 100 answers, 2 failed, 80 a minute, 60 s left" in text
+    assert "2 failed, 3 waiting to be asked again" in text and "pauses 42 s" in text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_nothing_is_said_of_nothing(budget, terminal):
+    console = console_of(80, terminal=terminal)
+    ProgressDisplay(console, expected={}).end(budget)
+    assert console.file.getvalue() == ""
 
 
 def test_calls_from_the_journal_do_not_make_the_rate(budget):

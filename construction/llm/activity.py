@@ -1,0 +1,71 @@
+"""What a model's calls are doing right now, for whoever shows progress: answers, failures, rate, waiting."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import NamedTuple
+
+_RECENT = 60.0  # seconds over which the rate is taken
+_FEWEST = 4  # answers that it is taken over at least: a slow model gives fewer a minute
+
+
+class Activity:
+    """Counts of this run.
+
+    Attributes:
+        answers: Requests that have an outcome, from the journal or the endpoint.
+        failed: Those of them whose outcome brings nothing: refused, unusable, failed for good.
+        waiting: Calls that wait to be sent again after a passing fault.
+    """
+
+    def __init__(self) -> None:
+        self.answers = self.failed = self.waiting = 0
+        self._recent: deque[float] = deque()
+        self._asked, self._begun = 0, 0.0
+
+    def asks(self) -> None:
+        """A call is about to be sent; the first one begins the time over which the rate is taken."""
+        self._begun = self._begun or time.monotonic()
+
+    def answered(self, *, asked: bool, failed: bool = False) -> None:
+        """Count an outcome; ``asked`` where it did not come from the journal."""
+        self.answers += 1
+        self.failed += failed
+        if asked:
+            self.asks()
+            now = time.monotonic()
+            self._asked += 1
+            self._recent.append(now)
+            while len(self._recent) > _FEWEST and self._recent[0] < now - _RECENT:
+                self._recent.popleft()
+
+    def rate(self) -> float | None:
+        """Answers of the endpoint a minute, over the last minute or the last few; None before there are some."""
+        if len(self._recent) < 2:
+            return None
+        first = self._begun if self._asked == len(self._recent) else self._recent[0]
+        span = time.monotonic() - first
+        return 60.0 * len(self._recent) / span if span > 0 else None
+
+
+class ModelProgress(NamedTuple):
+    """How far the calls of one model are.
+
+    Attributes:
+        model: Its name.
+        answers: Requests that have an outcome.
+        failed: Those that brought nothing.
+        rate: Answers of the endpoint a minute; None before there are some.
+        waiting: Calls that wait to be sent again.
+        pause: Seconds for which all calls pause because the endpoint asked for it.
+        status: What its batches do; empty for live calls.
+    """
+
+    model: str
+    answers: int
+    failed: int = 0
+    rate: float | None = None
+    waiting: int = 0
+    pause: float = 0.0
+    status: str = ""

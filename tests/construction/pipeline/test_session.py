@@ -1,0 +1,167 @@
+"""One construction from the outside: what is opened, shown, copied and kept when it ends well, badly or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from construction.llm.attempts import ATTEMPTS
+from construction.llm.connection import Access
+from construction.llm.cost.budget import BudgetReached
+from construction.llm.session import StoppedEarly
+from construction.pipeline import session as module
+from construction.pipeline.author_models import ScriptAuthor
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionProgress, plan_work
+from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.session import Session, run
+from curation.files.journal import Journal
+from curation.store.store import Store
+from schemas.core.errors import ModelError, UserError
+from schemas.scripts import ScriptPrompt
+from tests.support.facts import make_fact
+from tests.support.scripted_server import Raw, ScriptedServer, author, completion
+
+EDITS = [make_fact("Peru", "Lima", "Oslo"), make_fact("Japan", "Tokyo", "Rome")]
+
+
+@pytest.fixture
+def construct(tmp_path, monkeypatch):
+    """Runs a session over two facts; gives the counts and what was shown."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+
+    def go(url, *, edits=EDITS, questions=1, live=None, **options):
+        access = Access(model="m", base_url=url, **options.pop("access", {}))
+        session = Session(store=tmp_path / "s.duckdb", journal=tmp_path / "j", access=access, **options)
+        plan = ConstructionPlan(questions=questions, neighbours=0, batch=1)
+        console = Console(file=io.StringIO(), width=100)
+        live = live or ProgressDisplay(console, expected={})
+        return run(session, plan_work(edits, edits, plan), plan, origin="here", live=live), console.file.getvalue()
+
+    go.folder = tmp_path
+    return go
+
+
+def prompts(path):
+    with Store.open(path) as store:
+        return len(list(store.all(ScriptPrompt)))
+
+
+def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
+    with ScriptedServer() as server:
+        counts, shown = construct(server.url)
+        again, _ = construct(server.url)
+    assert (counts.calls, again.calls, counts.unfinished) == (4, 0, 0)
+    assert shown.count("\n") == 1 and shown.startswith("2/2 facts") and "4 of about 4 answers" in shown
+    assert prompts(construct.folder / "s.duckdb") == counts.prompts > 0
+
+
+def test_a_new_journal_notes_its_number_of_attempts_and_keeps_it(construct):
+    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no"))) as server:
+        construct(server.url)
+        assert len(server.requests) == 2 * ATTEMPTS
+        construct(server.url, access={"attempts": 3})
+        assert len(server.requests) == 2 * 3
+        construct(server.url)
+        assert len(server.requests) == 2 * 3
+    notes = [value for key, value in Journal(construct.folder / "j").items() if key == "attempts"]
+    assert notes == [3]
+
+
+@pytest.mark.parametrize("who", ["author", "reader"])
+def test_attempts_hold_for_authors_and_readers(construct, who):
+    def answer(payload):
+        return Raw(body=completion(None, refusal="no")) if payload["model"] == "other" else author(payload)
+
+    with ScriptedServer(answer) as server:
+        other = ScriptAuthor(Access(model="other", base_url=server.url), "paper")
+        named = {"authors": (other,)} if who == "author" else {"reader": other}
+        construct(server.url, edits=EDITS[:1], access={"attempts": 3}, **named)
+        assert sum(p["model"] == "other" for p in server.requests) % 3 == 0 < len(server.requests)
+
+
+def test_the_display_ends_and_what_is_finished_stays_when_the_endpoint_goes(construct):
+    ended = []
+
+    class Noted(ProgressDisplay):
+        def end(self, budget):
+            ended.append(budget.answers)
+            super().end(budget)
+
+    def answer(payload):
+        gone = "Japan" in payload["messages"][-1]["content"]
+        return Raw(401, {"error": {"message": "revoked"}}) if gone else author(payload)
+
+    live = Noted(Console(file=io.StringIO()), expected={})
+    with ScriptedServer(answer) as server, pytest.raises(ModelError, match="refuses the key"):
+        construct(server.url, live=live, access={"concurrency": 1})
+    assert len(ended) == 1
+    with ScriptedServer() as server:
+        counts, _ = construct(server.url)
+        assert len(server.requests) < 4, "what was answered is not asked again"
+    assert counts.facts == 2
+
+
+def test_a_budget_ends_it_and_a_higher_one_goes_on(construct):
+    def answer(payload):
+        body = completion(author(payload))
+        body["usage"] = {"prompt_tokens": 3000, "completion_tokens": 100}
+        return Raw(body=body)
+
+    with ScriptedServer(answer) as server:
+        with pytest.raises(BudgetReached, match="--max-tokens"):
+            construct(server.url, access={"max_tokens": 9000, "reply_tokens": 500})
+        seen = len(server.requests)
+        assert 1 <= seen <= 2
+        construct(server.url, access={"max_tokens": 10**6, "reply_tokens": 500})
+        assert len(server.requests) == 4 > seen
+
+
+def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):
+    import signal
+    import threading
+
+    def answer(payload):
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        return Raw(body=completion(author(payload)), delay=1.0)
+
+    with ScriptedServer(answer) as server, pytest.raises(StoppedEarly) as stopped:
+        construct(server.url, edits=EDITS[:1])
+    assert stopped.value.exit_status == 130 and "finished work is kept" in str(stopped.value)
+
+
+def test_two_sessions_on_one_journal_are_refused_and_the_store_is_not_made(construct):
+    with Journal(construct.folder / "j", write=True), pytest.raises(UserError, match="another process is writing"):
+        construct("http://127.0.0.1:9/v1")
+    assert not (construct.folder / "s.duckdb").exists()
+
+
+def test_the_copy_for_readers_is_whole_in_the_end_and_renewed_only_now_and_then(construct, monkeypatch):
+    made, copy = [], construct.folder / "copy.duckdb"
+    real = module.snapshot
+    monkeypatch.setattr(module, "snapshot", lambda store, path: (made.append(path), real(store, path)))
+    with ScriptedServer() as server:
+        counts, _ = construct(server.url, snapshot=copy)
+    assert made == [copy, copy], "one at the first batch, none for half a minute, one in the end"
+    assert prompts(copy) == counts.prompts
+
+
+def test_a_clock_that_steps_renews_the_copy_in_time(construct, monkeypatch):
+    now, made = [0.0], []
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "snapshot", lambda store, path: made.append(now[0]))
+    told = []
+    tell = module._copying(None, construct.folder / "c", told.append)
+    for second in (0.0, 10.0, 29.0, 31.0, 32.0, 100.0):
+        now[0] = second
+        tell(ConstructionProgress(1, 2, 3, 4))
+    assert made == [0.0, 31.0, 100.0] and len(told) == 6
+
+
+def test_counts_of_a_killed_and_a_whole_run_are_the_same_json(construct):
+    with ScriptedServer() as server:
+        first, _ = construct(server.url)
+        second, _ = construct(server.url)
+    assert json.loads(first.model_dump_json()) | {"calls": 0} == json.loads(second.model_dump_json())
