@@ -60,7 +60,7 @@ class StageBreakdown(NamedTuple):
     label: str
     known: KnownCases
     cases: int
-    rungs: tuple[AttributionStage, ...]
+    stages: tuple[AttributionStage, ...]
 
 
 def stage_breakdowns(

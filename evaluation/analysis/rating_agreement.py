@@ -52,14 +52,14 @@ class JudgeAgainstPeople(NamedTuple):
 
 
 class RatingAgreement(NamedTuple):
-    """The section: agreement of the people and of the judges by aspect, judges against people, rubric guard."""
+    """The section: agreement of the people and of the judges by aspect, judges against people, rubric check."""
 
     people: dict[str, Agreement]
     judges: dict[str, Agreement]
     against: tuple[JudgeAgainstPeople, ...]
-    guarded: RubricReport
+    rubric: RubricReport
     disagreements: tuple[tuple[RubricDisagreement, str], ...]
-    guard_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
+    rubric_rows: tuple[tuple[str, str, int, int, int], ...]  # rater, aspect, ruled, agreed, skipped
     doubled: str
 
 
@@ -80,7 +80,7 @@ def rating_agreement(
     several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
     among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
     scripts = {s.id: (s.shown, cases[s.case].fact, s.edited) for s in texts.scripts if s.case in cases}
-    guarded = check_against_rubric(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
+    rubric = check_against_rubric(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
     edited = {s.id: s.edited for s in texts.scripts}
     against = [
         one
@@ -90,11 +90,11 @@ def rating_agreement(
     ]
     label = {s.id: s.editor for s in texts.scripts}
     rows = tuple(
-        (rater, aspect, n, guarded.agreed.get((rater, aspect), 0), guarded.skipped.get((rater, aspect), 0))
-        for (rater, aspect), n in sorted(guarded.ruled.items())
+        (rater, aspect, n, rubric.agreed.get((rater, aspect), 0), rubric.skipped.get((rater, aspect), 0))
+        for (rater, aspect), n in sorted(rubric.ruled.items())
     )
-    shown = tuple((d, label[d.item]) for d in guarded.disagreements[:MOST_DISAGREEMENTS])
-    return RatingAgreement(tables, among, tuple(against), guarded, shown, rows, doubled)
+    shown = tuple((d, label[d.item]) for d in rubric.disagreements[:MOST_DISAGREEMENTS])
+    return RatingAgreement(tables, among, tuple(against), rubric, shown, rows, doubled)
 
 
 def _agreements(

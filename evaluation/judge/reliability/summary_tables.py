@@ -41,15 +41,15 @@ def as_data(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[
     }
 
 
-def rubric_data(guarded: RubricReport) -> dict[str, Any]:
+def rubric_data(rubric: RubricReport) -> dict[str, Any]:
     """What the rubric's rules say, as JSON values."""
     by = [
-        {"rater": r, "aspect": a, "ruled": n, "agreed": guarded.agreed[r, a]}
-        for (r, a), n in sorted(guarded.ruled.items())
+        {"rater": r, "aspect": a, "ruled": n, "agreed": rubric.agreed[r, a]}
+        for (r, a), n in sorted(rubric.ruled.items())
     ]
-    skipped = [{"rater": r, "aspect": a, "n": n} for (r, a), n in sorted(guarded.skipped.items())]
-    listed = [d._asdict() for d in guarded.disagreements]
-    return {"by": by, "free": guarded.free, "skipped": skipped, "disagreements": listed}
+    skipped = [{"rater": r, "aspect": a, "n": n} for (r, a), n in sorted(rubric.skipped.items())]
+    listed = [d._asdict() for d in rubric.disagreements]
+    return {"by": by, "free": rubric.free, "skipped": skipped, "disagreements": listed}
 
 
 def as_text(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
@@ -143,15 +143,15 @@ def _agreement(found: JudgeSummary) -> list[str]:
     return lines
 
 
-def _rubric(guarded: RubricReport) -> list[str]:
+def _rubric(rubric: RubricReport) -> list[str]:
     lines = ["Deterministic rules of the rubric, applied literally (reported only, no rating is corrected):"]
-    for (rater, aspect), n in sorted(guarded.ruled.items()):
-        lines.append(f"  {rater} {aspect}: {guarded.agreed[rater, aspect]} of {n} follow the rule")
-    for d in guarded.disagreements[:_SHOWN]:
+    for (rater, aspect), n in sorted(rubric.ruled.items()):
+        lines.append(f"  {rater} {aspect}: {rubric.agreed[rater, aspect]} of {n} follow the rule")
+    for d in rubric.disagreements[:_SHOWN]:
         lines.append(f"    {d.item}  {d.rater} {d.aspect}: {d.given}, the rule says {d.rule}: {d.why}")
-    if len(guarded.disagreements) > _SHOWN:
-        lines.append(f"    ... and {len(guarded.disagreements) - _SHOWN} more (--json lists all)")
-    for (rater, aspect), n in sorted(guarded.skipped.items()):
+    if len(rubric.disagreements) > _SHOWN:
+        lines.append(f"    ... and {len(rubric.disagreements) - _SHOWN} more (--json lists all)")
+    for (rater, aspect), n in sorted(rubric.skipped.items()):
         lines.append(f"  {rater} {aspect}: {n} on unedited scripts, rated against the old object, not compared")
     if len(lines) == 1:
         lines.append("  no rating is decided by a rule")

@@ -11,7 +11,7 @@ from evaluation.metrics import METRICS
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 
 
-def test_rungs_by_hand() -> None:
+def test_stages_by_hand() -> None:
     """Four cases: three pass ES; of these one fails PS, and the one that failed ES passes PS."""
     steps = [
         ("es", "ES", {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}),
@@ -29,18 +29,18 @@ def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
     run = finished(tmp_path, ["es", "ps", "s_es", *TEXTS])
     (whole,) = stage_breakdowns(run, known="all")
     assert whole.label == "push" and whole.cases == 6
-    assert [r.metric for r in whole.rungs] == ["es", "ps", "s_es", "s_es_gen"]
+    assert [r.metric for r in whole.stages] == ["es", "ps", "s_es", "s_es_gen"]
     (known,) = stage_breakdowns(run, known="preferred")
     assert known.cases == len(known_cases(run, "preferred")) < 6
-    assert all(r.rate.n == known.cases for r in known.rungs)
+    assert all(r.rate.n == known.cases for r in known.stages)
     rated = {"push": dict.fromkeys(run.cases[:4], 7.0)}
     (judged,) = stage_breakdowns(run, known="all", coherence=rated)
-    assert judged.cases == 4 and judged.rungs[-1].title == "Coherence" and judged.rungs[-1].rate.mean == 1.0
+    assert judged.cases == 4 and judged.stages[-1].title == "Coherence" and judged.stages[-1].rate.mean == 1.0
 
 
-def test_a_rung_that_nobody_climbed_is_left_out(tmp_path: Path) -> None:
+def test_a_stage_without_values_is_left_out(tmp_path: Path) -> None:
     (only,) = stage_breakdowns(finished(tmp_path, ["es"]), known="all")
-    assert [r.metric for r in only.rungs] == ["es"]
+    assert [r.metric for r in only.stages] == ["es"]
 
 
 def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
@@ -48,12 +48,12 @@ def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
 ) -> None:
     """A metric of somebody else's with the role of a stage stands there in place of ours, where the run names it."""
     run = finished(tmp_path, ["s_flip", "ns", "es"])
-    assert [r.metric for r in stage_breakdowns(run, known="all")[0].rungs] == ["es", "s_es"], (
+    assert [r.metric for r in stage_breakdowns(run, known="all")[0].stages] == ["es", "s_es"], (
         "S-flip asks what S-ES asks"
     )
     monkeypatch.setattr(METRICS.get("s_flip"), "role", "efficacy")
     (whole,) = stage_breakdowns(run, known="all")
-    assert [r.metric for r in whole.rungs] == [METRICS.get("s_flip").name, "s_es"]
+    assert [r.metric for r in whole.stages] == [METRICS.get("s_flip").name, "s_es"]
 
 
 def test_known_is_what_the_unedited_model_names(tmp_path: Path) -> None:

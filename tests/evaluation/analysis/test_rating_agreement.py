@@ -24,7 +24,7 @@ def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     assert coherence.scripts == sum(r.item_id in edited for r in judged), "people's unedited ones are on other terms"
     assert next(a for a in found.against if a.aspect == "consistency").scripts > coherence.scripts
     assert -1 <= coherence.rho.value <= 1 and coherence.ceiling is not None
-    ruled = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in found.guard_rows}
+    ruled = {(rater, aspect): (n, ok) for rater, aspect, n, ok, _ in found.rubric_rows}
     by_hand = [r for r in judged if r.item_id not in edited]
     both = {s.id for s in texts.scripts if s.edited and "Ask about" in s.text}
     rule = [(r, 1) for r in by_hand] + [(r, 2) for r in judged if r.item_id in both]
