@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from evaluation.analysis.forgetting_curve import ForgettingPoint, forgetting_curve
-from evaluation.analysis.forgetting_series import forgetting_series as report_curves
 from evaluation.cli import run as commands
 from evaluation.cli.forgetting import forgetting as command
 from evaluation.runs.plan import load_metrics
@@ -51,21 +49,6 @@ def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:-1]))
     assert [p.edits for p in curve(tmp_path)] == [1, 2]
-    assert [
-        s.edits for f in report_curves(load_run(tmp_path), load_metrics(["es"]), "mean") for s in f.curves[0].spots
-    ] == [1, 2]
-
-
-def test_the_report_shows_the_same_curve(tmp_path: Path) -> None:
-    points = curve(run(tmp_path))
-    (found,) = report_curves(load_run(tmp_path), load_metrics(["es"]), "mean")
-    assert [(s.edits, s.value) for s in found.curves[0].spots] == [(p.edits, p.all) for p in points]
-    assert [(s.edits, s.value) for s in found.curves[0].at_once] == [(p.edits, p.new) for p in points]
-
-
-@pytest.mark.parametrize("regime", ["single", {"name": "batch", "size": 2}])
-def test_edits_that_do_not_follow_each_other_have_no_curve(regime: Any, tmp_path: Path) -> None:
-    assert report_curves(load_run(run(tmp_path, regime=regime)), load_metrics(["es"]), "mean") == []
 
 
 def test_another_regime_is_refused(tmp_path: Path) -> None:

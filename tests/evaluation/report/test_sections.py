@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 
 from curation.splits.split_file import make_split
-from evaluation.analysis.forgetting_series import forgetting_series
 from evaluation.analysis.text_statistics import object_mention_rates
-from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import spread
 from evaluation.report.write import write_report
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.scripts import ScriptQuestion
 from tests.evaluation.report.test_write import finished, read
@@ -42,28 +39,6 @@ def test_what_is_missing_says_which_command_makes_it(two, tmp_path):
     text = " ".join("".join(reader.text).split())
     for told in ("scedit report RUN --store S", "scedit annotate new NAME", "s_es_gen", 'name = "sequential"'):
         assert told in text
-
-
-def test_forgetting_is_worked_by_hand(sequence):
-    run, metrics = load_run(sequence), load_metrics(["s_es"])
-    (found,) = forgetting_series(run, metrics, "mean")
-    assert [c.label for c in found.curves] == ["push", "weak"]
-    push = found.curves[0]
-    assert [s.edits for s in push.spots] == [1, 2, 5] and [s.value.n for s in push.spots] == [1, 2, 5]
-    units = next(e for e in run.editors if e.label == "push").folder.units().values()
-    cases = {c.key: c for c in run.split.cases}
-
-    def mean(unit):
-        return metrics[0].score(cases[unit.case], {a.probe: a for a in unit.answers}, {}, "mean").mean
-
-    late = [mean(u) for u in units if u.after == 5]
-    first = [mean(u) for u in units if u.position == u.after]
-    assert push.spots[-1].value.mean == pytest.approx(sum(late) / 5)
-    assert push.at_once[-1].value.mean == pytest.approx(sum(first) / 5)
-    picture = forgetting_plot(found)
-    assert [n for n, _ in picture.rows] == [1, 2, 5] and len(picture.lines) == 2
-    assert abs(picture.lines[0].text_y - picture.lines[1].text_y) >= 14
-    assert forgetting_series(run._replace(about={**run.about, "regime": "single"}), metrics, "mean") == []
 
 
 def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from curation.splits.split_file import make_split
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare, score_run
-from evaluation.report.formatting import flat, spread
+from evaluation.report.formatting import spread
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
@@ -161,13 +161,6 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
     assert "5 items kept, 2 dropped" in html
     assert "2 × leak: old &lt;object&gt; named" in html
     assert "Smoke-test quality" in html
-
-
-def test_flat_has_every_figure_once(tmp_path):
-    finished(tmp_path)
-    run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    lines = flat(compare(run, score_run(run, metrics, "mean"), metrics), metrics)
-    assert len({(x["group"], x["label"], x["metric"]) for x in lines}) == len(lines)
 
 
 def test_one_case_has_no_interval(tmp_path):

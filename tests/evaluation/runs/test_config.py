@@ -6,7 +6,6 @@ from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.runs.config import RunConfig, load_config, parse_config
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.session import select_editors
 from schemas.core.errors import UserError
 from tests.support import ROOT
 
@@ -91,16 +90,6 @@ def test_absent_file(tmp_path):
 def test_round_trip():
     config = parse_config({**GOOD, "limit": {"temporal": 2}}, where="x")
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config
-
-
-def test_narrow_keeps_params_and_refuses_unknown_names():
-    config = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
-    kept = select_editors(config, ["ft hard", "rome"])
-    assert list(kept.editors) == ["ft hard", "rome"]
-    assert kept.editors["ft hard"].params == {"steps": 9}
-    assert select_editors(config, []) == config
-    with pytest.raises(UserError, match="did you mean 'rome'"):
-        select_editors(config, ["rmoe"])
 
 
 ENGINE_FILES = {

@@ -1,0 +1,147 @@
+"""The wording of figures: digits, signs, dashes; CSV and Markdown out of hand-made tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from curation.stats.estimates import Estimate
+from curation.stats.intervals import Interval
+from evaluation.analysis.comparison import Comparison, MethodRow, Scores, compare, score_run
+from evaluation.analysis.two_way_intervals import TwoWayInterval
+from evaluation.metrics.base import Summary
+from evaluation.report.formatting import (
+    by_case,
+    certain,
+    flat,
+    group_title,
+    memory,
+    p_value,
+    percent,
+    seconds,
+    spread,
+    to_csv,
+    to_markdown,
+)
+from evaluation.runs.plan import load_metrics
+from evaluation.runs.results import load_run
+from schemas.answers import CaseScores, ItemScore
+from tests.support.report.read_report import METRICS, finished
+
+NAN = float("nan")
+MINUS = "\N{MINUS SIGN}"
+
+
+@pytest.mark.parametrize(
+    ("told", "want"),
+    [
+        (percent(-0.5), f"{MINUS}50.0"),
+        (percent(-0.00001), "0.0"),
+        (percent(0.00001, signed=True), "0.0"),
+        (percent(-0.004, signed=True), f"{MINUS}0.4"),
+        (percent(0.0, signed=True), "0.0"),
+        (percent(1.0), "100.0"),
+        (percent(NAN), "nan"),
+        (spread(Interval(0.009, 0.0004, 5)), "0.90 ± 0.04"),
+        (spread(Interval(0.01, 0.0004, 5)), "1.0 ± 0.0"),
+        (spread(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 ± –"),
+        (spread(Interval(0.0, 0.0, 9)), "0.0 ± 0.0"),
+        (p_value(0.0009999), "< 0.001"),
+        (p_value(0.001), "0.001"),
+        (p_value(0.0), "< 0.001"),
+        (p_value(0.9999), "1"),
+        (p_value(0.5), "0.5"),
+        (seconds(9.999), "10.00"),
+        (seconds(10.0), "10.0"),
+        (seconds(0.0), "0.00"),
+        (memory(2**30 - 1), "1024 MiB"),
+        (memory(2**30), "1.00 GiB"),
+        (memory(0), "0 MiB"),
+    ],
+)
+def test_figures(told: str, want: str) -> None:
+    assert told == want
+
+
+@pytest.mark.parametrize(
+    ("half", "cases", "said"), [(0.0, 2, True), (0.0, 1, False), (None, 1, False), (0.1, 9, False)]
+)
+def test_a_rate_without_spread_is_known_by_its_cases(half: float | None, cases: int, said: bool) -> None:
+    assert certain(Summary("es", 1.0, half, cases, cases)) == said
+
+
+def row(label: str, mean: float | None, half: float | None, **more: Any) -> MethodRow:
+    summary = Summary("es", mean, half, 3, 6, unscored=1, ties=2)
+    told: dict[str, Any] = {
+        "label": label, "editor": "push", "params": {}, "baseline": False, "summaries": {"es": summary},
+        "gain": {"es": Interval(0.25, 0.05, 3)}, "finished": 3, "failed": 1, "pending": 2, "seconds_edit": 1.5,
+        "seconds_score": None, "peak_bytes": 2**30, "blow_ups": ("a", "b"),
+    }  # fmt: skip
+    return MethodRow(**{**told, **more})
+
+
+ES = load_metrics(["es"])
+
+
+def table(*rows: MethodRow, group: str = "all") -> Comparison:
+    return Comparison(group, 6, rows, {})
+
+
+def lines(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_keeps_fractions_and_leaves_empty_what_there_is_not() -> None:
+    nothing = row("none", None, None, gain={"es": Interval(None, None, 0)})
+    one, none = lines(to_csv([table(row('a, "b"', 1 / 3, 0.1), nothing)], ES))
+    assert float(one["mean"]) == 1 / 3 and one["label"] == 'a, "b"' and one["metric"] == "es"
+    assert (one["cases"], one["items"], one["unscored"], one["ties"], one["blow_ups"]) == ("3", "6", "1", "2", "2")
+    assert (one["cases_finished"], one["cases_failed"], one["cases_pending"]) == ("3", "1", "2")
+    assert (one["seconds_edit"], one["seconds_score"], one["two_way_low_95"], one["neighbours"]) == ("1.5", "", "", "")
+    assert none["mean"] == none["half_width_95"] == none["gain"] == ""
+    assert lines(to_csv([], ES)) == [] and to_csv([], ES).startswith("group,editor,label,metric,mean,")
+
+
+def test_csv_has_the_two_way_interval_where_there_is_one() -> None:
+    both = TwoWayInterval(Interval(0.5, 0.3, 3), Estimate("mean", 0.5, 0.2, 0.9), 7, 2)
+    (one,) = lines(to_csv([table(row("a", 0.5, 0.1, two_way={"es": both}))], ES))
+    assert (one["two_way_low_95"], one["two_way_high_95"], one["two_way_half_width_95"]) == ("0.2", "0.9", "0.3")
+    assert (one["neighbours"], one["neighbours_recurring"]) == ("7", "2")
+    assert "; two-way 20.0 to 90.0" in to_markdown([table(row("a", 0.5, 0.1, two_way={"es": both}))], ES, heading="x")
+
+
+def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
+    rows = (row("none", 0.5, None, baseline=True), row("a|b", 0.75, 0.1))
+    text = to_markdown([table(*rows), table(group="temporal")], ES, heading="# R\n")
+    title, _, all_cases, _, head, rule, none, method, _, temporal = text.splitlines()[:10]
+    assert (title, all_cases, temporal) == ("# R", "## All cases (6)", "## Temporal changes (6)")
+    assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑" in head
+    assert none == "| none | 50.0 ± – (n=3) | 1.50 | – | 1.00 GiB | 1 |"
+    assert method.startswith("| a\\|b | 75.0 ± 10.0 (n=3); gain +25.0 ± 5.0 |")
+
+
+def test_group_titles() -> None:
+    assert group_title(Comparison("counterfactual", 1, (), {})) == "Counterfactual changes (1)"
+
+
+def test_by_case_counts_what_has_no_value() -> None:
+    def case(key: str, *values: float | None) -> CaseScores:
+        items = tuple(ItemScore(probe=str(n), item=str(n), value=v) for n, v in enumerate(values))
+        return CaseScores(case=key, metric="es", items=items)
+
+    scores = {c.case: c for c in (case("c1", 1.0, None, 0.0), case("c2", None), case("c3"))}
+    found = by_case(Scores({"push": {"es": scores}}))
+    assert [(x["case"], x["mean"], x["scored"], x["unscored"]) for x in found] == [
+        ("c1", 0.5, 2, 1),
+        ("c2", None, 0, 1),
+    ]
+
+
+def test_flat_has_every_figure_once(tmp_path):
+    finished(tmp_path)
+    run, metrics = load_run(tmp_path), load_metrics(METRICS)
+    lines = flat(compare(run, score_run(run, metrics, "mean"), metrics), metrics)
+    assert len({(x["group"], x["label"], x["metric"]) for x in lines}) == len(lines)

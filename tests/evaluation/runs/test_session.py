@@ -1,0 +1,189 @@
+"""A whole run as one call: from the split to the store, its size beforehand, and the choice of methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.splits.split_file import make_split, write_split
+from curation.store.store import Store
+from evaluation.runs.config import RunConfig, SplitChoice, parse_config
+from evaluation.runs.plan import BASELINE
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import Event
+from evaluation.runs.session import execute, make_engine, open_split, select_editors, size, with_variants, write_back
+from evaluation.runs.support import Support
+from schemas.core.errors import UserError
+from tests.support.arithmetic import go, make_cases, make_config
+from tests.support.tiny import make
+
+GOOD = {"split": "mini", "editors": ["none", "ft"], "out": "runs/x"}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answers of the unedited model from another test."""
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+
+
+def split_file(folder: Path, counterfactual: int = 3, temporal: int = 1) -> Path:
+    path = folder / "split.jsonl"
+    write_split(make_cases(counterfactual, temporal), path)
+    return path
+
+
+def config(folder: Path, **changes: Any) -> RunConfig:
+    named = {"split": {"file": str(split_file(folder))}, "metrics": ["es", "s_es"], "model": "tiny"}
+    out = changes.pop("out", folder / "run")
+    return make_config(out, **{"editors": ["none", "prompt"], "engine": "simple", **named, **changes})
+
+
+# --- the split --------------------------------------------------------------------------------------------------------
+
+
+def test_a_split_comes_from_file_store_or_program(tmp_path: Path) -> None:
+    want = make_cases(3, 1)
+    assert open_split(SplitChoice(file=split_file(tmp_path))).digest == want.digest
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put_split(want)
+    found = open_split(SplitChoice(store=tmp_path / "s.duckdb", name="tiny"))
+    assert found.digest == want.digest
+    with Store.open(tmp_path / "s.duckdb", write=True):
+        pass  # it was closed again
+    assert open_split(SplitChoice(name="mini")).name == "mini"
+    with pytest.raises(UserError, match="other"):
+        open_split(SplitChoice(store=tmp_path / "s.duckdb", name="other"))
+    with pytest.raises(UserError, match="none.duckdb"):
+        open_split(SplitChoice(store=tmp_path / "none.duckdb", name="tiny"))
+
+
+# --- the whole run ----------------------------------------------------------------------------------------------------
+
+
+def test_from_the_split_to_the_store(tmp_path: Path) -> None:
+    """Results are in the folder and in the store; again, nothing is computed; the unedited model's answers are kept."""
+    store, events, lm = tmp_path / "s.duckdb", list[Event](), make("llama")
+    with Store.open(store, create=True):
+        pass
+    wanted = config(tmp_path, feed=str(store))
+    outcomes = execute(wanted, lm=lm, tell=events.append)
+    assert [(o.label, o.computed, o.failed) for o in outcomes] == [(BASELINE, 4, 0), ("prompt", 4, 0)]
+    assert events[-1].done == events[-1].total == 4
+    with Store.open(store) as kept:
+        assert kept.split("tiny").digest == make_cases(3, 1).digest
+        found = {o.label: list(kept.results(o.manifest.key)) for o in outcomes}
+        assert {label: len(some) for label, some in found.items()} == {BASELINE: 4, "prompt": 4}
+    again = execute(wanted, lm=lm)
+    assert [(o.computed, o.found) for o in again] == [(0, 4), (0, 4)]
+    elsewhere = execute(config(tmp_path, out=tmp_path / "second"), lm=lm)
+    assert [o.computed for o in elsewhere] == [4, 4]
+    first, second = load_run(tmp_path / "run"), load_run(tmp_path / "second")
+    for key, result in first.baseline.results.items():
+        assert second.baseline.results[key].answers == result.answers
+
+
+def test_what_can_be_mended_is_said_before_a_model_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evaluation.models.language_model import LM
+
+    def load(*args: object, **more: object) -> LM:
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr(LM, "load", load)
+    for changes, told in (
+        ({"editors": [{"name": "ft", "params": {"stepz": 3}}]}, "did you mean 'steps'"),
+        ({"split": {"file": str(tmp_path / "none.jsonl")}}, "none.jsonl"),
+    ):
+        with pytest.raises(UserError, match=told):
+            execute(config(tmp_path, **changes))
+        with pytest.raises(UserError, match=told):
+            size(config(tmp_path, **changes))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_store_that_takes_nothing_leaves_the_results_in_the_folder(tmp_path: Path) -> None:
+    outcomes, _ = go(tmp_path / "run", limit=1)
+    (tmp_path / "s.duckdb").write_text("not a store")
+    with pytest.raises(UserError, match="the run is finished, but its results could not be fed back") as error:
+        write_back(tmp_path / "s.duckdb", make_cases(), list(outcomes.values()))
+    assert error.value.fix is not None and "nothing is computed twice" in error.value.fix
+    assert len(load_run(tmp_path / "run").editors[1].results) == 1
+
+
+def test_the_engine_is_the_one_that_is_named(tmp_path: Path) -> None:
+    from evaluation.engines.fast import FastEngine
+    from evaluation.engines.simple import SimpleEngine
+
+    for name, kind in (("simple", SimpleEngine), ("fast", FastEngine)):
+        with make_engine(config(tmp_path, engine=name), make("llama"), support=Support()) as engine:
+            assert type(engine) is kind
+
+
+# --- its size ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_size_counts_cases_probes_and_targets(tmp_path: Path) -> None:
+    found = size(config(tmp_path))
+    assert (found.split, found.cases, found.of, found.kinds) == (
+        "tiny@1.0.0",
+        4,
+        4,
+        {"counterfactual": 3, "temporal": 1},
+    )
+    assert found.probes == 4 * 3 and found.targets == 2 * found.probes, "the fact prompt and two scripts; old and new"
+    assert found.editors == (BASELINE, "prompt") and found.finished == {BASELINE: 0, "prompt": 0}
+    assert found.seconds is None and found.texts == found.text_tokens == 0 and found.support == ""
+    assert not (tmp_path / "run").exists(), "counting writes nothing"
+
+
+def test_a_limit_and_texts_are_counted(tmp_path: Path) -> None:
+    found = size(config(tmp_path, limit={"temporal": 1}, metrics=["s_es_gen"], generation={"step_tokens": 7}))
+    assert (found.cases, found.kinds) == (1, {"temporal": 1})
+    assert (found.texts, found.text_tokens, found.targets) == (2, 14, 0)
+
+
+def test_the_time_left_is_that_of_the_cases_that_are_not_done(tmp_path: Path) -> None:
+    wanted = config(tmp_path)
+    execute(config(tmp_path, limit=2), lm=make("llama"))
+    half = size(wanted)
+    assert half.finished == {BASELINE: 2, "prompt": 2} and half.seconds is not None and half.seconds > 0
+    assert size(config(tmp_path, limit=2)).seconds == 0.0
+    more = size(config(tmp_path, editors=["prompt", "ft"]))
+    assert more.finished == {BASELINE: 2, "prompt": 2, "ft": 0} and more.seconds is None, "no pace of a new method"
+    write_split(make_split("tiny", make_cases(5, 0).cases), tmp_path / "split.jsonl")
+    other = RunConfig.model_validate(wanted.model_dump(mode="json"))
+    assert size(other).finished == {BASELINE: 0, "prompt": 0}, "cases of another split are not finished"
+
+
+def test_a_folder_without_a_result_has_no_pace(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    found = size(config(tmp_path))
+    assert found.seconds is None and set(found.finished.values()) == {0}
+
+
+# --- methods and variants ---------------------------------------------------------------------------------------------
+
+
+def test_selection_keeps_params_and_refuses_unknown_names():
+    config = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
+    kept = select_editors(config, ["ft hard", "rome"])
+    assert list(kept.editors) == ["ft hard", "rome"]
+    assert kept.editors["ft hard"].params == {"steps": 9}
+    assert select_editors(config, []) == config
+    with pytest.raises(UserError, match="did you mean 'rome'"):
+        select_editors(config, ["rmoe"])
+
+
+def test_variants_add_a_row_for_every_method_and_the_unedited_model() -> None:
+    plain = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
+    assert with_variants(plain, []) == plain
+    found = with_variants(plain, ["masked", "shuffled"]).editors
+    assert list(found) == [
+        "ft hard", "none [masked]", "ft hard [masked]", "none [shuffled]", "ft hard [shuffled]"
+    ]  # fmt: skip
+    assert found["ft hard [masked]"].params == {"steps": 9} and found["ft hard [masked]"].variant == "masked"
+    assert found["ft hard"].variant is None
+    with pytest.raises(UserError, match="did you mean 'masked'"):
+        with_variants(plain, ["maskd"])
