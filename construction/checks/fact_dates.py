@@ -7,6 +7,7 @@ from datetime import date
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, RuleCheck, Stage
+from curation.loaders.sources import stated_order
 from schemas.facts import Fact
 from schemas.verdicts import Verdict
 
@@ -40,14 +41,15 @@ def days(text: str) -> tuple[date, date] | None:
 class FactDates(RuleCheck):
     """The date of the change dates both facts of a temporal edit: the old one ends then, the new one begins.
 
-    ``unscored`` where the date cannot be read, ``drop`` where the change lies after its source was made. ``unsure``
-    without a date, and where the order looks wrong beside the other facts of the subject and relation: an object that
-    is changed away before it came (unless somebody comes back, which people know), or two changes that undo each other
-    at the same time. Facts of other kinds are not judged.
+    ``unscored`` where the date cannot be read, ``drop`` where the change lies after its source was made. Without a
+    date, ``keep`` where the data set itself states that the old object came first, else ``unsure``. ``unsure``, too,
+    where the order looks wrong beside the other facts of the subject and relation: an object that is changed away
+    before it came (unless somebody comes back, which people know), or two changes that undo each other at the same
+    time. Facts of other kinds are not judged.
     """
 
     name: ClassVar[str] = "fact_dates"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "fact"
     about: ClassVar[str] = "are temporal edits dated and in order?"
     not_applicable: ClassVar[str] = "no temporal edit"
@@ -60,6 +62,9 @@ class FactDates(RuleCheck):
         """The verdict on the fact."""
         fact = inputs.fact
         if fact.changed_on is None:
+            stated = stated_order(fact.source)
+            if stated:
+                return self.verdict(fact, "keep", f"without a date, but in order: {stated}")
             return self.verdict(fact, "unsure", "a temporal edit without the date of its change")
         when = days(fact.changed_on)
         if when is None:

@@ -13,12 +13,21 @@ from schemas.facts import Source
 
 
 class Upstream(NamedTuple):
-    """A published data set: name, licence, address, and the number of records by file name."""
+    """A published data set.
+
+    Attributes:
+        name: As its records' sources say it.
+        licence: What may be done with it.
+        url: Its address.
+        counts: The number of records by file name.
+        order: What it states about the order of old and new object, where its records have no date of the change.
+    """
 
     name: str
     licence: str
     url: str | None = None
     counts: Mapping[str, int] = {}
+    order: str = ""
 
     def source(self, item: object = None, *, date: str | None = None) -> Source:
         """The source of one record."""
@@ -26,6 +35,8 @@ class Upstream(NamedTuple):
             name=self.name, licence=self.licence, url=self.url, item=None if item is None else str(item), date=date
         )
 
+
+_DUMPS = "WikiFactDiff compares two dumps of Wikidata: the old object stood in the earlier, the new one in the later"
 
 COUNTERFACT = Upstream(
     "CounterFact",
@@ -42,10 +53,16 @@ SCEDIT_CF = Upstream(
     "ScEdit-CF", "not stated (paper: CC BY 4.0)", "https://arxiv.org/abs/2505.23291", {"ScEdit-CF.json": 1_830}
 )
 SCEDIT_T = Upstream(
-    "ScEdit-T", "not stated (paper: CC BY 4.0)", "https://arxiv.org/abs/2505.23291", {"ScEdit-T.json": 1_762}
+    "ScEdit-T",
+    "not stated (paper: CC BY 4.0)",
+    "https://arxiv.org/abs/2505.23291",
+    {"ScEdit-T.json": 1_762},
+    order=_DUMPS,
 )
 SCEDIT_PAPER = Upstream("ScEdit paper", "CC BY 4.0", "https://arxiv.org/abs/2505.23291")
-WIKIFACTDIFF = Upstream("WikiFactDiff", "CC BY-SA 4.0", "https://github.com/Orange-OpenSource/WikiFactDiff")
+WIKIFACTDIFF = Upstream(
+    "WikiFactDiff", "CC BY-SA 4.0", "https://github.com/Orange-OpenSource/WikiFactDiff", order=_DUMPS
+)
 ZSRE = Upstream(
     "zsRE (MEND and EasyEdit copies)",
     "MIT (EasyEdit); copies differ, check yours",
@@ -78,3 +95,15 @@ UPSTREAM: dict[str, Upstream] = {
     "facts-dev": RELATIONS,
 }
 """The source of each format's records."""
+
+_STATED: Mapping[str, str] = {found.name: found.order for found in UPSTREAM.values() if found.order}
+
+
+def stated_order(source: Source) -> str:
+    """What the data set of a record states about the order of old and new object; empty where it states nothing.
+
+    Example:
+        >>> bool(stated_order(WIKIFACTDIFF.source("Q1/P39"))), stated_order(COUNTERFACT.source(1))
+        (True, '')
+    """
+    return _STATED.get(source.name, "")

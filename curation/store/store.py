@@ -136,7 +136,7 @@ class Store(StoreReader):
             with self._transaction():
                 self._put_cases(label, self._digested(cases, running, name))
                 if not running.cases:
-                    raise no_case(name)
+                    raise no_case(name, about().get("counts"))
                 header = header_of(name, version, running.cases, running.hexdigest(), about())
                 if self._taken(name, version, running.hexdigest()) is not None:
                     raise _AlreadyStored
