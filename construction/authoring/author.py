@@ -12,6 +12,7 @@ from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
+from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import shipped
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep
@@ -61,6 +62,7 @@ class Author:
         questions: The step that asks for questions.
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
+        rules: Version of the rules of mentions and cuts.
     """
 
     def __init__(
@@ -70,7 +72,9 @@ class Author:
         questions: QuestionStep,
         writers: Sequence[ScriptWriter],
         reader: SecondReader | None = None,
+        rules: Rules = RULES,
     ) -> None:
+        self._rules: Rules = rules
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not shipped(s.wording)}
@@ -98,7 +102,7 @@ class Author:
         none = not any(s.questions for s in slots)
         verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
         verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
-        return FactOutcome(fact, tuple(_compared(fact, slots)), tuple(verdicts), tuple(trace))
+        return FactOutcome(fact, tuple(_compared(fact, slots, self._rules)), tuple(verdicts), tuple(trace))
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
@@ -112,7 +116,7 @@ class Author:
                 trace.append(self._failed(call.fact, "questions", self._client, step, reply, attempt, failure))
                 continue
             for question in step.parse(call, reply.value):
-                verdicts = judge("question", CheckInputs(fact=call.fact, question=question))
+                verdicts = judge("question", CheckInputs(fact=call.fact, question=question), rules=self._rules)
                 made.append(QuestionOutcome(question, tuple(verdicts)))
                 trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
             if made and standing(made[-1].verdicts) == "keep":
@@ -173,7 +177,7 @@ class Author:
                 failure = f"no script in the format: {wrong}"
                 trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
                 continue
-            made = await self._read(fact, _judged(fact, question, draft), trace)
+            made = await self._read(fact, _judged(fact, question, draft, self._rules), trace)
             scripts.append(made)
             trace += self._script_lines(made, question, writer, reply, sample)
             if scripts[-1].standing == "keep":
@@ -237,14 +241,14 @@ async def _ask(client: Client, step: PromptFileStep[Any, Any], item: Any, *names
     return reply
 
 
-def _judged(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOutcome:
+def _judged(fact: Fact, question: ScriptQuestion, draft: Draft, rules: Rules) -> ScriptOutcome:
     """A draft in the format as a script, cut and checked."""
     script = script_of(question, draft)
-    prompt = cut_script(fact, question, script)
+    prompt = cut_script(fact, question, script, rules=rules)
     material = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
-    verdicts = [*judge("draft", material), *judge("script", material)]
+    verdicts = [*judge("draft", material, rules=rules), *judge("script", material, rules=rules)]
     if prompt is not None:
-        verdicts += judge("prompt", material)
+        verdicts += judge("prompt", material, rules=rules)
     return ScriptOutcome(script, prompt, tuple(verdicts))
 
 
@@ -259,7 +263,7 @@ def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int])
         slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
 
 
-def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
+def _compared(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[Slot]:
     """Slots with the verdicts that hold a question against the earlier ones that stand."""
     earlier: list[ScriptQuestion] = []
     compared = []
@@ -268,7 +272,7 @@ def _compared(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
         for q in slot.questions:
             known = {v.key for v in q.verdicts}
             material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
-            more = [v for v in judge("question", material) if v.key not in known]
+            more = [v for v in judge("question", material, rules=rules) if v.key not in known]
             made.append(QuestionOutcome(q.question, (*q.verdicts, *more), q.written))
         if slot.passes:
             earlier.append(slot.questions[-1].question)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage
+from construction.checks.base import CheckInputs, MentionCheck, RuleCheck, Stage
+from construction.mentions.rules import RULES, Rules
 from schemas.core.registry import Registry
 from schemas.verdicts import Verdict
 
@@ -26,8 +27,18 @@ CHECKS = Registry(
 __all__ = ["CHECKS", "CheckInputs", "RuleCheck", "Stage", "judge"]
 
 
-def judge(stage: Stage, inputs: CheckInputs) -> list[Verdict]:
-    """The verdicts of every registered check of a stage that applies, in order of registration."""
+def judge(stage: Stage, inputs: CheckInputs, *, rules: Rules = RULES) -> list[Verdict]:
+    """The verdicts of every registered check of a stage that applies, in order of registration.
+
+    Args:
+        stage: Which checks.
+        inputs: What they look at.
+        rules: Version of the rules of mentions, for the checks that follow from them.
+    """
     classes: list[type[RuleCheck]] = [CHECKS.get(name) for name in CHECKS.names()]
-    checks = [cls() for cls in classes if cls.on == stage]
+    checks = [_made(cls, rules) for cls in classes if cls.on == stage]
     return [check.judge_one(inputs) for check in checks if check.applies(inputs)]
+
+
+def _made(cls: type[RuleCheck], rules: Rules) -> RuleCheck:
+    return cls(cls.Params(rules=rules)) if issubclass(cls, MentionCheck) else cls()

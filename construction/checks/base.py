@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
+from construction.mentions.object_mentions import find_object
+from construction.mentions.rules import RULES, Rules
 from construction.scripts.truncation import apart
 from curation.checks.store_checks import CheckContext, StoreCheck
+from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.facts import Entity
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
-__all__ = ["CheckInputs", "RuleCheck", "Stage", "leaks", "span"]
+__all__ = ["CheckInputs", "Leaks", "MentionCheck", "RuleCheck", "Stage", "leaks", "span"]
 
 
 class RuleCheck(StoreCheck):
@@ -65,22 +68,89 @@ class RuleCheck(StoreCheck):
         return verdict.model_copy(update={"key": key, "related": related})
 
 
+class MentionCheck(RuleCheck):
+    """Base of the checks whose verdicts follow from the rules of mentions.
+
+    Attributes:
+        versions: Version of the check under each version of the rules.
+    """
+
+    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3}
+
+    class Params(Options):
+        """Settings.
+
+        Attributes:
+            rules: Version of the rules of mentions; the earlier one gives the verdicts that it always gave.
+        """
+
+        rules: Rules = RULES
+
+    @property
+    def by(self) -> str:
+        """``name@version``, with the version that belongs to the rules."""
+        return f"{self.name}@{self.versions[self.params.rules]}"
+
+
 def span(mention: Mention, what: str) -> Span:
     """A mention as a verdict's span."""
     return Span(start=mention.start, end=mention.end, text=mention.text, what=what)
 
 
+class Leaks(NamedTuple):
+    """Where objects are named in a text that should name none.
+
+    Attributes:
+        named: Places that name one.
+        doubtful: Places that may, each with why it is for people to decide.
+        other: What is spelt like an object and is another word, in words.
+    """
+
+    named: tuple[Span, ...] = ()
+    doubtful: tuple[tuple[Span, str], ...] = ()
+    other: tuple[str, ...] = ()
+
+    def __add__(self, more: object) -> Leaks:
+        """Both together, in order."""
+        if not isinstance(more, Leaks):
+            return NotImplemented
+        return Leaks(self.named + more.named, self.doubtful + more.doubtful, self.other + more.other)
+
+
 def leaks(
-    text: str, entity: Entity, *, subject: Entity, other: Entity | None = None
-) -> tuple[list[Mention], list[Mention]]:
-    """Mentions of an entity in a text: those that stand free, and those that are only part of the subject's name.
+    text: str,
+    what: str,
+    entity: Entity | None,
+    *,
+    subject: Entity,
+    other: Entity | None = None,
+    whose: str = "the subject's",
+    rules: Rules = RULES,
+) -> Leaks:
+    """Mentions of an object in a text that should not name it.
 
     Args:
         text: Where to look.
-        entity: Who gives the answer away.
-        subject: Whose name cannot be avoided.
+        what: What the object is called in spans and reasons ("old object").
+        entity: The object that gives the answer away; None where there is none.
+        subject: Whose name cannot be avoided: an object that is only part of it is for people to decide.
         other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
+        whose: Whose name the subject's is, for reasons.
+        rules: Version of the rules of mentions.
     """
-    found = find(text, entity, beside=(other,))
-    free = apart(found, find(text, subject)) if found else ()
-    return list(free), [m for m in found if m not in free]
+    if entity is None:
+        return Leaks()
+    found = find_object(text, entity, beside=(other,), rules=rules)
+    free = apart(tuple(m.mention for m in found), find(text, subject)) if found else ()
+    named, doubtful, words = [], [], []
+    for one in found:
+        place = span(one.mention, what)
+        if one.mention not in free:
+            doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
+        elif one.label == "name":
+            named.append(place)
+        elif one.label == "unsure":
+            doubtful.append((place, f"the {what}? {one.why}"))
+        else:
+            words.append(one.why)
+    return Leaks(tuple(named), tuple(doubtful), tuple(words))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage, leaks, span
-from schemas.verdicts import Span, Verdict
+from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
+from schemas.verdicts import Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
 
@@ -21,14 +21,14 @@ def unlabelled(text: str) -> str:
     return _LABEL.sub(lambda m: " " * len(m.group()), text)
 
 
-class LeakInPrompt(RuleCheck):
+class LeakInPrompt(MentionCheck):
     """Drop a prompt that names the new object, or the old one before the place where it was cut.
 
-    As in the question, an object inside the subject's own name is ``unsure``.
+    As in the question, an object inside the subject's own name, or inside a longer name, is ``unsure``.
     """
 
     name: ClassVar[str] = "leak_in_prompt"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
 
@@ -36,17 +36,13 @@ class LeakInPrompt(RuleCheck):
         """The verdict on the prompt."""
         prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
-        free: list[Span] = []
-        within: list[Span] = []
-        text = unlabelled(prompt.text)
-        for what, entity, other in (("new object", fact.new, fact.old), ("old object", fact.old, fact.new)):
-            if entity is not None:
-                found, part = leaks(text, entity, subject=fact.subject, other=other)
-                free += [span(m, what) for m in found]
-                within += [span(m, what) for m in part]
-        if free:
-            return self.verdict(prompt, "drop", f"the prompt names the {free[0].what} ('{free[0].text}')", spans=free)
-        if within:
-            reason = f"the {within[0].what} ('{within[0].text}') is part of the subject's name"
-            return self.verdict(prompt, "unsure", reason, spans=within)
-        return self.verdict(prompt, "keep")
+        text, rules = unlabelled(prompt.text), self.params.rules
+        found = leaks(text, "new object", fact.new, subject=fact.subject, other=fact.old, rules=rules)
+        found += leaks(text, "old object", fact.old, subject=fact.subject, other=fact.new, rules=rules)
+        if found.named:
+            first = found.named[0]
+            reason = f"the prompt names the {first.what} ('{first.text}')"
+            return self.verdict(prompt, "drop", reason, spans=found.named)
+        if found.doubtful:
+            return self.verdict(prompt, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
+        return self.verdict(prompt, "keep", "; ".join(found.other))

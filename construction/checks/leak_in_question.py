@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage, leaks, span
-from schemas.verdicts import Span, Verdict
+from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
+from schemas.verdicts import Verdict
 
 
-class LeakInQuestion(RuleCheck):
+class LeakInQuestion(MentionCheck):
     """Drop a question that names the old or the new object, or an alias of one (Figure 6: "should not leak").
 
     An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any
-    question; such questions are ``unsure``.
+    question; such questions are ``unsure``, and so are those with an object inside a longer name ("London Bridge").
     """
 
     name: ClassVar[str] = "leak_in_question"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name either object or an alias?"
 
@@ -24,18 +24,13 @@ class LeakInQuestion(RuleCheck):
         """The verdict on the question."""
         question, fact = inputs.question, inputs.fact
         assert question is not None
-        free: list[Span] = []
-        within: list[Span] = []
-        for what, entity, other in (("old object", fact.old, fact.new), ("new object", fact.new, fact.old)):
-            if entity is not None:
-                found, part = leaks(question.text, entity, subject=fact.subject, other=other)
-                free += [span(m, what) for m in found]
-                within += [span(m, what) for m in part]
-        if free:
-            return self.verdict(
-                question, "drop", f"the question names the {free[0].what} ('{free[0].text}')", spans=free
-            )
-        if within:
-            reason = f"the {within[0].what} ('{within[0].text}') is part of the subject's name"
-            return self.verdict(question, "unsure", reason, spans=within)
-        return self.verdict(question, "keep")
+        text, rules = question.text, self.params.rules
+        found = leaks(text, "old object", fact.old, subject=fact.subject, other=fact.new, rules=rules)
+        found += leaks(text, "new object", fact.new, subject=fact.subject, other=fact.old, rules=rules)
+        if found.named:
+            first = found.named[0]
+            reason = f"the question names the {first.what} ('{first.text}')"
+            return self.verdict(question, "drop", reason, spans=found.named)
+        if found.doubtful:
+            return self.verdict(question, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
+        return self.verdict(question, "keep", "; ".join(found.other))

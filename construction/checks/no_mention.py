@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage
-from construction.scripts.truncation import first_cut
+from construction.checks.base import CheckInputs, MentionCheck, Stage
+from construction.scripts.truncation import first_cut, object_places
 from schemas.verdicts import Span, Verdict
 
 
-class NoMention(RuleCheck):
-    """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1)."""
+class NoMention(MentionCheck):
+    """Drop a script without the old object or an alias of it: "truncation impossible" (Appendix B.2.1).
+
+    Where the only place to cut at may be another word, or is part of a longer name, the script is ``unsure``.
+    """
 
     name: ClassVar[str] = "no_mention"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 
@@ -21,8 +24,14 @@ class NoMention(RuleCheck):
         """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
-        cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject, beside=(fact.new,))
+        around = {"old": fact.old, "subject": fact.subject, "beside": (fact.new,), "rules": self.params.rules}
+        cut = first_cut(question.text, script.steps, **around)
         if cut is None:
-            return self.verdict(script, "drop", f"no step mentions the old object ('{fact.old.text}'): nothing to cut")
+            reason = f"no step mentions the old object ('{fact.old.text}'): nothing to cut"
+            seen = [f"{one.why} (step {number})" for number, one in object_places(script.steps, **around)]
+            return self.verdict(script, "drop", "; ".join((reason, *seen)))
         m = cut.mention
-        return self.verdict(script, "keep", spans=[Span(start=m.start, end=m.end, text=m.text, what="old object")])
+        spans = [Span(start=m.start, end=m.end, text=m.text, what="old object")]
+        if cut.doubt:
+            return self.verdict(script, "unsure", f"cut at a doubtful place: {cut.doubt}", spans=spans)
+        return self.verdict(script, "keep", spans=spans)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage, leaks, span
+from construction.checks.base import CheckInputs, Leaks, MentionCheck, Stage, leaks
 from construction.checks.leak_in_prompt import unlabelled
-from schemas.verdicts import Span, Verdict
+from schemas.verdicts import Verdict
 
 
-class SubjectInNeighbour(RuleCheck):
+class SubjectInNeighbour(MentionCheck):
     """Drop a neighbour prompt, for one edit, that names the edited subject or the edit's new object.
 
-    Where that is only part of the neighbour's own name ("France" in "Tour de France"), the prompt is ``unsure``.
+    Where that is only part of the neighbour's own name ("France" in "Tour de France") or of a longer name, the prompt
+    is ``unsure``.
 
     The verdict stands on the link between the two facts, with the prompt as related item: the same prompt may serve
     another edit well.
     """
 
     name: ClassVar[str] = "subject_in_neighbour"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     on: ClassVar[Stage] = "neighbour"
     about: ClassVar[str] = "does a neighbour's prompt name the edited subject or the new object?"
 
@@ -28,16 +29,15 @@ class SubjectInNeighbour(RuleCheck):
         link, edit, prompt = inputs.link, inputs.edit, inputs.prompt
         assert link is not None and edit is not None and prompt is not None
         text, related = unlabelled(prompt.text), (prompt.id,)
-        within: list[Span] = []
+        found = Leaks()
         for what, entity in (("edited subject", edit.subject), ("new object of the edit", edit.new)):
-            if entity is None:
-                continue
-            free, part = leaks(text, entity, subject=inputs.fact.subject)
-            if free:
-                reason = f"the neighbour's prompt names the {what} ('{free[0].text}')"
-                return self.verdict(link, "drop", reason, spans=[span(m, what) for m in free], related=related)
-            within += [span(m, what) for m in part]
-        if within:
-            reason = f"the {within[0].what} ('{within[0].text}') is part of the neighbour's name"
-            return self.verdict(link, "unsure", reason, spans=within, related=related)
-        return self.verdict(link, "keep", related=related)
+            own = inputs.fact.subject
+            here = leaks(text, what, entity, subject=own, whose="the neighbour's", rules=self.params.rules)
+            if here.named:
+                reason = f"the neighbour's prompt names the {what} ('{here.named[0].text}')"
+                return self.verdict(link, "drop", reason, spans=here.named, related=related)
+            found += here
+        if found.doubtful:
+            spans = [place for place, _ in found.doubtful]
+            return self.verdict(link, "unsure", found.doubtful[0][1], spans=spans, related=related)
+        return self.verdict(link, "keep", "; ".join(found.other), related=related)

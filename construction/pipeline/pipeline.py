@@ -24,6 +24,7 @@ from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client, gather_all
 from construction.llm.concurrency import ordered_map
+from construction.mentions.rules import RULES, Rules
 from construction.neighbours.near_subjects import nearest
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
@@ -59,6 +60,7 @@ class ConstructionPlan(Options):
         neighbours_by: How a temporal edit's nearest subjects are found: ``tfidf``, ``embeddings``, a model's folder or
             name; ``source`` takes the neighbours, of any edit, that came with the facts.
         batch: Facts between two transactions.
+        rules: Version of the rules of mentions and cuts.
     """
 
     profile: str = "paper"
@@ -70,6 +72,7 @@ class ConstructionPlan(Options):
     neighbour_questions: int = 1
     neighbours_by: str = TFIDF
     batch: int = 20
+    rules: Rules = RULES
 
     def quota(self, *, edited: bool) -> QuestionQuota:
         """How much is asked for a fact that is edited, or one that only serves as a neighbour.
@@ -177,8 +180,9 @@ class Construction:
         self._author = Author(
             client,
             questions=QuestionStep(wording.questions),
-            writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
+            writers=[ScriptWriter(who, ScriptStep(prompt, rules=plan.rules)) for who, prompt in written],
             reader=SecondReader(*reader) if reader else None,
+            rules=plan.rules,
         )
         asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in asked}.values())
@@ -268,7 +272,8 @@ class Construction:
         verdicts: list[Record] = []
         fit = False
         for prompt in self._prompts.get(fact.key, []):
-            found = judge("neighbour", CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record))
+            inputs = CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record)
+            found = judge("neighbour", inputs, rules=self._plan.rules)
             fit |= standing(found) == "keep"
             verdicts += found
         self._tally.link(kept=fit)

@@ -13,6 +13,7 @@ from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
+from construction.mentions.rules import settle_rules
 from construction.pipeline.author_models import ScriptAuthor, open_authors
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
 from construction.pipeline.progress import ProgressDisplay
@@ -61,6 +62,7 @@ def run(
         Store.open(session.store, create=True) as store,
     ):
         session, models = _with_attempts(session, models)
+        plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
         on_progress = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:
             result = models.run(_construct(session, models, live, store, work, plan, origin, on_progress))

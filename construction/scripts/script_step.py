@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message
+from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
@@ -80,10 +81,12 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
 
     Args:
         prompt: The wording; its ``shape`` decides the reply: ``steps`` for a list, ``slots`` for the guided form.
+        rules: Version of the rules that say what is cleaned off a step.
     """
 
-    def __init__(self, prompt: WriterPrompt) -> None:
+    def __init__(self, prompt: WriterPrompt, *, rules: Rules = RULES) -> None:
         super().__init__(prompt)
+        self.rules = rules
         self.reply = StepList if prompt.shape == "steps" else StepSlots
 
     def prompt(self, item: ScriptAsk) -> list[Message]:

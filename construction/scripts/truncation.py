@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from construction.mentions.object_mentions import ObjectMention, find_object
+from construction.mentions.rules import RULES, Rules
 from schemas.facts import Entity, Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -23,12 +25,14 @@ class Cut(NamedTuple):
         separator: White space or opening punctuation directly before the mention.
         step: Number of the step, from 1.
         mention: What stood there, with its place in the rendered script.
+        doubt: Why the object may not be meant there; empty where it plainly is.
     """
 
     text: str
     separator: str
     step: int
     mention: Mention
+    doubt: str = ""
 
 
 def apart(mentions: tuple[Mention, ...], inside: tuple[Mention, ...]) -> tuple[Mention, ...]:
@@ -43,11 +47,13 @@ def first_cut(
     old: Entity,
     subject: Entity | None = None,
     beside: Iterable[Entity | None] = (),
+    rules: Rules = RULES,
 ) -> Cut | None:
     r"""Cut before the first mention of the old object in a step; None where no step mentions it.
 
     Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
-    there, the model would be asked to finish the subject.
+    there, the model would be asked to finish the subject. A place that may be another word or part of a longer name is
+    taken only where no plain mention follows; the cut then says why it is doubtful.
 
     Args:
         question: The script question.
@@ -55,6 +61,7 @@ def first_cut(
         old: The object to cut before.
         subject: Whose name may hold the object.
         beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
+        rules: Version of the rules of mentions.
 
     Example:
         >>> from schemas.facts import Object
@@ -62,20 +69,43 @@ def first_cut(
         >>> cut.text, cut.separator, cut.step, cut.mention.text
         ('How to go?\nStep 1: Pack\nStep 2: Fly to', ' "', 2, 'Rome')
     """
+    found = [
+        (number, one)
+        for number, one in object_places(steps, old=old, subject=subject, beside=beside, rules=rules)
+        if one.fits and one.label != "word"
+    ]
+    chosen = next((pair for pair in found if pair[1].label == "name"), found[0] if found else None)
+    if chosen is None:
+        return None
+    number, one = chosen
+    whole = render(question, steps)
+    place = len(render(question, steps[:number])) - len(steps[number - 1])
+    mention = one.mention._replace(start=place + one.mention.start, end=place + one.mention.end)
+    before = whole[: mention.start]
+    separator = separator_of(before)
+    return Cut(before[: len(before) - len(separator)], separator, number, mention, one.why)
+
+
+def object_places(
+    steps: tuple[str, ...],
+    *,
+    old: Entity,
+    subject: Entity | None = None,
+    beside: Iterable[Entity | None] = (),
+    rules: Rules = RULES,
+) -> Iterator[tuple[int, ObjectMention]]:
+    """Every place in the steps that mentions or seems to mention the old object, outside the subject's name.
+
+    Yields:
+        The number of the step, from 1, and the place in that step.
+    """
     others = tuple(beside)
-    place = len(question)
     for number, step in enumerate(steps, 1):
-        place += len(f"\nStep {number}: ")
-        found = find(step, old, beside=others)
-        if found and subject is not None:
-            found = apart(found, find(step, subject))
-        if found:
-            mention = found[0]._replace(start=place + found[0].start, end=place + found[0].end)
-            before = render(question, steps)[: mention.start]
-            separator = separator_of(before)
-            return Cut(before[: len(before) - len(separator)], separator, number, mention)
-        place += len(step)
-    return None
+        found = find_object(step, old, beside=others, rules=rules)
+        hosts = find(step, subject) if found and subject is not None else ()
+        for one in found:
+            if apart((one.mention,), hosts):
+                yield number, one
 
 
 def separator_of(text: str) -> str:
@@ -93,12 +123,12 @@ def separator_of(text: str) -> str:
     return text[len(text[:end].rstrip()) :]
 
 
-def cut_script(fact: Fact, question: ScriptQuestion, script: Script) -> ScriptPrompt | None:
+def cut_script(fact: Fact, question: ScriptQuestion, script: Script, *, rules: Rules = RULES) -> ScriptPrompt | None:
     """The script prompt of a script, or None where there is nothing to cut at.
 
     The targets are the object as it stands in the script and, for a fact with a change, the new object.
     """
-    cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject, beside=(fact.new,))
+    cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject, beside=(fact.new,), rules=rules)
     if cut is None:
         return None
     return ScriptPrompt(

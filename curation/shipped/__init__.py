@@ -1,4 +1,4 @@
-"""Data that we ship, written by us (CC0): facts, the split ``mini``, a corpus, labelled leaks and scripts."""
+"""Data that we ship, written by us (CC0): facts, splits, a corpus, labelled leaks and scripts, tables of names."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ def leaks_path() -> Path:
 def labelled_scripts_path() -> Path:
     """Questions and scripts with the right cut or verdict; ``curation.checks.script_benchmark`` counts on them."""
     return _HERE / "labelled_scripts.jsonl"
+
+
+def common_words_path() -> Path:
+    """English words that a name may be spelt like ("square", "turkey"), one a line."""
+    return _HERE / "names" / "common_words.txt"
+
+
+def set_phrases_path() -> Path:
+    """Phrases that hold a name and do not speak of it ("french fries"), one a line."""
+    return _HERE / "names" / "set_phrases.txt"
 
 
 def demonstrations_path() -> Path:

@@ -1,0 +1,129 @@
+"""Is a mention part of a longer name: London Bridge, New York Times, South Africa, Bank of America?"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from construction.mentions.position import begins_sentence, capitals_tell_nothing
+from curation.shipped import set_phrases_path
+
+_WORD = r"[^\W\d_](?:[\w'’]|[-.](?=\w))*"
+_RIGHT = re.compile(rf"(?:[ \u00a0]|\s&\s)({_WORD})")
+_LEFT = re.compile(rf"({_WORD}\.?)(?:[ \u00a0]|\s&\s)\Z")
+_COMPOUND = re.compile(r"[-\u2010\u2011][a-z][\w-]*")
+_LEFT_OF = re.compile(rf"({_WORD})\s(?:of|de|du|di|del|da)\s(?:the\s|la\s)?\Z")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PART = _words(  # before a name, these make another name of it even where they begin the sentence
+    "north south east west northern southern eastern western central upper lower new old great greater little "
+    "saint st san santa los las el mount mt lake port fort cape inner outer middle royal ancient"
+)
+_NO_PART = _words(  # a name beside these is still that name
+    "mr mrs ms dr prof professor president king queen prince princess pope sir lady lord saint emperor chancellor "
+    "coach dear captain general senator governor mayor minister chef judge director author composer singer count "
+    "countess duke inc ltd ag gmbh corp corporation company co plc sa se nv llc group limited i monday tuesday "
+    "wednesday thursday friday saturday sunday january february march april may june july august september "
+    "october november december"
+)
+_SAME_OF = _words(  # "Republic of Peru" is Peru; "the embassy of Peru" speaks of Peru
+    "republic kingdom state states city town commonwealth government embassy consulate ministry president king "
+    "queen parliament ambassador capital people citizens map history minister province region country island "
+    "works novels books songs films art"
+)
+_HEAD_OF = _words(  # before "of", these begin another name even where they begin the sentence
+    "bank university tower museum bishop gulf bay lake duke earl battle treaty isle house church cathedral port "
+    "cape duchy archbishop"
+)
+_JOINED = ("Trinidad and Tobago", "Bosnia and Herzegovina", "Antigua and Barbuda", "Saint Kitts and Nevis",
+           "Sao Tome and Principe", "São Tomé and Príncipe", "Turks and Caicos", "Tyne and Wear",
+           "Guinea-Bissau", "Timor-Leste", "Papua New Guinea")  # fmt: skip
+
+
+def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ()) -> str | None:
+    """The longer name that a mention stands in, or None.
+
+    Args:
+        text: The text, with its lines.
+        start: Where the mention begins.
+        end: Where it ends.
+        names: All names of who is mentioned; their own words make no other name.
+
+    Example:
+        >>> longer_name("Walk over London Bridge", 10, 16)
+        'London Bridge'
+        >>> longer_name("Visit London in May", 6, 12) is None
+        True
+        >>> longer_name("Open an account at Bank of America", 27, 34)
+        'Bank of America'
+        >>> longer_name("Wear Chicago-style hats", 5, 12)
+        'Chicago-style'
+    """
+    phrase = _phrase(text, start, end)
+    if phrase is not None:
+        return phrase
+    if (compound := _COMPOUND.match(text, end)) is not None:
+        return text[start : compound.end()]
+    if not text[start].isupper() or capitals_tell_nothing(text, start, end):
+        return None
+    own = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
+    a, b = _left(text, start, own), _right(text, end, own)
+    return text[a:b] if (a, b) != (start, end) else None
+
+
+def _left(text: str, start: int, own: frozenset[str]) -> int:
+    """Where the longer name begins."""
+    at = start
+    while (match := _LEFT.search(text, max(0, at - 60), at)) is not None:
+        word = match.group(1)
+        plain = word.casefold().rstrip(".")
+        if not word[0].isupper() or plain in _NO_PART or plain in own:
+            break
+        if begins_sentence(text, match.start(1)) and plain not in _PART:
+            break
+        at = match.start(1)
+    match = _LEFT_OF.search(text, max(0, at - 60), at)
+    if match is not None and match.group(1)[0].isupper():
+        plain = match.group(1).casefold()
+        first = begins_sentence(text, match.start(1))
+        if plain not in _SAME_OF and plain not in own and (not first or plain in _HEAD_OF):
+            at = match.start(1)
+    return at
+
+
+def _right(text: str, end: int, own: frozenset[str]) -> int:
+    """Where the longer name ends."""
+    at = end
+    while (match := _RIGHT.match(text, at)) is not None:
+        word = match.group(1)
+        plain = word.casefold().rstrip(".")
+        if not word[0].isupper() or plain in _NO_PART or plain in own:
+            break
+        at = match.end(1)
+    return at
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> tuple[str, ...]:
+    lines = set_phrases_path().read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@lru_cache(maxsize=4096)
+def _phrases_with(word: str) -> tuple[re.Pattern[str], ...]:
+    """Set phrases, and joined names, that hold a word."""
+    chosen = [p for p in (*_phrases(), *_JOINED) if re.search(rf"\b{re.escape(word)}", p, re.IGNORECASE)]
+    return tuple(re.compile(rf"\b{re.escape(p)}(?:e?s)?\b", re.IGNORECASE) for p in chosen)
+
+
+def _phrase(text: str, start: int, end: int) -> str | None:
+    """The set phrase ("french fries", "guinea pig") that a mention stands in, or None."""
+    for pattern in _phrases_with(text[start:end].casefold()):
+        for match in pattern.finditer(text):
+            if match.start() <= start and end <= match.end() and match.end() - match.start() > end - start:
+                return match.group()
+    return None

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from construction.mentions.longer_names import longer_name
+
+CASES = [
+    # (text, name, longer name)
+    ("Walk over London Bridge", "London", "London Bridge"),
+    ("Buy the New York Times", "New York", "New York Times"),
+    ("Fly to South Africa", "Africa", "South Africa"),
+    ("South Africa is next", "Africa", "South Africa"),
+    ("Tour Northern Ireland", "Ireland", "Northern Ireland"),
+    ("Ask the Bank of America", "America", "Bank of America"),
+    ("Bank of America is open", "America", "Bank of America"),
+    ("Study at the University of Oxford", "Oxford", "University of Oxford"),
+    ("Visit Trinidad and Tobago", "Tobago", "Trinidad and Tobago"),
+    ("Ring Marks & Spencer", "Spencer", "Marks & Spencer"),
+    ("Eat french fries", "French", "french fries"),
+    ("Feed the guinea pigs", "Guinea", "guinea pigs"),
+    ("Play Piano Man", "piano", "Piano Man"),
+    ("Wear Chicago-style hats", "Chicago", "Chicago-style"),
+    # the same name
+    ("Visit London", "London", None),
+    ("Visit London on Monday", "London", None),
+    ("Visit London Monday", "London", None),
+    ("Tell Paris, London and Rome", "London", None),
+    ("London's Big Ben is loud", "London", None),
+    ("Ask President Obama", "Obama", None),
+    ("Write to Porsche AG", "Porsche", None),
+    ("Cross the Republic of Peru", "Peru", None),
+    ("Ask the Embassy of Japan", "Japan", None),
+    ("Map of London in hand", "London", None),
+    ("play a piano", "piano", None),
+    ("Piano lessons", "piano", None),
+    ("Take the London-Paris train", "London", None),
+    ("WALK OVER LONDON BRIDGE NOW", "LONDON", None),  # capitals tell nothing
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "longer"), CASES, ids=[f"{t} | {n}" for t, n, _ in CASES])
+def test_longer_names(text, name, longer):
+    start = text.casefold().rindex(name.casefold())
+    assert longer_name(text, start, start + len(name), names=(name,)) == longer
+
+
+def test_the_objects_own_further_names_make_no_longer_name():
+    assert longer_name("Ask Leo Tolstoy", 8, 15, names=("Tolstoy", "Leo Tolstoy")) is None
+    assert longer_name("Ask Alexei Tolstoy", 11, 18, names=("Tolstoy", "Leo Tolstoy")) == "Alexei Tolstoy"
+
+
+def test_a_step_is_read_line_by_line():
+    text = "How to pay?\nStep 1: Visit\nStep 2: London is next"
+    start = text.index("London")
+    assert longer_name(text, start, start + 6) is None
