@@ -28,12 +28,13 @@ def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: b
     edits, and the difference, paired by case.
     """
     from evaluation.analysis.forgetting_curve import forgetting_curve as curve
+    from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
     run = load_run(folder)
     names = [n.strip() for n in metrics.split(",")] if metrics else run.about["metrics"]
-    points = curve(run, load_metrics(names), normalisation or run.about["normalisation"])
+    points = curve(run, load_metrics(names, generation_of(run)), normalisation or run.about["normalisation"])
     if as_json:
         for point in points:
             click.echo(json.dumps(_plain(point), ensure_ascii=False))

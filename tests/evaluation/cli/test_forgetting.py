@@ -17,3 +17,12 @@ def test_command(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
     assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
+
+
+def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) -> None:
+    """Their probes depend on how the run had texts written."""
+    run(tmp_path, metrics=["es", "s_es_gen"], generation={"step_tokens": 7})
+    told = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert {line["metric"] for line in lines} == {"es", "s_es_gen"}
+    assert all(line["all"]["mean"] is not None for line in lines)

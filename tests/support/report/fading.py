@@ -23,6 +23,6 @@ class Fading(ArithmeticEditor):
 
 
 def run(out: Path, **more: Any) -> Path:
-    config = make_config(out, metrics=["es"], **{"regime": SEQUENCE, **more})
+    config = make_config(out, **{"metrics": ["es"], "regime": SEQUENCE, **more})
     Runner(config, make_cases(4, 0), scorer=ArithmeticLM(), make=Fading).run()
     return out
