@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from construction.checks import CheckInputs, judge
+from construction.llm.prompt_text import tidy
 from construction.neighbours.same_object import norm
+from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
 from curation.store.store import Store
@@ -23,11 +25,17 @@ from schemas.scripts import Script, ScriptQuestion, Step
 from schemas.verdicts import Verdict
 
 
+def _cleaned(steps: Any) -> Any:
+    """Steps without list labels and markup, before they are held against the format."""
+    whole = isinstance(steps, list | tuple) and all(isinstance(step, str) for step in steps)
+    return clean_steps([tidy(step) for step in steps]) if whole else steps
+
+
 class WrittenScript(Frozen):
-    """A question and its steps, without labels."""
+    """A question and its steps; list labels and markup are taken off."""
 
     question: Text
-    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=9)]
+    steps: Annotated[tuple[Step, ...], BeforeValidator(_cleaned), Field(min_length=1, max_length=9)]
 
 
 class WrittenNeighbour(WrittenScript):

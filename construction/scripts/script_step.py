@@ -11,6 +11,7 @@ from construction.llm.prompt_text import tidy
 from construction.llm.step import Message
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
+from construction.scripts.cleaning import clean_steps
 from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Object
@@ -94,8 +95,12 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
         return self.wording.messages({"question": item.question.text, "object": item.old.text})
 
     def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
-        """One draft: tidied steps in order, empty ones left out."""
+        """One draft: tidied steps in order without labels and markup, empty ones left out."""
         assert isinstance(reply, StepSlots | StepList)
         raw = reply.steps if isinstance(reply, StepList) else [*reply.before, reply.key_step, *reply.after]
-        steps = [strip_label(tidy(s)) for s in raw]
+        tidied = [tidy(s) for s in raw]
+        if self.rules == 1:
+            steps = [strip_label(s) for s in tidied]
+        else:
+            steps = list(clean_steps(tidied, names=item.old.names))
         return [Draft(s for s in steps if s)]

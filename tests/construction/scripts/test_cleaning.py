@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from construction.llm.prompt_text import tidy
+from construction.prompts.prompt_file import load_prompt
+from construction.scripts.cleaning import clean_steps
+from construction.scripts.script_step import ScriptAsk, ScriptStep, StepList
+from schemas.facts import Object
+from schemas.scripts import ScriptQuestion, words
+
+ONE = {
+    "1. Pack": "Pack",
+    "1) Pack": "Pack",
+    "(1) Pack": "Pack",
+    "1: Pack": "Pack",
+    "- Pack": "Pack",
+    "* Pack": "Pack",
+    "• Pack": "Pack",
+    "– Pack": "Pack",
+    "- 1. Pack": "Pack",
+    "Step 1: Pack": "Pack",
+    "Step 1 - Pack": "Pack",
+    "Step 1 – Pack": "Pack",
+    "**Step 1:** Pack": "Pack",
+    "**Step 1**: Pack": "Pack",
+    "### Step 1: Pack": "Pack",
+    "1. **Pack**": "Pack",
+    "**1.** Pack": "Pack",
+    "Fly to **Rome**": "Fly to Rome",
+    "Fly to *Rome* now": "Fly to Rome now",
+    "Fly to _Rome_": "Fly to Rome",
+    "Fly to ***Rome***": "Fly to Rome",
+    "Use `PHP`": "Use PHP",
+    "Fly to **Rome": "Fly to Rome",
+    "Fly to [Rome](https://example.org/a_b)": "Fly to Rome",
+    # these are no labels and no marks
+    "4 boxes are enough": "4 boxes are enough",
+    "1984 is a book": "1984 is a book",
+    "7. Add the salt": "7. Add the salt",  # the first step, and no other is numbered
+    "2.5 litres of milk": "2.5 litres of milk",
+    "Watch M*A*S*H": "Watch M*A*S*H",
+    "Call snake_case_name": "Call snake_case_name",
+    "Compute 2 * 3 * 4": "Compute 2 * 3 * 4",
+    "Take a well-known road - alone": "Take a well-known road - alone",
+    "Write [sic] there": "Write [sic] there",
+}
+
+
+@pytest.mark.parametrize("step", ONE)
+def test_one_step(step):
+    assert clean_steps([step]) == (ONE[step],)
+
+
+def test_numbers_are_labels_where_they_count_or_where_several_steps_have_one():
+    assert clean_steps(["3) Pack", "4) Go"]) == ("Pack", "Go")
+    assert clean_steps(["Pack", "2. Go"]) == ("Pack", "Go")
+    assert clean_steps(["Pack", "1. FC Köln plays", "Go"]) == ("Pack", "1. FC Köln plays", "Go")
+
+
+def test_a_name_that_begins_like_a_label_stays_whole():
+    assert clean_steps(["1. FC Köln plays", "2. Go"], names=("1. FC Köln",)) == ("1. FC Köln plays", "Go")
+
+
+@given(st.lists(st.text("BC1.)-*_ `#[(", min_size=1, max_size=14).map(tidy).filter(bool), min_size=1, max_size=4))
+def test_cleaning_only_takes_away(steps):
+    for before, after in zip(steps, clean_steps(steps), strict=True):
+        rest = iter(before)
+        assert all(c in rest for c in after)
+        assert [c for c in after if c.isalpha()] == [c for c in before if c.isalpha()]
+
+
+def reply(steps, *, rules, old="Rome"):
+    step = ScriptStep(load_prompt("scripts", "paper"), rules=rules)
+    question = ScriptQuestion(key="q", fact="f", text="How to go?")
+    (draft,) = step.parse(ScriptAsk(question=question, old=Object(text=old)), StepList(steps=steps))
+    return tuple(draft)
+
+
+def test_a_reply_is_cleaned_and_labels_never_count_as_words():
+    made = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"], rules=2)
+    assert made == ("Pack one two three four five six", "Fly to Rome")
+    assert [words(s) for s in made] == [7, 3]
+
+
+def test_a_reply_under_the_first_rules_stays_as_it_was():
+    assert reply(["Step 1: Pack", "2) Fly to **Rome**"], rules=1) == ("Pack", "2) Fly to **Rome**")
