@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 
+from construction.authoring.author import QuestionQuota
+from construction.llm.attempts import attempts_of
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Amount
 from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import Message
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
+from construction.pipeline.rehearsal import QUESTION_TOKENS, SCRIPT_TOKENS, VERDICT_TOKENS, Rehearsal, RehearsedModels
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
-from curation.files.journal import Journal
 from schemas.core.records import Frozen
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-
-SCRIPT_TOKENS = 90  # nine short steps as JSON
-QUESTION_TOKENS = 25
-VERDICT_TOKENS = 40
 
 
 class StageEstimate(Frozen):
@@ -55,7 +53,9 @@ class OnRecord(Frozen):
 
 
 class ConstructionEstimate(Frozen):
-    """Calls and rough tokens, first attempts only; ``attempts`` bounds how often a rejected item is asked again.
+    """Calls that are not on record and rough tokens, first attempts only.
+
+    ``attempts`` bounds how often a rejected item is asked again.
 
     Attributes:
         stages: Questions, scripts of each author, and readings apart.
@@ -103,15 +103,12 @@ class ConstructionEstimate(Frozen):
         return "\n".join([*lines, *(text for text in (self.budget, self.advice) if text)])
 
 
-def replies_on_record(journal: Path) -> OnRecord:
-    """What a journal holds; nothing where there is none yet."""
-    if not journal.exists():
-        return OnRecord()
+def replies_on_record(cache: ReplyCache) -> OnRecord:
+    """What a journal holds."""
     replies, amount = 0, Amount()
-    with Journal(journal) as lines:
-        for _, stored in ReplyCache(lines).replies():
-            replies += 1
-            amount = amount.plus(Amount(stored.tokens_in or 0, stored.tokens_out or 0, stored.cost or 0.0))
+    for _, stored in cache.replies():
+        replies += 1
+        amount = amount.plus(Amount(stored.tokens_in or 0, stored.tokens_out or 0, stored.cost or 0.0))
     return OnRecord(replies=replies, tokens=amount.tokens, cost=amount.cost)
 
 
@@ -158,24 +155,34 @@ def estimate(
     model: str | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
-    record: OnRecord | None = None,
+    cache: ReplyCache | None = None,
     limits: Access | None = None,
 ) -> ConstructionEstimate:
-    """Count the calls of a plan and estimate their tokens at four characters a token.
+    """Count the calls that a plan still needs and estimate their tokens at four characters a token.
 
     Args:
         work: The facts.
         plan: What to construct.
         wording: The prompts, where they are not those of the plan.
         price: Of the model.
-        model: Its name, to say how a missing price is added.
+        model: Its name, to find its replies on record and to say how a missing price is added.
         authors: Who writes the scripts, where it is not the model alone.
         reader: Who reads questions and prompts, where somebody does.
-        record: What the journal holds already.
-        limits: With the budget, where there is one.
+        cache: The journal, where there is one: what is on record is not counted.
+        limits: With the budget and the attempts at a call, where there are any.
     """
     wording = wording or plan.wording()
-    stages = _stages(work, plan, wording, price, authors=authors, reader=reader)
+    stages = _stages(
+        work,
+        plan,
+        wording,
+        price,
+        model=model or "",
+        authors=authors,
+        reader=reader,
+        cache=cache,
+        attempts=limits.attempts if limits else None,
+    )
     paid = [*authors, *([reader] if reader else [])]
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
@@ -192,7 +199,7 @@ def estimate(
         cost=cost,
         checked=price.checked if price else None,
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
-        record=record or OnRecord(),
+        record=replies_on_record(cache) if cache else OnRecord(),
         budget=_against(limits, tokens, cost) if limits else "",
     )
 
@@ -203,19 +210,69 @@ def _stages(
     wording: WriterPrompts,
     price: Price | None,
     *,
+    model: str,
     authors: Sequence[ScriptAuthor],
     reader: ScriptAuthor | None,
+    cache: ReplyCache | None,
+    attempts: int | None,
 ) -> list[StageEstimate]:
     """Questions first, then the scripts of each author, then what the verifier reads."""
-    stages = [_questions(work, plan, QuestionStep(wording.questions), price)]
-    for who in authors:
-        step = ScriptStep(load_prompts(who.profile, plan.prompts).scripts)
-        stages.append(_scripts(f"scripts, {who.access.label}", work, plan, step, who.access.price()))
-    if not authors:
-        stages.append(_scripts("scripts", work, plan, ScriptStep(wording.scripts), price))
+    models = models_of(plan, wording, model, authors=authors, reader=reader)
+    names = ["questions", *(f"scripts, {a.access.label}" for a in authors or ())]
+    names += [] if authors else ["scripts"]
+    prices = [price, *([a.access.price() for a in authors] or [price])]
     if reader is not None:
-        stages.append(_readings(work, plan, reader, sum(s.calls for s in stages[1:])))
-    return stages
+        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
+    counters = [CallCounter() for _ in names]
+    rehearsal = Rehearsal(models, cache, counters, attempts=attempts_of(cache, attempts)) if cache else None
+    begun = []
+    for facts, edited in ((work.edits, True), (work.others, False)):
+        quota = plan.quota(edited=edited)
+        for fact in facts:
+            if rehearsal is not None and rehearsal.on_record(fact, quota, edited=edited):
+                begun.append((fact, quota, edited))
+            else:
+                _count_whole(fact, quota, models, counters, edited=edited)
+    if rehearsal is not None:
+        rehearsal.count(begun)
+    return [
+        StageEstimate(stage=name, **counter.estimate(paid)._asdict())
+        for name, counter, paid in zip(names, counters, prices, strict=True)
+    ]
+
+
+def models_of(
+    plan: ConstructionPlan,
+    wording: WriterPrompts,
+    model: str,
+    *,
+    authors: Sequence[ScriptAuthor] = (),
+    reader: ScriptAuthor | None = None,
+) -> RehearsedModels:
+    """Who is asked, with which prompts."""
+    own = [(a.access.label, ScriptStep(load_prompts(a.profile, plan.prompts).scripts)) for a in authors]
+    writers = own or [(model, ScriptStep(wording.scripts))]
+    return RehearsedModels(
+        model, wording, tuple(writers), (reader.access.label, reader.profile) if reader is not None else None
+    )
+
+
+def _count_whole(
+    fact: Fact, quota: QuestionQuota, models: RehearsedModels, counters: Sequence[CallCounter], *, edited: bool
+) -> None:
+    """Count all calls of a fact that was not begun; every question is as long as most."""
+    questions, *others = counters
+    step = QuestionStep(models.wording.questions)
+    for call in step.calls(fact, count=quota.candidates, edited=edited):
+        questions.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
+    usual = _usual_question(fact)
+    for counter, (_, writer) in zip(others, models.writers, strict=False):
+        messages = writer.prompt(ScriptAsk(question=usual, old=fact.old))
+        counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
+    if models.reader is not None:
+        scripts = quota.questions * quota.scripts * len(models.writers)
+        for shown, times in zip(_readings(fact, *models.reader), (quota.questions, scripts), strict=True):
+            counters[-1].add(shown, reply_tokens=VERDICT_TOKENS, times=times)
 
 
 def _against(limits: Access, tokens: int, cost: float | None) -> str:
@@ -230,55 +287,18 @@ def _against(limits: Access, tokens: int, cost: float | None) -> str:
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
-def _questions(
-    work: ConstructionWork, plan: ConstructionPlan, step: QuestionStep, price: Price | None
-) -> StageEstimate:
-    counter = CallCounter()
-    for facts, edited in ((work.edits, True), (work.others, False)):
-        count = plan.quota(edited=edited).candidates
-        for fact in facts:
-            for call in step.calls(fact, count=count, edited=edited):
-                counter.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
-    return _stage("questions", counter, price)
-
-
-def _scripts(
-    stage: str, work: ConstructionWork, plan: ConstructionPlan, step: ScriptStep, price: Price | None
-) -> StageEstimate:
-    counter = CallCounter()
-    for facts, edited in ((work.edits, True), (work.others, False)):
-        quota = plan.quota(edited=edited)
-        for fact in facts:
-            messages = step.prompt(ScriptAsk(question=_usual_question(fact), old=fact.old))
-            counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
-    return _stage(stage, counter, price)
-
-
-def _readings(work: ConstructionWork, plan: ConstructionPlan, reader: ScriptAuthor, scripts: int) -> StageEstimate:
-    """A reading of every question and of every script's prompt, all of them as long as the first fact's."""
-    quotas = [(len(work.edits), plan.quota(edited=True)), (len(work.others), plan.quota(edited=False))]
-    questions = sum(facts * w.questions for facts, w in quotas)
-    fact, model = work.edits[0], reader.access.label
+def _readings(fact: Fact, model: str, profile: str) -> tuple[Sequence[Message], Sequence[Message]]:
+    """What the verifier is shown of a question, and of a prompt of usual length."""
     usual = _usual_question(fact)
     text = f"{usual.text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
     cut = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-    counter = CallCounter()
-    for step, times, ask in (
-        (DependsStep, questions, VerifyAsk(fact=fact, question=usual)),
-        (LeakStep, scripts, VerifyAsk(fact=fact, prompt=cut)),
-    ):
-        messages = step.load(reader.profile, model=model).prompt(ask)
-        counter.add(messages, reply_tokens=VERDICT_TOKENS, times=times)
-    return _stage(f"verify, {model}", counter, reader.access.price())
+    depends, leak = DependsStep.load(profile, model=model), LeakStep.load(profile, model=model)
+    return depends.prompt(VerifyAsk(fact=fact, question=usual)), leak.prompt(VerifyAsk(fact=fact, prompt=cut))
 
 
 def _usual_question(fact: Fact) -> ScriptQuestion:
     """A question as long as most."""
     return ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
-
-
-def _stage(stage: str, counter: CallCounter, price: Price | None) -> StageEstimate:
-    return StageEstimate(stage=stage, **counter.estimate(price)._asdict())
 
 
 def _advice(price: Price | None, model: str | None) -> str:

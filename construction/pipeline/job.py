@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from construction.llm.connection import Access
+from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
-from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, replies_on_record
+from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
 from construction.pipeline.session import Session
+from curation.files.journal import Journal
 from curation.loaders import load
 from curation.loaders.base import LoadResult
 from schemas.core.config import Options
@@ -97,18 +100,19 @@ class PreparedJob(NamedTuple):
     session: Session
 
     def estimate(self) -> ConstructionEstimate:
-        """What it will ask and what that costs."""
+        """What it will ask and what that costs; replies on record are not counted."""
         access = self.session.access
-        return estimate(
-            self.work,
-            self.plan,
-            price=access.price(),
-            model=access.label,
-            authors=self.session.authors,
-            reader=self.session.reader,
-            record=replies_on_record(self.session.journal),
-            limits=access,
-        )
+        with recorded_replies(self.session) as cache:
+            return estimate(
+                self.work,
+                self.plan,
+                price=access.price(),
+                model=access.label,
+                authors=self.session.authors,
+                reader=self.session.reader,
+                cache=cache,
+                limits=access,
+            )
 
     def expected_calls(self) -> dict[str, int]:
         """First attempts of all calls, by model."""
@@ -116,6 +120,16 @@ class PreparedJob(NamedTuple):
         return expected_calls(
             self.work, self.plan, model=session.access.label, authors=session.authors, reader=session.reader
         )
+
+
+@contextmanager
+def recorded_replies(session: Session) -> Iterator[ReplyCache | None]:
+    """The replies of a session's journal, to be read; None where there is no journal yet."""
+    if not session.journal.exists():
+        yield None
+        return
+    with Journal(session.journal) as journal:
+        yield ReplyCache(journal, retry_failed=session.access.retry_failed)
 
 
 def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJob | None:

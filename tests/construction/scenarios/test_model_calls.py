@@ -207,6 +207,7 @@ def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct
     line = ("--prices", prices, "--dry-run")
     told = json.loads(construct("http://127.0.0.1:1/v1", *line, facts=12).out)
     assert not (construct.folder / "s.duckdb").exists() and not (construct.folder / "s.duckdb.llm.jsonl").exists()
+    half = json.loads(construct(None, *line, "--batch", facts=12).out)
     with ScriptedServer(good) as server:
         done = construct(server.url, "--prices", prices, facts=12)
     assert done.code == 0 and len(server.requests) == told["question_calls"] + told["script_calls"] == 24
@@ -214,9 +215,10 @@ def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct
     assert told["tokens_in"] == pytest.approx(sent, rel=0.05)
     assert told["cost"] == pytest.approx((told["tokens_in"] + told["tokens_out"]) / 1000)
     assert [s["stage"] for s in told["stages"]] == ["questions", "scripts"]
-    half = json.loads(construct(None, *line, "--batch", facts=12).out)
     assert half["cost"] == pytest.approx((told["tokens_in"] * 500 + told["tokens_out"] * 1000) / 1e6)
-    assert half["record"]["replies"] == 24 and half["record"]["cost"] == pytest.approx(24 * 0.018)
+    again = json.loads(construct(None, *line, facts=12).out)
+    assert (again["question_calls"], again["script_calls"], again["cost"]) == (0, 0, 0.0), "all is on record"
+    assert again["record"]["replies"] == 24 and again["record"]["cost"] == pytest.approx(24 * 0.018)
 
 
 def test_a_dry_run_in_words(construct, prices):

@@ -1,0 +1,177 @@
+"""A construction rehearsed over its journal: what is on record is read, what is missing is counted and not asked.
+
+So a dry run counts the calls that the command would make now: none of a finished store, the rest of a stopped one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from construction.authoring.author import Author, QuestionQuota, ScriptWriter
+from construction.llm.activity import Activity
+from construction.llm.call_errors import CallError
+from construction.llm.client import Client, Reply
+from construction.llm.cost.budget import Budget
+from construction.llm.cost.estimates import CallCounter
+from construction.llm.endpoint import Endpoint
+from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.step import Request
+from construction.prompts.prompt_file import WriterPrompts
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptStep
+from construction.verifier.second_reader import SecondReader
+from schemas.facts import Fact
+
+SCRIPT_TOKENS = 90  # nine short steps as JSON
+QUESTION_TOKENS = 25
+VERDICT_TOKENS = 40
+
+
+class _NotOnRecord(Exception):
+    """A call that would be made."""
+
+
+class RehearsalClient(Client):
+    """Answers from the journal; a call that is not there is counted, and answered as a good model would.
+
+    Args:
+        model: Name of the model, part of a call's key.
+        cache: Replies on record.
+        counter: Counts what is missing.
+        attempts: Times that a call is made whose reply cannot be used.
+    """
+
+    def __init__(self, model: str, cache: ReplyCache, counter: CallCounter, *, attempts: int) -> None:
+        self.endpoint = Endpoint(model=model, attempts=attempts)
+        self.budget, self.activity = Budget(cache), Activity()
+        self._cache, self._counter = cache, counter
+        self.fact: Fact | None = None
+
+    @property
+    def calls(self) -> int:
+        """Calls sent: none."""
+        return 0
+
+    @property
+    def address(self) -> str:
+        """Nobody is asked."""
+        return ""
+
+    async def ask(self, request: Request) -> Reply:
+        """The reply on record; else one as it may be, and the call is counted."""
+        try:
+            return await super().ask(request)
+        except _NotOnRecord:
+            self._counter.add(request.messages, reply_tokens=_tokens(request.reply))
+        value = _stand_in(request.reply, self.fact)
+        key = request_key(self.endpoint.model, request)
+        return Reply("ok" if value else "unanswered", value, "", "", key, None, None, "", 0)
+
+    async def _recorded(self, key: str, request: Request) -> tuple[Stored | CallError, int]:
+        stored = self._cache.get(key)
+        if stored is None:
+            raise _NotOnRecord
+        return stored, 0
+
+
+class RehearsedModels(NamedTuple):
+    """Who would be asked: names of the models, with the prompts of their steps.
+
+    Attributes:
+        model: Who writes the questions.
+        wording: Its prompts.
+        writers: Who writes the scripts, with the step.
+        reader: Who reads what the checks let pass, and its profile.
+    """
+
+    model: str
+    wording: WriterPrompts
+    writers: tuple[tuple[str, ScriptStep], ...]
+    reader: tuple[str, str] | None = None
+
+
+class Rehearsal:
+    """Counts the calls that facts still need.
+
+    Args:
+        models: Who would be asked.
+        cache: The journal's replies.
+        counters: One for the questions, one for each writer, one for the reader where there is one.
+        attempts: Times that a call is made whose reply cannot be used.
+    """
+
+    def __init__(
+        self, models: RehearsedModels, cache: ReplyCache, counters: list[CallCounter], *, attempts: int
+    ) -> None:
+        names = [models.model, *(name for name, _ in models.writers), *([models.reader[0]] if models.reader else [])]
+        self._clients = [
+            RehearsalClient(name, cache, counter, attempts=attempts)
+            for name, counter in zip(names, counters, strict=True)
+        ]
+        first, *others = self._clients
+        steps = [step for _, step in models.writers]
+        self._model, self._cache, self._questions = models.model, cache, QuestionStep(models.wording.questions)
+        self._author = Author(
+            first,
+            questions=self._questions,
+            writers=[ScriptWriter(client, step) for client, step in zip(others, steps, strict=False)],
+            reader=SecondReader(others[-1], models.reader[1]) if models.reader else None,
+        )
+
+    def on_record(self, fact: Fact, quota: QuestionQuota, *, edited: bool) -> bool:
+        """Whether any of the fact's calls for questions is on record, so that it was begun in this way."""
+        step = self._questions
+        for call in step.calls(fact, count=quota.candidates, edited=edited):
+            request = step.sample(call, fact.key, str(call.index), attempt=0)
+            if self._cache.get(request_key(self._model, request)) is not None:
+                return True
+        return False
+
+    def count(self, begun: Sequence[tuple[Fact, QuestionQuota, bool]]) -> None:
+        """Count what is missing of facts that were begun: each with its quota, and whether it is edited."""
+
+        async def walk() -> None:
+            for fact, quota, edited in begun:
+                for client in self._clients:
+                    client.fact = fact
+                await self._author.make(fact, quota, edited=edited)
+
+        asyncio.run(walk())
+
+
+def _tokens(reply: type[BaseModel]) -> int:
+    """Tokens of a usual reply of this type."""
+    fields = reply.model_fields
+    if "questions" in fields:
+        return 4 * QUESTION_TOKENS
+    if "question" in fields:
+        return QUESTION_TOKENS
+    return VERDICT_TOKENS if fields.keys() & {"quotes", "quote", "same"} else SCRIPT_TOKENS
+
+
+def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
+    """A reply that every check lets pass; None where a type is not one that can be made up."""
+    if fact is None:
+        return None
+    named, old = fact.subject.text, fact.old.text
+    known: dict[str, Any] = {
+        "questions": [f"How can a group of {n} plan a day with {named}?" for n in range(2, 62)],
+        "question": f"How can one plan a day with {named}?"[:300],
+        "steps": ["Look for some help", f"Ask for {old}"],
+        "word": old[:40],
+        "key_step": f"Ask for {old}"[:44],
+        "before": ["Look for help", "Pack a bag"],
+        "after": ["Come back"],
+        "why": "",
+        "quotes": [],
+        "quote": "none",
+        "same": "no",
+    }
+    try:
+        return reply.model_validate({name: known[name] for name in reply.model_fields if name in known})
+    except ValidationError:
+        return None

@@ -1,0 +1,159 @@
+"""A dry run counts what the command would ask now: exactly the rest of a stopped run, nothing of a finished one."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from construction.llm.cost.estimates import CallCounter
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import PlainText
+from construction.pipeline.cost_estimate import models_of
+from construction.pipeline.pipeline import ConstructionPlan
+from construction.pipeline.rehearsal import Rehearsal, _stand_in
+from construction.scripts.question_step import OneQuestion, QuestionList
+from construction.scripts.script_step import StepList, StepSlots
+from construction.verifier.steps import Depends, DependsShort, OneQuote, Quotes
+from curation.files.journal import Journal
+from tests.support.construction.authored import run
+from tests.support.facts import make_fact
+from tests.support.scripted_server import Raw, ScriptedServer, completion, field
+
+PLACES = ["Lima", "Tokyo", "Cairo", "Quito", "Accra", "Dakar"]
+
+
+def answer(payload):
+    """A question and scripts that every check lets pass; the reader finds nothing."""
+    system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
+    if '"quotes"' in system:
+        return json.dumps({"why": "x", "quotes": []})
+    if '"same"' in system:
+        return json.dumps({"why": "x", "same": "no"})
+    if "Question: " in user:
+        return json.dumps(
+            {"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}", f"Thank {payload['model']}"]}
+        )
+    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
+    return json.dumps({"questions": [f"How can a visitor number {n} enter {subject}?" for n in range(count)]})
+
+
+@pytest.fixture
+def facts(tmp_path):
+    path = tmp_path / "facts.jsonl"
+    made = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES)]
+    made.append(make_fact("Old Country", "Lima", None))
+    path.write_text("".join(f.model_dump_json() + "\n" for f in made))
+    return path
+
+
+OPTIONS = {
+    "plain": (),
+    "two authors": ("--author", "ann", "--author", "bob", "--scripts", "2"),
+    "candidates and a reader": ("--candidates", "6", "--verify", "reader"),
+    "neighbours": ("--neighbours", "2", "--neighbour-questions", "2"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_it_counts_what_the_next_run_asks_and_nothing_of_a_finished_one(tmp_path, facts, name):
+    line = ("--questions", "2", *OPTIONS[name])
+    with ScriptedServer(answer) as server:
+        run(facts, tmp_path / "o", server, *line, "--limit", "3")
+        told = run(facts, tmp_path / "o", server, *line, "--dry-run")
+        seen = len(server.requests)
+        run(facts, tmp_path / "o", server, *line)
+        assert sum(stage["calls"] for stage in told["stages"]) == len(server.requests) - seen > 0
+        sent = sum(len(m["content"]) for p in server.requests[seen:] for m in p["messages"]) / 4
+        assert told["tokens_in"] == pytest.approx(sent, rel=0.25)
+        finished = run(facts, tmp_path / "o", server, *line, "--dry-run")
+    assert [stage["calls"] for stage in finished["stages"]] == [0] * len(finished["stages"])
+    assert (finished["tokens_in"], finished["tokens_out"]) == (0, 0) and finished["record"]["replies"] == len(
+        server.requests
+    )
+
+
+def test_scripts_that_are_missing_are_counted_one_by_one(tmp_path, facts):
+    """The endpoint went away while scripts were written: what was answered is not counted again."""
+    calls = []
+
+    def busy(payload):
+        calls.append(payload)
+        gone = "Question: " in payload["messages"][-1]["content"] and len(calls) % 2
+        return Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"}) if gone else answer(payload)
+
+    line = ("--questions", "4", "--limit", "1")
+    with ScriptedServer(busy) as server:
+        run(facts, tmp_path / "o", server, "--questions", "4", "--limit", "1", "--concurrency", "1")
+        server.answer = answer
+        left = json.loads(json.dumps(run(facts, tmp_path / "o", server, *line, "--dry-run")))
+        seen = len(server.requests)
+        run(facts, tmp_path / "o", server, *line)
+        assert left["question_calls"] + left["script_calls"] == len(server.requests) - seen
+
+
+def test_failures_on_record_are_counted_only_where_they_are_asked_again(tmp_path, facts):
+    refuse = [True]
+
+    def answers(payload):
+        scripts = "Question: " in payload["messages"][-1]["content"]
+        return Raw(body=completion(None, refusal="no")) if refuse[0] and scripts else answer(payload)
+
+    line = ("--questions", "2", "--limit", "2")
+    with ScriptedServer(answers) as server:
+        run(facts, tmp_path / "o", server, *line)
+        assert run(facts, tmp_path / "o", server, *line, "--dry-run")["script_calls"] == 0
+        told = run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")
+        refuse[0], seen = False, len(server.requests)
+        run(facts, tmp_path / "o", server, *line, "--retry-failed")
+        assert told["script_calls"] == len(server.requests) - seen == 4
+        assert run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")["script_calls"] == 0
+
+
+def test_another_model_or_number_is_counted_whole(tmp_path, facts):
+    line = ("--questions", "2", "--limit", "2")
+    with ScriptedServer(answer) as server:
+        run(facts, tmp_path / "o", server, *line)
+        other = run(facts, tmp_path / "o", server, *line, "--model", "n", "--dry-run")
+        more = run(facts, tmp_path / "o", server, "--questions", "3", "--limit", "2", "--dry-run")
+    assert (other["question_calls"], other["script_calls"]) == (2, 4)
+    assert (more["question_calls"], more["script_calls"]) == (2, 6)
+
+
+def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
+    with ScriptedServer(answer) as server:
+        run(facts, tmp_path / "o", server, "--limit", "2")
+        before = {p.name: p.read_bytes() for p in (tmp_path / "o").iterdir()}
+        run(facts, tmp_path / "o", server, "--dry-run")
+    assert {p.name: p.read_bytes() for p in (tmp_path / "o").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "reply", [QuestionList, OneQuestion, StepList, StepSlots, Quotes, OneQuote, Depends, DependsShort]
+)
+@pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])
+def test_a_reply_of_every_type_can_be_made_up(reply, old):
+    made = _stand_in(reply, make_fact("Peru", old, "Oslo"))
+    assert isinstance(made, reply)
+
+
+def test_a_type_that_nobody_knows_is_left_unanswered(tmp_path):
+    class Odd(PlainText):
+        odd: int
+
+    assert _stand_in(Odd, make_fact()) is None and _stand_in(StepList, None) is None
+
+
+def test_two_hundred_facts_that_were_begun_are_counted_in_seconds(tmp_path):
+    plan = ConstructionPlan()
+    models = models_of(plan, plan.wording(), "m")
+    with Journal(tmp_path / "j", write=True) as journal:
+        counters = [CallCounter(), CallCounter()]
+        rehearsal = Rehearsal(models, ReplyCache(journal), counters, attempts=1)
+        facts = [make_fact(f"Country {n}", "Lima", "Oslo") for n in range(200)]
+        assert not any(rehearsal.on_record(f, plan.quota(edited=True), edited=True) for f in facts)
+        start = time.process_time()
+        rehearsal.count([(f, plan.quota(edited=True), True) for f in facts])
+        assert time.process_time() - start < 10
+    assert [c.estimate(None).calls for c in counters] == [200, 800]
