@@ -161,8 +161,10 @@ def query(path: Path, sql: str, *, limit: int | None = None) -> QueryResult:
         db.execute("SET lock_configuration = true")
         try:
             cursor = db.execute(sql)
+            if cursor is None or cursor.description is None:
+                raise UserError("there is no statement in the query", where=str(path), fix='try "SELECT * FROM facts"')
             rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-            columns = [c[0] for c in cursor.description or []]
+            columns = [c[0] for c in cursor.description]
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
             raise UserError(

@@ -1,0 +1,214 @@
+"""A loader: rows to records, every fault with its place, keys and contradictions noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from curation.loaders.base import (
+    FileNotes,
+    FormatReader,
+    Invalid,
+    Loader,
+    LoadResult,
+    LocatedRecord,
+    NeighbourFact,
+    Problem,
+    Row,
+    RowItem,
+    json_rows,
+    read_text,
+)
+from curation.loaders.sources import OWN
+from schemas.core.errors import DataError, UserError
+from schemas.facts import Fact, Object
+from schemas.scripts import ScriptQuestion
+from tests.support.curation.importable_files import write
+from tests.support.facts import make_fact, peru_fact
+
+
+class Capitals(FormatReader):
+    """Subject and capital; a row may name a neighbour, a question, or a fault to fail with."""
+
+    upstream = OWN._replace(counts={"capitals.jsonl": 2})
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        data = row.data
+        if "fault" in data:
+            raise {"type": TypeError, "value": ValueError, "invalid": Invalid, "index": IndexError}[data["fault"]]("so")
+        if "told" in data:
+            yield row.problem("suspect", data["told"])
+        yield make_fact(data["subject"], data["old"], key=data.get("key"), change=data.get("change", "counterfactual"))
+        if "near" in data:
+            yield NeighbourFact(make_fact(data["near"], data.get("near_old", "Lima"), None, key=f"n/{data['near']}"))
+        if "question" in data:
+            yield ScriptQuestion(key=f"q/{data['subject']}", fact=f"f/{data['subject']}", text=data["question"])
+
+    def end(self) -> Iterator[Problem]:
+        yield Problem(str(self.path), "left", "the end")
+
+
+CAPITALS = Loader("capitals", Capitals)
+PERU, CHILE = {"subject": "Peru", "old": "Lima"}, {"subject": "Chile", "old": "Santiago"}
+
+
+def problems(loaded: LoadResult) -> list[tuple[str, str, str]]:
+    """(line, kind, text) of what was said, the closing remark aside."""
+    told = [p for p in loaded.problems if p.what != "the end"]
+    return [(p.where.rpartition(" ")[2], p.kind, p.what) for p in told]
+
+
+def test_facts_and_what_stands_beside_them_with_their_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "f.jsonl", PERU, {**CHILE, "near": "Bolivia", "question": "How?"})
+    loaded = CAPITALS(path)
+    assert [f.subject.text for f in loaded.facts] == ["Peru", "Chile"]
+    assert [r.key for r in loaded.records] == ["n/Bolivia", "q/Chile"]
+    assert loaded.places == {"f/Peru": f"{path}, line 1", "f/Chile": f"{path}, line 2"}
+    items = list(CAPITALS.stream(path))
+    assert [i.main for i in items if isinstance(i, LocatedRecord)] == [True, True, False, False]
+    assert [p.what for p in loaded.problems] == ["the end"]
+
+
+FAULTS = [
+    ("a field is missing", {"subject": "Peru"}, ("malformed", "the field 'old' is missing")),
+    ("a value cannot be", {**PERU, "old": ""}, ("invalid", "text: must not be empty")),
+    ("a reader's own word", {"fault": "invalid"}, ("invalid", "so")),
+    ("a wrong type", {"fault": "type"}, ("malformed", "so")),
+    ("a wrong value", {"fault": "value"}, ("malformed", "so")),
+    ("too short a list", {"fault": "index"}, ("malformed", "so")),
+]
+
+
+@pytest.mark.parametrize(("row", "expected"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
+def test_a_bad_record_is_named_and_the_others_stay(
+    tmp_path: Path, row: dict[str, str], expected: tuple[str, str]
+) -> None:
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", PERU, row, CHILE))
+    assert [f.subject.text for f in loaded.facts] == ["Peru", "Chile"]
+    ((line, kind, what),) = problems(loaded)
+    assert (line, kind) == ("2", expected[0]) and expected[1] in what
+    with pytest.raises(DataError, match="line 2.*--skip-bad"):
+        loaded.require()
+    assert loaded.require(skip_bad=True) == loaded.facts
+
+
+def test_a_key_that_stands_twice_takes_what_hangs_on_it_along(tmp_path: Path) -> None:
+    again = {**PERU, "near": "Bolivia", "question": "How?"}
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", PERU, again, {**PERU, "old": "Cusco"}))
+    assert len(loaded.facts) == 1 and loaded.records == (), "the neighbour belongs to a record that was left out"
+    assert problems(loaded) == [
+        ("2", "duplicate", "the key 'f/Peru' stands twice"),
+        ("3", "duplicate", "the key 'f/Peru' stands twice, with other content"),
+    ]
+
+
+def test_two_old_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> None:
+    """Names are compared without case; a temporal change is no contradiction."""
+    rows = [PERU, {**PERU, "subject": "PERU", "old": "Cusco", "key": "b"}, {**PERU, "old": "LIMA", "key": "c"}]
+    rows.append({**PERU, "old": "Callao", "key": "d", "change": "temporal"})
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert len(loaded.facts) == 4 and not any(p.lost for p in loaded.problems)
+    assert problems(loaded) == [
+        ("2", "contradictory", "'f/Peru' says 'Lima' for this subject and relation, this one 'Cusco'")
+    ]
+
+
+def test_a_neighbour_that_is_described_twice(tmp_path: Path) -> None:
+    near = {"near": "Bolivia"}
+    rows = [{**PERU, **near}, {**CHILE, **near}, {"subject": "Cuba", "old": "Havana", **near, "near_old": "Sucre"}]
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert [r.payload()["old"]["text"] for r in loaded.records] == ["Lima"], "the first description holds"
+    assert problems(loaded) == [("3", "contradictory", "'n/Bolivia' was described otherwise before")]
+
+
+def test_what_a_reader_says_beside_a_record_loses_nothing(tmp_path: Path) -> None:
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", {**PERU, "told": "odd"}))
+    assert problems(loaded) == [("1", "suspect", "odd")] and len(loaded.require()) == 1
+
+
+def test_a_file_without_a_usable_fact(tmp_path: Path) -> None:
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", {"fault": "value"}))
+    with pytest.raises(DataError, match="no usable fact"):
+        loaded.require(skip_bad=True)
+
+
+def test_more_faults_are_counted_in_words() -> None:
+    bad = [Problem(f"f, line {n}", "malformed", "so") for n in range(3)]
+    for number, said in ((1, ""), (2, r" \(1 more problem in the file\)"), (3, r" \(2 more problems in the file\)")):
+        with pytest.raises(DataError, match=f"record: so{said};"):
+            LoadResult((peru_fact(),), tuple(bad[:number]), "x").require()
+    with pytest.raises(DataError, match="truncated file: so"):
+        LoadResult((), (Problem("f", "truncated", "so"),), "x").require()
+    assert LoadResult((peru_fact(),), (Problem("f", "left", "so"),), "x").require()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) -> None:
+    rows = [{"subject": f"S{n}", "old": "X", "key": f"k{n}"} for n in range(count)]
+    told = [p.what for p in CAPITALS(write(tmp_path / "capitals.jsonl", *rows)).problems if p.kind == "count"]
+    here = {1: ["1 records, upstream has 2 (1 fewer here)"], 2: [], 3: ["3 records, upstream has 2 (1 more here)"]}
+    assert told == here[count]
+
+
+def test_notes_are_told_once_with_their_number_and_first_place() -> None:
+    notes = FileNotes()
+    assert list(notes.told("f")) == []
+    for n in (3, 5):
+        notes.add("have no date", Row(f"f, line {n}", {}))
+    notes.add("are odd", Row("f, line 4", {}))
+    assert [(p.where, p.kind, p.what) for p in notes.told("f", kind="suspect")] == [
+        ("f", "suspect", "2 records: have no date (first: f, line 3)"),
+        ("f", "suspect", "1 record: are odd (first: f, line 4)"),
+    ]
+
+
+TEXTS = [
+    ("absent", None, UserError, "no such file"),
+    ("a folder", "folder", UserError, "cannot be read"),
+    ("empty", b"", DataError, "the file is empty"),
+    ("white space", b" \n\t", DataError, "the file is empty"),
+    ("only a byte order mark", b"\xef\xbb\xbf", DataError, "the file is empty"),
+    ("another encoding", b"Z\xfcrich", DataError, r"not UTF-8 text \(byte 1\)"),
+]
+
+
+@pytest.mark.parametrize(("content", "error", "message"), [t[1:] for t in TEXTS], ids=[t[0] for t in TEXTS])
+def test_files_that_are_no_text(
+    tmp_path: Path, content: bytes | str | None, error: type[UserError], message: str
+) -> None:
+    path = tmp_path / "f"
+    if content == "folder":
+        path.mkdir()
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    with pytest.raises(error, match=message) as caught:
+        read_text(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbfZ\xc3\xbcrich")
+    assert read_text(tmp_path / "f") == "Zürich"
+
+
+def test_lines_and_arrays_in_memory() -> None:
+    path = Path("f")
+    rows, faults = json_rows('{"a": 1}\n\n[2]\n{broken\n"x"', path)
+    assert [(r.where, r.data, r.number) for r in rows] == [("f, line 1", {"a": 1}, 1)]
+    assert [(p.where, p.kind) for p in faults] == [(f"f, line {n}", "malformed") for n in (3, 4, 5)]
+    assert "column 2" in faults[1].what and "not list" in faults[0].what
+    rows, faults = json_rows(json.dumps([{"a": 1}, {"a": "\u2028"}]), path)
+    assert [r.data for r in rows] == [{"a": 1}, {"a": "\u2028"}] and not faults
+    assert json_rows("", path) == ([], []) and json_rows("[]", path)[0] == []
+
+
+def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> None:
+    """A neighbour fact of one row may be an edit of another: neither takes the other's place."""
+    rows = [{**PERU, "near": "Bolivia"}, {"subject": "Bolivia", "old": "Sucre", "key": "f/Bolivia"}]
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    assert [f.key for f in loaded.facts] == ["f/Peru", "f/Bolivia"]
+    assert [r.key for r in loaded.records] == ["n/Bolivia"]
+    assert isinstance(loaded.records[0], Fact) and loaded.records[0].old == Object(text="Lima")
