@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,13 @@ from click.testing import CliRunner
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
 from evaluation.judge.control_items import control_items
-from evaluation.judge.inputs import judge_inputs, rated_scripts, sample_inputs
+from evaluation.judge.inputs import judge_inputs, rated_scripts
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import PANEL
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.support.facts import make_fact
-from tests.support.judge import ASK, aspect_of, by_rubric, fill_store, make_script, parts
+from tests.support.judge import aspect_of, by_rubric, fill_store, make_script, parts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
 CONTROL_CALLS = sum(len(c.accepted) for c in control_items())
@@ -231,14 +230,6 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
     assert "not the folder of a run" in str(call(run / "other", "--show-only").exception)
     go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
     assert "no scripts were written" in str(call(tmp_path / "plain", "--show-only").exception)
-
-
-def test_a_sample_is_the_same_whatever_else_is_there():
-    asks = [replace(ASK, item=f"i{n}") for n in range(50)]
-    few = [a.item for a in sample_inputs(asks, 10)]
-    assert len(few) == 10 and few == [a.item for a in sample_inputs(asks[::-1], 10)][::-1]
-    assert few != [a.item for a in sample_inputs(asks, 10, number=1)] and len(sample_inputs(asks, None)) == 50
-    assert set(few) >= {a.item for a in sample_inputs(asks, 10) if a.item in {b.item for b in asks[:25]}}
 
 
 @pytest.mark.slow

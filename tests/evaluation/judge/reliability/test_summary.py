@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from curation.store.store import Store
-from evaluation.judge.inputs import rated_scripts
 from evaluation.judge.reliability.panel import length_correlation, retest_agreement
 from evaluation.judge.reliability.summary import method_rating, summarise_ratings
 from tests.support.evaluation.judged import given
-from tests.support.judge import ASK, fill_store, rating
+from tests.support.judge import ASK
 
 
 def test_retests_and_length_by_hand():
@@ -37,21 +35,3 @@ def test_adjudicated_ratings_are_left_out():
     fair = given("item-1", 5, "person:ann")
     lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
     assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
-
-
-def test_people_and_judges_are_read_with_their_lineage(tmp_path):
-    from schemas.lineage import Lineage
-
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("rome",))
-    made = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
-    with Store.open(store, write=True) as kept:
-        lines = [
-            Lineage(item_id=made[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
-            Lineage(item_id=made[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
-        ]
-        kept.put(made, lines)
-        found = {g.rating.rater: g for g in rated_scripts(kept)}
-    assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
-    assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail

@@ -1,0 +1,170 @@
+"""One judging: what it will ask, what is kept whatever happens, what it comes to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construction.llm.connection import Access
+from curation.store.store import Store
+from evaluation.judge.control_items import control_items
+from evaluation.judge.inputs import judge_inputs
+from evaluation.judge.judging import JudgeOptions
+from evaluation.judge.session import JudgeProgress, estimate, run_judge
+from evaluation.judge.steps import JudgeInput
+from schemas.core.errors import UserError
+from schemas.ratings import Rating
+from tests.support.judge import ASK, by_rubric, fill_store
+from tests.support.scripted_server import Raw, ScriptedServer
+
+ONE = JudgeOptions(aspects=("coherence",), retest=0.0)
+CONTROLS = sum(len(c.accepted) for c in control_items())
+
+
+def access(server: ScriptedServer | None = None, **more: Any) -> Access:
+    url = {} if server is None else {"base_url": server.url}
+    return Access(model="gpt-x", key_name="SCEDIT_NO_KEY", concurrency=1, **url, **more)
+
+
+def prepared(folder: Path, facts: int = 3, editors: tuple[str, ...] = ("rome",)) -> tuple[Path, list[JudgeInput]]:
+    store = folder / "s.duckdb"
+    fill_store(store, facts=facts, editors=editors)
+    with Store.open(store) as kept:
+        return store, judge_inputs(kept)
+
+
+# --- the estimate -----------------------------------------------------------------------------------------------------
+
+
+def test_calls_are_scripts_times_aspects_times_samples() -> None:
+    asks = [replace(ASK, item=f"i{n}") for n in range(5)]
+    for how, calls in (
+        (ONE, 5),
+        (JudgeOptions(retest=0.0), 20),
+        (JudgeOptions(retest=0.0, samples=3), 60),
+        (JudgeOptions(retest=1.0, samples=3), 80),
+    ):
+        found = estimate(asks, how, access(), with_controls=False)
+        assert (found.scripts, found.not_asked, found.calls) == (5, 0, calls)
+        assert found.tokens_in > 10 * calls and found.tokens_out > 0
+    assert estimate([], ONE, access(), with_controls=False)[:5] == (0, 0, 0, 0, 0)
+
+
+def test_refusals_are_counted_apart_and_controls_added() -> None:
+    asks = [ASK, replace(ASK, item="no", refused=True, text="")]
+    found = estimate(asks, JudgeOptions(retest=0.0), access())
+    assert (found.scripts, found.not_asked, found.calls) == (2, 1, 4 + CONTROLS)
+    bare = estimate(asks, JudgeOptions(retest=0.0), access(), with_controls=False)
+    assert bare.calls == 4 and bare.tokens_in < found.tokens_in
+
+
+def test_longer_scripts_and_replies_cost_more() -> None:
+    long = replace(ASK, text=ASK.text * 20)
+    plain, more = (estimate([a], ONE, access(), with_controls=False) for a in (ASK, long))
+    assert more.tokens_in - plain.tokens_in == pytest.approx(19 * len(ASK.text) / 4, abs=2)
+    evidence = JudgeOptions(aspects=("coherence",), retest=0.0, profile="evidence")
+    assert estimate([ASK], evidence, access(), with_controls=False).tokens_out > plain.tokens_out
+
+
+def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
+    unknown = estimate([ASK], ONE, access())
+    assert unknown.cost is None and "gpt-x" in unknown.advice
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'checked = 2026-01-01\nnote = "mine"\n[models]\n'
+        '"gpt-x" = { input = 1.0, output = 10.0, batch_input = 0.5, batch_output = 5.0 }\n'
+    )
+    known = estimate([ASK], ONE, access(prices=prices))
+    assert known.cost == pytest.approx((known.tokens_in + 10 * known.tokens_out) / 1e6) and known.advice == ""
+
+
+# --- the judging ------------------------------------------------------------------------------------------------------
+
+
+def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
+    store, asks = prepared(tmp_path)
+    seen: list[JudgeProgress] = []
+    with ScriptedServer(by_rubric) as server:
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), tell=seen.append)
+        asked = len(server.requests)
+        again = run_judge(store, tmp_path / "j", asks, ONE, access(server))
+        assert len(server.requests) == asked, "the journal answers, for control items too"
+    assert (found.rater, found.ratings, found.new, found.unscored, found.waiting) == ("judge:gpt-x", 3, 3, 0, 0)
+    assert found.calls == asked == 3 + sum("coherence" in c.accepted for c in control_items())
+    assert found.controls is not None and found.controls.asked == asked - 3
+    assert (again.ratings, again.new, again.calls) == (3, 0, 0) and again.controls == found.controls
+    assert [(p.done, p.total, p.unscored) for p in seen] == [(3, 3, 0)]
+    with Store.open(store) as kept:
+        assert {r.item_id for r in kept.all(Rating)} == {a.item for a in asks}, "control items are no ratings"
+
+
+def test_nothing_to_judge(tmp_path: Path) -> None:
+    store, _ = prepared(tmp_path)
+    with ScriptedServer(by_rubric) as server:
+        found = run_judge(store, tmp_path / "j", [], ONE, access(server), with_controls=False)
+        assert not server.requests
+    assert (found.ratings, found.new, found.calls, found.controls) == (0, 0, 0, None)
+
+
+def test_what_is_unanswered_waits_and_is_asked_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
+    store, asks = prepared(tmp_path, facts=4)
+    busy = [True]
+
+    def answer(payload: dict[str, Any]) -> Any:
+        away = busy[0] and any(name in json.dumps(payload) for name in ("Land1", "Land3"))
+        return Raw(503, {"error": {"message": "busy"}}) if away else by_rubric(payload)
+
+    with ScriptedServer(answer) as server:
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (found.ratings, found.unscored, found.waiting) == (2, 0, 2), "they are not unscored: they are due"
+        with Store.open(store) as kept:
+            assert len(list(kept.all(Rating))) == 2
+        busy[0], before = False, len(server.requests)
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (found.ratings, found.new, found.waiting) == (4, 2, 0) and len(server.requests) - before == 2
+
+
+def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
+    _, asks = prepared(tmp_path)
+    with ScriptedServer(by_rubric) as server:
+        with pytest.raises(UserError, match="none.duckdb"):
+            run_judge(tmp_path / "none.duckdb", tmp_path / "j", asks, ONE, access(server))
+        assert not server.requests
+
+
+def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evaluation.judge import session
+
+    monkeypatch.setattr(session, "_CHUNK", 2)
+    store, asks = prepared(tmp_path, facts=5)
+    seen: list[int] = []
+
+    def killed(progress: JudgeProgress) -> None:
+        seen.append(progress.done)
+        if progress.done == 4:
+            raise RuntimeError("killed")
+
+    with ScriptedServer(by_rubric) as server:
+        with pytest.raises(RuntimeError, match="killed"):
+            run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False, tell=killed)
+        assert seen == [2, 4] and len(server.requests) == 4
+        with Store.open(store) as kept:
+            assert len(list(kept.all(Rating))) == 4
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert (found.ratings, found.new, len(server.requests)) == (5, 1, 5)
+
+
+def test_a_control_item_that_is_rated_wrongly_is_named(tmp_path: Path) -> None:
+    store, asks = prepared(tmp_path, facts=1)
+    with ScriptedServer(lambda p: json.dumps({"rating": 4, "reason": "always"})) as server:
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server))
+    assert found.controls is not None
+    accepted = {c.name: c.accepted["coherence"] for c in control_items() if "coherence" in c.accepted}
+    wrong = {name for name, (low, high) in accepted.items() if not low <= 4 <= high}
+    assert {m.name for m in found.controls.missed} == wrong and all(m.given == 4 for m in found.controls.missed)
+    assert found.controls.accepted == found.controls.asked - len(wrong)
