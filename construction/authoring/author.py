@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, ordered, surplus_verdict
 from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
+from construction.authoring.rejection import reason_for_author
 from construction.authoring.standing import standing
 from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
@@ -15,7 +17,7 @@ from construction.llm.client import Client, Reply, gather_all
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import shipped
 from construction.scripts.prompt_file_step import PromptFileStep
-from construction.scripts.question_step import QuestionAsk, QuestionStep
+from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
 from construction.verifier.second_reader import SecondReader, Unanswered
@@ -162,7 +164,7 @@ class Author:
     ) -> AuthorAttempts:
         """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
         step, scripts = writer.step, list[ScriptOutcome]()
-        call = ScriptAsk(question=question, old=fact.old)
+        call = ScriptAsk(question=question, old=fact.old, relation=relation_words(fact))
         trouble: list[Verdict] = []
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
             reply = await _ask(writer.client, step, call, question.key, sample=sample)
@@ -170,18 +172,23 @@ class Author:
                 failure = f"{reply.status}: {reply.message}"
                 trouble = trouble or judge("reply", CheckInputs(fact=fact, question=question, failure=failure))
                 trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                if step.wording.again is not None:
+                    break  # a second script is for one that was rejected; the client has asked again already
                 continue
             draft = step.parse(call, reply.value)[0]
             if (wrong := complaint(draft)) is not None:
                 trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft))
                 failure = f"no script in the format: {wrong}"
                 trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
                 continue
             made = await self._read(fact, _judged(fact, question, draft, self._rules), trace)
             scripts.append(made)
             trace += self._script_lines(made, question, writer, reply, sample)
-            if scripts[-1].standing == "keep":
+            reason = "" if made.standing == "keep" else reason_for_author(question, made.verdicts)
+            if made.standing == "keep" or (step.wording.again is not None and not reason):
                 break
+            call = replace(call, rejected=made.script.steps, reason=reason)
         unique = {s.script.id: s for s in scripts}
         return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 

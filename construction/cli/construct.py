@@ -26,11 +26,15 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 @store_option("store", also="It is made if need be.")
 @shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
-@click.option("--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'.")
+@click.option(
+    "--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'; paper@1 for version 1."
+)
 @click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with prompts of your own.")
 @click.option("--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions a fact.")
 @click.option(
-    "--candidates", type=click.IntRange(1, 60), help="Ask for N questions a fact, keep the most diverse ones."
+    "--candidates",
+    type=click.IntRange(1, 60),
+    help="Ask for N questions a fact, keep the most diverse ones; left out, twice as many with 'paper'.",
 )
 @click.option("--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts a question.")
 @click.option("--author", "named", multiple=True, help=_AUTHOR)

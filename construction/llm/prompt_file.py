@@ -136,6 +136,11 @@ class PromptFolder(Generic[P]):
             raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
         return earlier
 
+    def versions(self, task: str, profile: str) -> list[str]:
+        """Names under which a task's versions are had, the current one first: ``paper``, ``paper@2``, ``paper@1``."""
+        earlier = (path.name.split(".")[1] for path in self.path().glob(f"{task}.{profile}@*.toml"))
+        return [profile, *sorted(earlier, key=lambda name: -int(name.partition("@")[2]))]
+
     def load(self, task: str, profile: str) -> P:
         """The prompt of a task in a profile.
 

@@ -19,7 +19,7 @@ from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import QUESTION_TOKENS, SCRIPT_TOKENS, VERDICT_TOKENS, Rehearsal, RehearsedModels
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
-from construction.scripts.question_step import QuestionStep
+from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
 from schemas.core.records import Frozen
@@ -267,7 +267,7 @@ def _count_whole(
         questions.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
     usual = _usual_question(fact)
     for counter, (_, writer) in zip(others, models.writers, strict=False):
-        messages = writer.prompt(ScriptAsk(question=usual, old=fact.old))
+        messages = writer.prompt(ScriptAsk(question=usual, old=fact.old, relation=relation_words(fact)))
         counter.add(messages, reply_tokens=SCRIPT_TOKENS, times=quota.questions * quota.scripts)
     if models.reader is not None:
         scripts = quota.questions * quota.scripts * len(models.writers)

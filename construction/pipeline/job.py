@@ -12,7 +12,9 @@ from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
+from construction.pipeline.prompt_versions import begun_with
 from construction.pipeline.session import Session
+from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
 from curation.loaders import load
 from curation.loaders.base import LoadResult
@@ -41,7 +43,7 @@ class ConstructionJob(Options):
         fsync: Force every reply to the disk.
         snapshot: Copy of the store for readers.
 
-    The other attributes are those of ``ConstructionPlan``.
+    The other attributes are those of ``ConstructionPlan``; without ``candidates`` the questions prompt says how many.
     """
 
     facts: str
@@ -72,12 +74,24 @@ class ConstructionJob(Options):
 
     @property
     def plan(self) -> ConstructionPlan:
-        """What to construct."""
+        """What to construct, with the current version of the prompts where the profile names none."""
+        return self.plan_with(self.profile or (_EMBEDDED if self.access.embedded else _CAPABLE))
+
+    def plan_with(self, profile: str) -> ConstructionPlan:
+        """What to construct with the prompts of a profile, which say how many candidates to ask for.
+
+        Raises:
+            UserError: no such profile, or a broken prompt.
+        """
+        candidates = self.candidates
+        factor = load_prompts(profile, self.prompts_path).questions.candidates
+        if candidates is None and factor > 1:
+            candidates = self.questions * factor
         return ConstructionPlan(
-            profile=self.profile or (_EMBEDDED if self.access.embedded else _CAPABLE),
+            profile=profile,
             prompts=self.prompts_path,
             questions=self.questions,
-            candidates=self.candidates,
+            candidates=candidates,
             scripts=self.scripts,
             neighbours=self.neighbours,
             neighbour_questions=self.neighbour_questions,
@@ -151,13 +165,17 @@ def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJ
     edits = [f for f in table if f.new is not None][: job.limit]
     if not edits:
         return None
-    plan = job.plan
-    plan.wording()  # a broken prompt is told before anything else is done
+    plan = job.plan  # a broken prompt is told before anything else is done
+    if job.profile is None and (earlier := _begun_with(job, plan, edits)) is not None:
+        tell(
+            f"The journal was begun with earlier prompts ({earlier}); it goes on with them, unless --profile is given."
+        )
+        plan = job.plan_with(earlier)
     session = Session(
         store=job.store,
         journal=job.journal,
         access=job.access,
-        authors=_authors(job),
+        authors=_authors(job, plan),
         reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
         fsync=job.fsync,
         snapshot=job.snapshot,
@@ -165,8 +183,15 @@ def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJ
     return PreparedJob(plan, _work(job, plan, loaded, table, edits), session)
 
 
-def _authors(job: ConstructionJob) -> tuple[ScriptAuthor, ...]:
-    return tuple(script_authors(job.named, job.access, job.profile or _CAPABLE))
+def _begun_with(job: ConstructionJob, plan: ConstructionPlan, edits: Sequence[Fact]) -> str | None:
+    """The earlier version of the prompts that the journal goes on with, if any."""
+    return begun_with(job.journal, job.plan_with, plan.profile, edits, model=job.access.label)
+
+
+def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:
+    """Authors are asked with the profile of the questions; beside the embedded model with that of capable ones."""
+    profile = job.profile or (_CAPABLE if plan.profile == _EMBEDDED else plan.profile)
+    return tuple(script_authors(job.named, job.access, profile))
 
 
 def _work(

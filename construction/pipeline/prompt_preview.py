@@ -7,7 +7,7 @@ from pathlib import Path
 
 from construction.prompts.custom import custom_prompts
 from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
-from construction.scripts.question_step import QuestionStep
+from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.prompt_files import load_verify
 from construction.verifier.steps import STEPS, VerifyAsk
@@ -42,7 +42,9 @@ def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None)
             asking = QuestionStep(prompt)
             messages = asking.prompt(asking.calls(fact, count=4, edited=fact.new is not None)[0])
         else:
-            messages = ScriptStep(prompt).prompt(ScriptAsk(question=question, old=fact.old))
+            messages = ScriptStep(prompt).prompt(
+                ScriptAsk(question=question, old=fact.old, relation=relation_words(fact))
+            )
         for message in messages:
             yield {"label": prompt.label, "role": message.role, "content": message.content}
     text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"

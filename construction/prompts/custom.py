@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from construction.prompts.prompt_file import TASKS, WriterPrompt, WriterPrompts, load_prompt, profiles, prompt_path
+from construction.prompts.prompt_file import (
+    TASKS,
+    WriterPrompt,
+    WriterPrompts,
+    every_version,
+    load_prompt,
+    prompt_path,
+    shipped,
+)
 from schemas.core.config import read_toml, validate
 from schemas.core.errors import UserError
 
@@ -69,12 +77,10 @@ def _load(path: Path, task: str) -> WriterPrompt:
     if data.get("task", task) != task:
         raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
     prompt = validate(WriterPrompt, data, where=str(path))
-    for profile in profiles():
-        ours = load_prompt(task, profile)
-        if prompt.name == ours.name and prompt.digest != ours.digest:
-            raise UserError(
-                f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
-                where=str(path),
-                fix="give it another name, so that the lineage tells them apart",
-            )
+    if not shipped(prompt) and prompt.name in {ours.name for ours in every_version(task)}:
+        raise UserError(
+            f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
+            where=str(path),
+            fix="give it another name, so that the lineage tells them apart",
+        )
     return prompt

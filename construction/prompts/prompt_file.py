@@ -11,18 +11,24 @@ from pydantic import Field, model_validator
 from construction.llm.prompt_file import PromptFile, PromptFolder
 from construction.llm.prompt_text import places
 from construction.llm.step import Message
+from schemas.core.ids import content_id
 
 TASKS: Mapping[str, frozenset[str]] = {
-    "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation"}),
-    "scripts": frozenset(
-        {"question", "object"}
-    ),  # the new object has no placeholder: it cannot reach the script writer
+    "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation", "change"}),
+    "scripts": frozenset(  # the new object has no placeholder: it cannot reach the script writer
+        {"question", "object", "relation"}
+    ),
 }
 REQUIRED: Mapping[str, frozenset[str]] = {
     "questions": frozenset({"subject"}),
     "scripts": frozenset({"question", "object"}),
 }
+SHAPES: Mapping[str, tuple[str, ...]] = {
+    "questions": ("list", "why_list", "one"),
+    "scripts": ("steps", "why_steps", "slots"),
+}
 MOST_ATTEMPTS = 50
+MOST_CANDIDATES = 15
 
 
 class WriterPrompt(PromptFile):
@@ -31,16 +37,21 @@ class WriterPrompt(PromptFile):
     Attributes:
         task: ``questions`` or ``scripts``.
         profile: Kind of model it is written for.
-        shape: Form of the reply: ``list`` or ``one`` (questions), ``steps`` or ``slots`` (scripts).
+        shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``steps``,
+            ``why_steps`` or ``slots`` (scripts).
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
+        candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
+        again: What a further attempt is told after one that the checks reject, with ``{reason}``; None to ask anew.
         user_unedited: The user's turn for a fact without a new object; ``user`` where left out.
         situations: Task words by relation id for one-question-a-call prompts; ``default`` for all others.
     """
 
     task: Literal["questions", "scripts"]
     profile: str
-    shape: Literal["list", "one", "steps", "slots"]
+    shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
+    candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
+    again: str | None = None
     user_unedited: str | None = None
     situations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
@@ -49,8 +60,10 @@ class WriterPrompt(PromptFile):
         for field, text in (("system", self.system), ("user", self.user), ("user_unedited", self.user_unedited or "")):
             if unknown := sorted(places(text) - TASKS[self.task]):
                 raise ValueError(f"{field}: unknown placeholder {{{unknown[0]}}}; allowed: {sorted(TASKS[self.task])}")
-        if self.shape not in {"questions": ("list", "one"), "scripts": ("steps", "slots")}[self.task]:
+        if self.shape not in SHAPES[self.task]:
             raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
+        if self.again is not None and (self.task != "scripts" or places(self.again) != {"reason"}):
+            raise ValueError("again belongs to a scripts prompt and has the placeholder {reason} and no other")
         if "{new}" in (self.user_unedited or ""):
             raise ValueError("user_unedited is for facts without a new object and cannot name {new}")
         if "{new}" in self.user and self.user_unedited is None:
@@ -59,7 +72,7 @@ class WriterPrompt(PromptFile):
 
     @model_validator(mode="after")
     def _required(self) -> WriterPrompt:
-        needed = REQUIRED[self.task] | ({"count"} if self.shape == "list" else set())
+        needed = REQUIRED[self.task] | ({"count"} if self.shape in ("list", "why_list") else set())
         for field, text in (("user", self.user), ("user_unedited", self.user_unedited)):
             missing = sorted(needed - places(text)) if text is not None else []
             if missing:
@@ -67,6 +80,13 @@ class WriterPrompt(PromptFile):
                     f"{field}: the placeholder {{{missing[0]}}} is missing, the model would not be told it"
                 )
         return self
+
+    @property
+    def digest(self) -> str:
+        """Hash of everything in the file; what version 1 did not know counts only where it is set."""
+        data = self.model_dump(mode="json")
+        unset = {name for name in ("candidates", "again") if data[name] == type(self).model_fields[name].default}
+        return content_id("wording", {k: v for k, v in data.items() if k not in unset})
 
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:
         """The chat: system, examples, then the filled-in question.
@@ -128,5 +148,10 @@ def load_prompt(task: str, profile: str) -> WriterPrompt:
 
 
 def shipped(prompt: WriterPrompt) -> bool:
-    """Whether a prompt is, letter for letter, one of ours."""
-    return any(load_prompt(prompt.task, profile).digest == prompt.digest for profile in profiles())
+    """Whether a prompt is, letter for letter, one of ours, of whatever version."""
+    return any(ours.digest == prompt.digest for ours in every_version(prompt.task))
+
+
+def every_version(task: str) -> list[WriterPrompt]:
+    """Our prompts of a task, of all profiles and versions."""
+    return [load_prompt(task, version) for profile in profiles() for version in FILES.versions(task, profile)]

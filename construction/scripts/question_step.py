@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from math import ceil
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator, model_validator
 
 from construction.llm.prompt_text import tidy
-from construction.llm.step import Message
+from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
@@ -16,6 +18,7 @@ from schemas.facts import Fact
 from schemas.scripts import ScriptQuestion
 
 LONGEST = 600  # characters; a longer "question" is no question
+LIMITED = 10  # questions that a prompt's limit on the reply is meant for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +53,49 @@ class QuestionList(BaseModel):
         return questions
 
 
+class Thought(BaseModel):
+    """A short sentence before the answer, so that a strict schema leaves room to think; nobody reads it."""
+
+    model_config = ConfigDict(extra="forbid")
+    why: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without(cls, data: Any) -> Any:  # a default in the schema is what strict endpoints refuse
+        return {"why": "", **data} if isinstance(data, dict) else data
+
+
+class ReasonedQuestions(QuestionList, Thought):
+    """The reply of a capable model since version 2: a thought, then all questions at once."""
+
+
 class OneQuestion(BaseModel):
     """The reply of the embedded model: one short question."""
 
     model_config = ConfigDict(extra="forbid")
     question: Annotated[str, StringConstraints(min_length=8, max_length=110)]
+
+
+_REPLIES: Mapping[str, type[BaseModel]] = {
+    "list": QuestionList,
+    "why_list": ReasonedQuestions,
+    "one": OneQuestion,
+}
+
+
+def relation_words(fact: Fact) -> str:
+    """What a writer is told of the relation: its label, else its id; a label that is a prompt loses its gap.
+
+    Example:
+        >>> from schemas.facts import Entity, Fact, Object, Relation, Source
+        >>> source = Source(name="example", licence="CC0-1.0")
+        >>> relation = Relation(id="P103", label="The mother tongue of {} is")
+        >>> subject, old = Entity(text="Ann"), Object(text="Welsh")
+        >>> relation_words(Fact(key="f", subject=subject, relation=relation, prompt="{} speaks", old=old, change="none",
+        ...                     source=source))
+        'The mother tongue of ... is'
+    """
+    return (fact.relation.label or fact.relation.id).replace("{}", "...")
 
 
 def question_key(fact: Fact, text: str) -> str:
@@ -66,18 +107,27 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
     """Asks for script questions.
 
     Args:
-        prompt: The wording; its ``shape`` decides the reply: ``list`` for all questions, ``one`` for one a call.
+        prompt: The wording; its ``shape`` decides the reply: ``list`` or ``why_list`` for all questions, ``one`` for
+            one a call.
     """
 
     def __init__(self, prompt: WriterPrompt) -> None:
         super().__init__(prompt)
-        self.reply = QuestionList if prompt.shape == "list" else OneQuestion
+        self.reply = _REPLIES[prompt.shape]
 
     def calls(self, fact: Fact, *, count: int, edited: bool) -> list[QuestionAsk]:
         """The calls that bring ``count`` questions about a fact."""
-        if self.wording.shape == "list":
+        if self.wording.shape != "one":
             return [QuestionAsk(fact=fact, count=count, edited=edited)]
         return [QuestionAsk(fact=fact, count=1, index=i, edited=edited) for i in range(count)]
+
+    def sample(self, item: QuestionAsk, *names: str, attempt: int) -> Request:
+        """As of every step; where many questions are asked for, the limit on the reply grows with them."""
+        request = super().sample(item, *names, attempt=attempt)
+        if self.wording.shape == "why_list" and item.count > LIMITED and "max_tokens" in request.parameters:
+            most = request.parameters["max_tokens"] * ceil(item.count / LIMITED)
+            request = request._replace(parameters={**request.parameters, "max_tokens": most})
+        return request
 
     def prompt(self, item: QuestionAsk) -> list[Message]:
         """The messages for one call; the new object is in them only where the fact is edited."""
@@ -85,7 +135,8 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion]):
         values = {
             "subject": fact.subject.text,
             "statement": fact.fact_prompt,
-            "relation": fact.relation.label or fact.relation.id,
+            "relation": relation_words(fact),
+            "change": "in time" if fact.change == "temporal" else "made up",
             "old": fact.old.text,
             "count": str(item.count),
             "situation": self.wording.situation(fact.relation.id, item.index),

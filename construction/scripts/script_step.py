@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from construction.llm.prompt_text import tidy
+from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.prompt_file_step import PromptFileStep
+from construction.scripts.question_step import Thought
 from schemas.core.ids import content_id
 from schemas.facts import Object
 from schemas.scripts import Script, ScriptQuestion, strip_label
@@ -25,10 +28,19 @@ _Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptAsk:
-    """One call for a script: a question and the old object. There is no place for the new object, on purpose."""
+    """One call for a script: a question and the old object. There is no place for the new object, on purpose.
+
+    Attributes:
+        relation: What relates the object to the question's subject, in words.
+        rejected: Steps of an earlier attempt that cannot be used.
+        reason: Why they cannot, in words that name no object which the steps do not name.
+    """
 
     question: ScriptQuestion
     old: Object
+    relation: str = ""
+    rejected: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Draft(tuple[str, ...]):
@@ -53,6 +65,10 @@ class StepList(BaseModel):
         return steps
 
 
+class ReasonedSteps(StepList, Thought):
+    """The reply of a capable model since version 2: a thought, then the steps in order."""
+
+
 class StepSlots(BaseModel):
     """The reply of the embedded model: the object again, the step that uses it, what comes before and after."""
 
@@ -61,6 +77,9 @@ class StepSlots(BaseModel):
     key_step: Annotated[str, StringConstraints(min_length=4, max_length=44)]
     before: Annotated[list[_Short], Field(min_length=2, max_length=2)]
     after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
+
+
+_REPLIES: Mapping[str, type[BaseModel]] = {"steps": StepList, "why_steps": ReasonedSteps, "slots": StepSlots}
 
 
 def script_key(question: ScriptQuestion, steps: tuple[str, ...]) -> str:
@@ -81,18 +100,25 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
     """Asks for a script.
 
     Args:
-        prompt: The wording; its ``shape`` decides the reply: ``steps`` for a list, ``slots`` for the guided form.
+        prompt: The wording; its ``shape`` decides the reply: ``steps`` or ``why_steps`` for a list, ``slots`` for the
+            guided form.
         rules: Version of the rules that say what is cleaned off a step.
     """
 
     def __init__(self, prompt: WriterPrompt, *, rules: Rules = RULES) -> None:
         super().__init__(prompt)
         self.rules = rules
-        self.reply = StepList if prompt.shape == "steps" else StepSlots
+        self.reply = _REPLIES[prompt.shape]
 
     def prompt(self, item: ScriptAsk) -> list[Message]:
-        """The messages for one script."""
-        return self.wording.messages({"question": item.question.text, "object": item.old.text})
+        """The messages for one script; after a rejected one with its steps and the reason, where the wording has it."""
+        values = {"question": item.question.text, "object": item.old.text, "relation": item.relation}
+        messages = self.wording.messages(values)
+        if self.wording.again is None or not item.rejected:
+            return messages
+        earlier = json.dumps({"steps": item.rejected}, ensure_ascii=False)
+        told = fill(self.wording.again, {"reason": item.reason}).strip()
+        return [*messages, Message(role="assistant", content=earlier), Message(role="user", content=told)]
 
     def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
         """One draft: tidied steps in order without labels and markup, empty ones left out."""

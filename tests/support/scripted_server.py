@@ -37,10 +37,17 @@ def field(text: str, name: str) -> str:
     return found[-1] if found else ""
 
 
+def asked(payload: dict[str, Any]) -> str:
+    """The turn that says what is asked; a reason why a script cannot be used may follow it."""
+    turns = [m["content"] for m in payload["messages"] if m["role"] == "user"]
+    return next(t for t in reversed(turns) if field(t, "Question") or field(t, "Subject"))
+
+
 def author(payload: dict[str, Any]) -> str:
     """Sensible questions and scripts for the 'paper' prompts, with some that the checks must catch; a pure function."""
-    user = payload["messages"][-1]["content"]
-    digest = int(hashlib.sha256(user.encode()).hexdigest(), 16)
+    user = asked(payload)
+    told = "" if payload["messages"][-1]["content"] == user else payload["messages"][-1]["content"]
+    digest = int(hashlib.sha256((user + told).encode()).hexdigest(), 16)
     if "Question: " in user:
         question, old = field(user, "Question"), field(user, "Object")
         steps = ["Search for some information", "Call a friend", f"Look up {old}", "Go there", "Come back"]
@@ -82,7 +89,7 @@ class Troubled:
 
     def __call__(self, payload: dict[str, Any]) -> str | Raw:
         turns = [m for m in payload["messages"] if m["role"] != "system"]
-        repairing = "cannot be used" in turns[-1]["content"]
+        repairing = "reply cannot be used" in turns[-1]["content"]
         asked = {**payload, "messages": turns[:-2] if repairing else turns}
         text = json.dumps(payload["messages"], sort_keys=True)
         digest = int(hashlib.sha256(text.encode()).hexdigest(), 16)

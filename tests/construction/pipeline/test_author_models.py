@@ -19,7 +19,7 @@ from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support.construction import authored
 from tests.support.construction.authored import many, run
 from tests.support.facts import make_fact
-from tests.support.scripted_server import ScriptedServer, author, field
+from tests.support.scripted_server import ScriptedServer, asked, author, field
 
 facts = authored.facts
 
@@ -33,12 +33,12 @@ def verdicts(folder, check):
 def test_candidates_are_chosen_and_replaced_and_explained(tmp_path, facts):
     with ScriptedServer(many) as server:
         funnel = run(facts, tmp_path / "o", server, "--questions", 3, "--candidates", 8)
-        asked = Counter("Question: " in p["messages"][-1]["content"] for p in server.requests)
+        calls = Counter("Question: " in asked(p) for p in server.requests)
         assert [field(p["messages"][-1]["content"], "Number of questions") for p in server.requests][:1] == ["8"]
     # of 8: 1 leaks, 3 stand, 1 is tried in vain (its script has no place to cut), the others are surplus
     assert (funnel["asked"], funnel["kept"], funnel["unsure"]) == (16, 6, 0)
     assert funnel["kept"] + funnel["rejected"] + funnel["surplus"] == funnel["asked"] and funnel["surplus"] >= 6
-    assert asked[True] == 16 - funnel["surplus"] - 2
+    assert calls[True] == 16 - funnel["surplus"] - 2
     said = verdicts(tmp_path / "o", "surplus")
     peru = {t: v for t, v in said.items() if "Peru" in t}
     kept = [t for t, v in peru.items() if v.label == "keep" and "rent a house" not in t]
@@ -60,7 +60,7 @@ def test_other_numbers_later_settle_it_anew(tmp_path, facts):
         run(facts, tmp_path / "o", server, "--questions", 6, "--candidates", 8)
         assert not any("Number of questions" in p["messages"][-1]["content"] for p in server.requests[before:])
         second = verdicts(tmp_path / "o", "surplus")
-        run(facts, tmp_path / "o", server, "--questions", 8)
+        run(facts, tmp_path / "o", server, "--questions", 8, "--candidates", 8)
         third = verdicts(tmp_path / "o", "surplus")
     drops = [sum(v.label == "drop" for v in said.values()) for said in (first, second, third)]
     assert drops[0] > drops[1] >= drops[2] == 0
@@ -68,7 +68,7 @@ def test_other_numbers_later_settle_it_anew(tmp_path, facts):
 
 def test_a_run_without_candidates_leaves_no_such_verdict(tmp_path, facts):
     with ScriptedServer(author) as server:
-        funnel = run(facts, tmp_path / "o", server)
+        funnel = run(facts, tmp_path / "o", server, "--candidates", 4)
     assert funnel["surplus"] == 0 and verdicts(tmp_path / "o", "surplus") == {}
 
 
@@ -80,9 +80,9 @@ def test_fewer_candidates_than_questions_are_refused(tmp_path, facts):
 
 def test_two_authors_of_one_question_stand_side_by_side(tmp_path, facts):
     with ScriptedServer(many) as server:
-        alone = run(facts, tmp_path / "a", server, "--author", "ann")
-        funnel = run(facts, tmp_path / "o", server, "--author", "ann", "--author", "bob")
-        models = Counter((p["model"], "Question: " in p["messages"][-1]["content"]) for p in server.requests)
+        alone = run(facts, tmp_path / "a", server, "--candidates", 4, "--author", "ann")
+        funnel = run(facts, tmp_path / "o", server, "--candidates", 4, "--author", "ann", "--author", "bob")
+        models = Counter((p["model"], "Question: " in asked(p)) for p in server.requests)
     assert set(models) == {("m", False), ("ann", True), ("bob", True)}  # m writes the questions only
     assert [a["author"] for a in funnel["authors"]] == ["ann", "bob"]
     assert all(a["asked"] == a["kept"] + a["unsure"] + a["rejected"] == 6 for a in funnel["authors"])
@@ -100,7 +100,7 @@ def test_two_authors_of_one_question_stand_side_by_side(tmp_path, facts):
 
 def test_one_text_of_two_authors_is_one_item_with_two_lines(tmp_path, facts):
     with ScriptedServer(author) as server:
-        funnel = run(facts, tmp_path / "o", server, "--author", "ann", "--author", "bob")
+        funnel = run(facts, tmp_path / "o", server, "--candidates", 4, "--author", "ann", "--author", "bob")
     with Store.open(tmp_path / "o/s.duckdb") as store:
         for script in store.all(Script):
             assert {x.model for x in store.lineage(script.id)} == {"ann", "bob"}
@@ -119,14 +119,14 @@ def test_several_scripts_of_a_question(tmp_path, facts):
         return many(payload)
 
     with ScriptedServer(vary) as server:
-        funnel = run(facts, tmp_path / "o", server, "--questions", 1, "--scripts", 3)
+        funnel = run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1, "--scripts", 3)
         asked = len(server.requests)
-        again = run(facts, tmp_path / "o", server, "--questions", 1, "--scripts", 3)
+        again = run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1, "--scripts", 3)
     assert (funnel["asked"], funnel["kept"], funnel["prompts"], funnel["authors"][0]["asked"]) == (2, 2, 6, 6)
     assert asked == 2 + 6 and again["calls"] == 0
     with Store.open(tmp_path / "o/s.duckdb") as store:
         samples = {store.lineage(s.id)[0].detail["sample"] for s in store.all(Script)}
-        assert samples == {0, 1, 2} and len(list(store.all(ScriptPrompt))) == 6
+        assert samples == {0, 2, 4} and len(list(store.all(ScriptPrompt))) == 6
 
 
 def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
@@ -134,7 +134,7 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
         return "no JSON" if "Question: " in json.dumps(payload["messages"]) else many(payload)
 
     with ScriptedServer(refuse) as server:
-        run(facts, tmp_path / "o", server, "--questions", 1)
+        run(facts, tmp_path / "o", server, "--questions", 1, "--candidates", 1)
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = list(store.lineages(stage="failed"))
     assert len(lines) == 2 and {x.detail["of"] for x in lines} == {"scripts"}
@@ -156,7 +156,7 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
         assert said == "" and not (tmp_path / "p/s.duckdb").exists()
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
-    assert {x.prompt for x in lines} == {"scripts_mine@1"} and all(x.detail["wording"] for x in lines)
+    assert {x.prompt for x in lines} == {"scripts_mine@2"} and all(x.detail["wording"] for x in lines)
 
 
 AUTHORS = {

@@ -53,11 +53,11 @@ WRONG = {
     "no place for the object": ("scripts", "Object: {object}\n", "", "the placeholder {object} is missing"),
     "no place for the subject": ("questions", "Subject: {subject}\n", "", "the placeholder {subject} is missing"),
     "no place for the number": ("questions", "Number of questions: {count}\n", "", "{count} is missing"),
-    "no version": ("scripts", "version = 1\n", "", "version: Field required"),
-    "version 0": ("scripts", "version = 1\n", "version = 0\n", "version: Input should be greater"),
+    "no version": ("scripts", "version = 2\n", "", "version: Field required"),
+    "version 0": ("scripts", "version = 2\n", "version = 0\n", "version: Input should be greater"),
     "another task": ("scripts", 'task = "scripts"', 'task = "questions"', "task = 'questions' in a file"),
     "unknown field": ("scripts", "[parameters]", "[parametres]", "did you mean 'parameters'?"),
-    "not TOML": ("scripts", 'shape = "steps"', "shape = steps", "not readable as TOML"),
+    "not TOML": ("scripts", 'shape = "why_steps"', "shape = steps", "not readable as TOML"),
     "our name": ("scripts", "Nine steps, never more.", "Three steps.", "is that of our own prompt"),
 }
 
@@ -98,7 +98,7 @@ def keys(prompt):
 
 
 def test_a_raised_version_asks_anew_and_version_1_keeps_its_keys():
-    one = load_prompt("questions", "paper")
+    one = load_prompt("questions", "paper@1")
     two = one.model_copy(update={"version": 2})
     assert not set(keys(one)) & set(keys(two))
     step = QuestionStep(one)
@@ -123,12 +123,12 @@ def test_journals_of_version_1_stay_good(task, profile):
 
 
 def test_earlier_versions_stay_beside_the_current_one(tmp_path, monkeypatch):
-    ours, templates = load_prompt("questions", "paper"), tmp_path / "templates"
+    ours, templates = load_prompt("questions", "paper@1"), tmp_path / "templates"
     templates.mkdir()
     for task in TASKS:
         write = (templates / f"{task}.paper.toml").write_text
-        write(prompt_path(task, "paper").read_text().replace("version = 1", "version = 2"))
-    (templates / "questions.paper@1.toml").write_text(prompt_path("questions", "paper").read_text())
+        write(prompt_path(task, "paper@1").read_text().replace("version = 1", "version = 2"))
+    (templates / "questions.paper@1.toml").write_text(prompt_path("questions", "paper@1").read_text())
     monkeypatch.setattr(prompt_file, "files", lambda _: tmp_path)
     assert profiles() == ["paper"]
     assert load_prompt("questions", "paper").version == 2
@@ -145,7 +145,7 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     change(mine / "scripts.toml", "scripts_paper", "scripts_mine")
     change(mine / "scripts.toml", "Object: {object}", "Thing to use: {object}")
     rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(mine), "--jsonl"]).output.splitlines()]
-    assert [r["label"] for r in rows] == ["questions_paper@1", "scripts_mine@1"]
+    assert [r["label"] for r in rows] == ["questions_paper@2", "scripts_mine@2"]
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")
     shown = runner.invoke(command, ["--prompts", str(mine), "--fact", str(facts)])

@@ -2,15 +2,103 @@ from __future__ import annotations
 
 import pytest
 
-from construction.prompts.prompt_file import TASKS, load_prompt, profiles
+from construction.checks import CheckInputs, judge
+from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles
 from construction.scripts.question_step import OneQuestion, QuestionList, QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep, script_of
-from schemas.core.errors import UserError
+from construction.scripts.truncation import cut_script
+from schemas.core.config import validate
+from schemas.core.errors import DataError, UserError
+from schemas.scripts import ScriptQuestion
 from tests.support.construction.prompt_questions import QUESTION
 from tests.support.facts import make_fact
+from tests.support.scripted_server import field
+
+VERSIONS = [*profiles(), "paper@1"]
+DIGESTS_OF_VERSION_1 = {  # lineage of 0.1.0 and 0.2.0 tells our prompts from a user's by them
+    ("questions", "paper@1"): "7989e9fb8a2100516b8e",
+    ("questions", "embedded@1"): "330f76256e341c550fb7",
+    ("scripts", "paper@1"): "2339e6822d703d0e1422",
+    ("scripts", "embedded@1"): "db8dd1601795631c000c",
+}
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize(("task", "profile"), DIGESTS_OF_VERSION_1)
+def test_version_1_is_what_it_was_to_the_letter(task, profile):
+    prompt = load_prompt(task, profile)
+    assert (prompt.version, prompt.digest) == (1, DIGESTS_OF_VERSION_1[task, profile])
+    assert prompt.candidates == 1 and prompt.again is None
+
+
+def test_what_version_1_did_not_know_counts_where_it_is_set():
+    one = load_prompt("scripts", "paper@1")
+    assert one.model_copy(update={"again": "No: {reason}"}).digest != one.digest
+    assert one.model_copy(update={"candidates": 2}).digest != one.digest
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_reply_of_every_profile_is_limited(task):
+    for profile in profiles():
+        assert load_prompt(task, profile).parameters["max_tokens"] <= 400
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "words"),
+    [
+        ("scripts", {"again": "Write another one."}, "placeholder {reason}"),
+        ("scripts", {"again": "Not {new}: {reason}"}, "placeholder {reason} and no other"),
+        ("questions", {"again": "No: {reason}"}, "belongs to a scripts prompt"),
+        ("questions", {"shape": "why_steps"}, "no shape 'why_steps'"),
+        ("scripts", {"shape": "why_list"}, "no shape 'why_list'"),
+        ("questions", {"candidates": 0}, "candidates"),
+    ],
+)
+def test_what_a_prompt_file_may_not_say(task, changes, words):
+    with pytest.raises(DataError, match=words):
+        validate(WriterPrompt, {**load_prompt(task, "paper").model_dump(), **changes}, where="x")
+
+
+def _examples(task):
+    prompt = load_prompt(task, "paper")
+    step = (QuestionStep if task == "questions" else ScriptStep)(prompt)
+    return [(e.user, step.reply.model_validate_json(e.assistant)) for e in prompt.examples]
+
+
+def test_the_examples_of_questions_pass_the_checks_and_are_of_many_relations():
+    relations = set()
+    for user, reply in _examples("questions"):
+        old = field(user, "Object before the change") or field(user, "Object")
+        fact = make_fact(field(user, "Subject"), old, field(user, "Object after the change") or "Atlantis")
+        relations.add(field(user, "Relation"))
+        assert reply.why and len(reply.questions) == int(field(user, "Number of questions"))
+        for n, text in enumerate(reply.questions):
+            question = ScriptQuestion(key=f"q{n}", fact=fact.key, text=text)
+            verdicts = judge("question", CheckInputs(fact=fact, question=question))
+            assert [v.reason for v in verdicts if v.label != "keep"] == [], text
+    assert len(relations) >= 8
+
+
+def test_the_examples_of_scripts_pass_the_checks_with_two_preparing_steps():
+    relations = set()
+    for user, reply in _examples("scripts"):
+        question = ScriptQuestion(key="q", fact="f", text=field(user, "Question"))
+        fact = make_fact("Norway", field(user, "Object"), "Atlantis")
+        relations.add(field(user, "Relation"))
+        step = ScriptStep(load_prompt("scripts", "paper"))
+        (draft,) = step.parse(ScriptAsk(question=question, old=fact.old), reply)
+        assert reply.why and len(draft) == 9
+        script = script_of(question, draft)
+        prompt = cut_script(fact, question, script)
+        assert prompt is not None and prompt.step is not None and prompt.step >= 3
+        before = prompt.text.split()[-1]
+        assert before not in ("a", "an", "the"), "no article that tells the object's kind"
+        inputs = CheckInputs(fact=fact, question=question, draft=draft, script=script, prompt=prompt)
+        for stage in ("draft", "script", "prompt"):
+            assert [v.reason for v in judge(stage, inputs) if v.label != "keep"] == []
+    assert len(relations) >= 6
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
 @pytest.mark.parametrize("task", TASKS)
 def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
     prompt = load_prompt(task, profile)
@@ -30,6 +118,8 @@ def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
 def test_paper_prompts_carry_the_requirements():
     questions, scripts = load_prompt("questions", "paper").system, load_prompt("scripts", "paper").system
     for words in (
+        "related knowledge",
+        "a word\n  made from one",
         "nine steps at most",
         "most likely",
         "How to",
@@ -39,7 +129,15 @@ def test_paper_prompts_carry_the_requirements():
         "neither the object",
     ):
         assert words in questions
-    for words in ("Nine steps", "fewer than 8 words", "at least one step", "JSON", "no explanations"):
+    for words in (
+        "Nine steps",
+        "fewer than 8 words",
+        "at least one step",
+        "JSON",
+        "no explanations",
+        "at most 7",
+        "Markdown",
+    ):
         assert words in scripts
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from construction.prompts.prompt_file import TASKS, load_prompt
 from curation.export.formats import EXPORTERS, export
 from curation.splits.split_file import load_split
 from curation.store.store import Store
@@ -62,13 +63,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     path = folder / "facts.jsonl"
     path.write_text("".join(f.model_dump_json() + "\n" for f in facts), encoding="utf-8")
     used = set()
+    always = {"f/2": 0, "f/4": 2}
 
     def answer(payload: dict[str, Any]) -> Any:
         last = payload["messages"][-1]["content"]
         fact = next((f for f in facts if f.subject.text.split("\n")[0][:60] in last), facts[0])
         digest = int(hashlib.sha256(last.encode("utf-8", "surrogatepass")).hexdigest(), 16)
-        if digest % 3 == 0 or fact.key == "f/2":
-            number = 0 if fact.key == "f/2" else digest // 3 % len(REPLIES)
+        if digest % 3 == 0 or fact.key in always:
+            number = always.get(fact.key, digest // 3 % len(REPLIES))
             used.add(number)
             reply = REPLIES[number]
             return json.dumps(reply) if isinstance(reply, dict) else reply
@@ -94,12 +96,14 @@ def test_the_store_holds_facts_and_replies_as_records(made: Made) -> None:
     assert not any("Atlantis" in p.text for p in prompts.values() if p.id not in labels)
 
 
-def test_only_the_last_turn_holds_what_others_wrote(made: Made) -> None:
+def test_only_the_turns_after_the_examples_hold_what_others_wrote(made: Made) -> None:
+    ours = {p.system.strip(): 1 + 2 * len(p.examples) for p in map(load_prompt, TASKS, ("paper", "paper"))}
     for payload in made.requests:
-        first, *_, last = payload["messages"]
-        repaired = "cannot be used" in last["content"]
-        turns = payload["messages"][:-3] if repaired else payload["messages"][:-1]
+        first, *_ = payload["messages"]
+        turns = payload["messages"][: ours[first["content"]]]
         assert first["role"] == "system" and not any("Old " in m["content"] or "x" * 99 in m["content"] for m in turns)
+        roles = [m["role"] for m in payload["messages"][len(turns) :]]
+        assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"], "a complaint follows what it is about"
         assert len(json.dumps(payload)) < 8 * MEGABYTE
     systems = {p["messages"][0]["content"] for p in made.requests}
     assert len(systems) == 2, "one for questions and one for scripts, whatever the fact"

@@ -13,17 +13,12 @@ from typing import NamedTuple
 
 import pytest
 
-from construction.llm.reply_cache import request_key
-from construction.llm.step import Message, Request
-from construction.prompts.prompt_file import load_prompt
-from construction.scripts.prompt_file_step import SAMPLES
-from construction.scripts.question_step import QuestionList
-from construction.scripts.script_step import StepList
 from curation.files.journal import Journal
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.construction.request_keys import key_of
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, Troubled, author, completion
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
@@ -74,16 +69,6 @@ def contents(path):
         verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
         lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
     return records, verdicts, lineage
-
-
-def key_of(payload):
-    """The journal key of a request as the server saw it."""
-    messages = tuple(Message(**m) for m in payload["messages"])
-    steps = "steps" in payload["response_format"]["json_schema"]["schema"]["properties"]
-    version = load_prompt("scripts" if steps else "questions", "paper").version
-    parameters = {k: v for k, v in payload.items() if k not in ("messages", "model", "response_format")}
-    request = Request(messages, StepList if steps else QuestionList, parameters, SAMPLES * (version - 1))
-    return request_key("scripted", request)
 
 
 def replies(folder):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from construction.llm.request_formats import RequestFormat, body_of
 from construction.prompts.prompt_file import load_prompt
-from construction.scripts.question_step import QuestionList, QuestionStep, question_key
+from construction.scripts.question_step import LIMITED, QuestionList, QuestionStep, ReasonedQuestions, question_key
 from tests.support.facts import make_fact
 
 
@@ -32,3 +38,48 @@ def test_questions_are_tidied_and_each_kept_once():
     assert [q.text for q in made] == ["How to go?", "How to run?", "How to sit?"]
     assert made[0].key == question_key(make_fact(), "how to go?")
     assert made[0].key.startswith("f/Peru/q-") and len(made[0].key.split("q-")[1]) == 8
+
+
+def test_the_relation_and_the_kind_of_change_are_shown():
+    step = QuestionStep(load_prompt("questions", "paper"))
+    for fact, words in (
+        (make_fact(), "Change: made up"),
+        (make_fact().model_copy(update={"change": "temporal"}), "in time"),
+    ):
+        text = step.prompt(step.calls(fact, count=4, edited=True)[0])[-1].content
+        assert words in text and f"Relation: {fact.relation.label or fact.relation.id}" in text
+    bare = make_fact().model_copy(update={"relation": make_fact().relation.model_copy(update={"label": "{} is by"})})
+    assert "Relation: ... is by\n" in step.prompt(step.calls(bare, count=1, edited=True)[0])[-1].content
+
+
+def test_a_strict_schema_has_the_thought_first_and_no_default():
+    step = QuestionStep(load_prompt("questions", "paper"))
+    request = step.sample(step.calls(make_fact(), count=4, edited=True)[0], "k", "0", attempt=0)
+    sent = body_of("m", request, RequestFormat())["response_format"]["json_schema"]
+    assert sent["strict"] and list(sent["schema"]["properties"]) == ["why", "questions"] == sent["schema"]["required"]
+    assert "default" not in json.dumps(sent) and sent["schema"]["additionalProperties"] is False
+
+
+def test_a_thought_may_be_missing_and_is_never_kept():
+    step = QuestionStep(load_prompt("questions", "paper"))
+    (call,) = step.calls(make_fact(), count=2, edited=True)
+    bare = ReasonedQuestions.model_validate_json('{"questions": ["How to go?"]}')
+    loud = ReasonedQuestions(why="Oslo " * 500, questions=["How to go?"])
+    assert step.parse(call, bare) == step.parse(call, loud)
+
+
+@pytest.mark.parametrize(
+    "bad", ['{"why": "x"}', '{"why": 3, "questions": ["How?"]}', '{"why": "x", "questions": []}', "[]"]
+)
+def test_a_thought_without_questions_is_refused_for_repair(bad):
+    with pytest.raises(ValidationError):
+        ReasonedQuestions.model_validate_json(bad)
+
+
+@pytest.mark.parametrize(("count", "times"), [(1, 1), (8, 1), (LIMITED, 1), (LIMITED + 1, 2), (60, 6)])
+def test_the_limit_on_a_reply_grows_with_the_questions(count, times):
+    step = QuestionStep(load_prompt("questions", "paper"))
+    (call,) = step.calls(make_fact(), count=count, edited=True)
+    assert step.sample(call, "k", attempt=0).parameters["max_tokens"] == 400 * times
+    first = QuestionStep(load_prompt("questions", "paper@1"))
+    assert "max_tokens" not in first.sample(call, "k", attempt=0).parameters

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from construction.prompts.prompt_file import WriterPrompt, load_prompt
@@ -43,3 +46,26 @@ def test_hopeless_steps_are_refused_for_repair(bad):
 
 def test_tidy_keeps_other_scripts():
     assert tidy("\u202eWie  é 東京\ud800\x07") == "\u202eWie é 東京"
+
+
+def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
+    step = ScriptStep(load_prompt("scripts", "paper"))
+    ask = ScriptAsk(question=QUESTION, old=make_fact().old, relation="capital")
+    first = step.prompt(ask)
+    told = step.prompt(replace(ask, rejected=("Go", "{object}"), reason="it is {question}"))
+    assert told[: len(first)] == first and [m.role for m in told[len(first) :]] == ["assistant", "user"]
+    assert json.loads(told[-2].content) == {"steps": ["Go", "{object}"]}
+    assert "it is {question}" in told[-1].content, "a reason is data"
+    assert "Relation: capital" in first[-1].content
+
+
+def test_a_wording_without_words_for_it_asks_anew():
+    step = ScriptStep(load_prompt("scripts", "paper@1"))
+    ask = ScriptAsk(question=QUESTION, old=make_fact().old)
+    assert step.prompt(replace(ask, rejected=("Go",), reason="x")) == step.prompt(ask)
+
+
+def test_steps_with_a_thought_are_the_steps():
+    step = ScriptStep(load_prompt("scripts", "paper"))
+    reply = step.reply.model_validate_json('{"why": "Step 1: Lima", "steps": ["Step 1: Pack", "Fly to Lima"]}')
+    assert step.parse(ScriptAsk(question=QUESTION, old=make_fact().old), reply) == [Draft(["Pack", "Fly to Lima"])]

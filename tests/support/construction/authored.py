@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 from construction.cli.construct import construct
 from tests.support.facts import make_fact
-from tests.support.scripted_server import field
+from tests.support.scripted_server import asked, field
 
 THEMES = ("cook a soup of", "send a parcel to", "learn the anthem of", "rent a house in", "vote in", "study law in")
 
 
 def many(payload):
     """A number of questions, two of them alike and one that leaks; scripts that name their model."""
-    user, model = payload["messages"][-1]["content"], payload["model"]
+    user, model = asked(payload), payload["model"]
     if "Question: " in user:
         question, old = field(user, "Question"), field(user, "Object")
         steps = ["Look for a friend", f"Ask for {old}", f"Thank {model}"]

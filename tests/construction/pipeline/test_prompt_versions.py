@@ -1,0 +1,172 @@
+"""Prompts version 2 by default, version 1 where a journal was begun with it; over-generation and second scripts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construction.llm.connection import Access
+from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.pipeline.job import ConstructionJob
+from construction.pipeline.prompt_versions import begun_with
+from construction.prompts.prompt_file import load_prompt, shipped
+from construction.scripts.question_step import QuestionStep
+from curation.files.journal import Journal
+from curation.store.store import Store
+from schemas.scripts import Script, ScriptQuestion
+from tests.support.construction import authored
+from tests.support.construction.authored import many, run
+from tests.support.facts import make_fact
+from tests.support.scripted_server import ScriptedServer, asked, field
+
+facts = authored.facts
+FACTS = [make_fact(), make_fact("Japan", "Tokyo", "Rome")]
+
+
+def labels(folder: Path, kind: type[ScriptQuestion] | type[Script]) -> Counter[str | None]:
+    """Prompt labels in the lineage of what a store holds."""
+    with Store.open(folder / "s.duckdb") as store:
+        return Counter(line.prompt for item in store.all(kind) for line in store.lineage(item.id))
+
+
+def test_without_options_version_2_asks_for_twice_as_many(tmp_path: Path, facts: Path) -> None:
+    with ScriptedServer(many) as server:
+        result = run(facts, tmp_path / "o", server)
+        numbers = {field(asked(p), "Number of questions") for p in server.requests} - {""}
+        limits = {p["max_tokens"] for p in server.requests}
+    assert numbers == {"8"} and limits == {400, 350}
+    assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@2"}
+    # of 8 candidates one leaks and one has no script to cut: four are kept all the same
+    assert result["kept"] == 8 and result["surplus"] > 0
+
+
+def test_version_1_stays_selectable_with_its_own_numbers(tmp_path: Path, facts: Path) -> None:
+    with ScriptedServer(many) as server:
+        run(facts, tmp_path / "o", server, "--profile", "paper@1")
+        numbers = {field(asked(p), "Number of questions") for p in server.requests} - {""}
+        assert numbers == {"4"} and not any("max_tokens" in p for p in server.requests)
+        assert all("Relation: " not in asked(p) for p in server.requests)
+    assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@1"}
+    with Store.open(tmp_path / "o/s.duckdb") as store:
+        lines = [line for s in store.all(Script) for line in store.lineage(s.id)]
+    assert {line.prompt for line in lines} == {"scripts_paper@1"}
+    assert not any("wording" in line.detail for line in lines), "an earlier version of ours is no foreign wording"
+
+
+def test_a_journal_of_version_1_goes_on_under_version_1(tmp_path: Path, facts: Path) -> None:
+    with ScriptedServer(many) as server:
+        run(facts, tmp_path / "o", server, "--profile", "paper@1", "--limit", 1)
+        before = len(server.requests)
+        said = run(facts, tmp_path / "o", server)
+        later = server.requests[before:]
+    assert later and all("Japan" in json.dumps(p["messages"]) for p in later), "nothing of Peru is paid for again"
+    assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@1"} and said["facts"] == 2
+
+
+def test_a_named_profile_is_taken_at_its_word(tmp_path: Path, facts: Path) -> None:
+    with ScriptedServer(many) as server:
+        run(facts, tmp_path / "o", server, "--profile", "paper@1")
+        run(facts, tmp_path / "o", server, "--profile", "paper")
+        before = len(server.requests)
+        run(facts, tmp_path / "o", server)
+        assert len(server.requests) == before, "version 2 is on record now, so it is gone on with"
+    made = labels(tmp_path / "o", ScriptQuestion)
+    assert made["questions_paper@1"] and made["questions_paper@2"]
+
+
+def _journal(path: Path, profile: str, count: int) -> Path:
+    step = QuestionStep(load_prompt("questions", profile))
+    (call,) = step.calls(FACTS[1], count=count, edited=True)
+    key = request_key("m", step.sample(call, FACTS[1].key, "0", attempt=0))
+    with Journal(path, write=True) as lines:
+        ReplyCache(lines).put(key, Stored(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("profile", "count", "found"),
+    [("paper@1", 4, "paper@1"), ("paper", 8, None), ("paper@1", 5, None), ("embedded", 1, None)],
+)
+def test_the_version_is_found_by_what_was_asked(tmp_path: Path, profile: str, count: int, found: str | None) -> None:
+    journal = _journal(tmp_path / "j.jsonl", profile, count)
+    job = ConstructionJob(facts="f", store=tmp_path / "s", access=Access(model="m"))
+    assert begun_with(journal, job.plan_with, "paper", FACTS, model="m") == found
+    assert begun_with(journal, job.plan_with, "paper", FACTS, model="another") is None
+    assert begun_with(tmp_path / "none.jsonl", job.plan_with, "paper", FACTS, model="m") is None
+
+
+@pytest.mark.parametrize(
+    ("profile", "questions", "given", "asked_for"),
+    [
+        ("paper", 4, None, 8),
+        ("paper", 1, None, 2),
+        ("paper", 4, 4, 4),
+        ("paper@1", 4, None, None),
+        ("paper@1", 4, 6, 6),
+    ],
+)
+def test_how_many_candidates(
+    tmp_path: Path, profile: str, questions: int, given: int | None, asked_for: int | None
+) -> None:
+    job = ConstructionJob(
+        facts="f", store=tmp_path / "s", access=Access(model="m"), questions=questions, candidates=given
+    )
+    assert job.plan_with(profile).candidates == asked_for
+
+
+def test_the_dry_run_counts_the_spare_candidates(tmp_path: Path, facts: Path) -> None:
+    with ScriptedServer(many) as server:
+        two = run(facts, tmp_path / "a", server, "--dry-run")
+        four = run(facts, tmp_path / "b", server, "--dry-run", "--candidates", 4)
+    written = [e["stages"][0]["tokens_out"] for e in (two, four)]
+    assert written[0] == 2 * written[1] and two["question_calls"] == four["question_calls"] == 2
+    assert two["attempts"] == 2, "a second script may be asked for"
+
+
+def _second(first: list[str], then: list[str]) -> Callable[[dict[str, Any]], str]:
+    """An author whose first script of every question is ``first``, and whose second is ``then``."""
+
+    def answer(payload: dict[str, Any]) -> str:
+        told = payload["messages"][-1]["content"]
+        if "Question: " in asked(payload):
+            return json.dumps({"why": "as told", "steps": then if told.startswith("That script") else first})
+        return many(payload)
+
+    return answer
+
+
+def test_a_rejected_script_is_written_once_more_and_the_reason_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text(make_fact().model_dump_json() + "\n")
+    with ScriptedServer(_second(["Fly over Oslo", "Fly to Lima"], ["Pack a bag", "Fly to Lima"])) as server:
+        result = run(path, tmp_path / "o", server, "--questions", 2)
+        again = [p["messages"] for p in server.requests if p["messages"][-1]["content"].startswith("That script")]
+        scripts = [p for p in server.requests if "Question: " in asked(p)]
+        calls = len(server.requests)
+        rerun = run(path, tmp_path / "o", server, "--questions", 2)
+        assert len(server.requests) == calls and rerun["calls"] == 0
+    assert len(again) == 2 and len(scripts) == 4 and result["kept"] == 2
+    assert all(
+        "'Oslo'" in m[-1]["content"] and json.loads(m[-2]["content"])["steps"][0] == "Fly over Oslo" for m in again
+    )
+    assert not any("new object" in json.dumps(p["messages"]) for p in scripts)
+
+
+def test_the_reason_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text(make_fact().model_dump_json() + "\n")
+    with ScriptedServer(_second(["Stay", "Rest"], ["Sit", "Rest"])) as server:
+        result = run(path, tmp_path / "o", server, "--questions", 1, "--candidates", 1)
+        scripts = [p for p in server.requests if "Question: " in asked(p)]
+    assert len(scripts) == 2 and result["kept"] == 0
+
+
+def test_every_shipped_version_is_ours() -> None:
+    for task in ("questions", "scripts"):
+        assert all(shipped(load_prompt(task, profile)) for profile in ("paper", "paper@1", "embedded"))
+        assert not shipped(load_prompt(task, "paper").model_copy(update={"candidates": 9, "again": None}))
