@@ -35,7 +35,7 @@ def construct(tmp_path, monkeypatch):
     def go(url, *, edits=EDITS, questions=1, live=None, **options):
         access = Access(model="m", base_url=url, **options.pop("access", {}))
         session = Session(store=tmp_path / "s.duckdb", journal=tmp_path / "j", access=access, **options)
-        plan = ConstructionPlan(questions=questions, neighbours=0, batch=1)
+        plan = ConstructionPlan(profile="paper@1", questions=questions, neighbours=0, batch=1)  # one attempt a call
         console = Console(file=io.StringIO(), width=100)
         live = live or ProgressDisplay(console, expected={})
         return run(session, plan_work(edits, edits, plan), plan, origin="here", live=live), console.file.getvalue()
