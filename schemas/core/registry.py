@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
 from typing import Any
@@ -22,7 +23,22 @@ _INSTALL = "install {} again: make setup, or pip install -e ."
 
 
 def entry_points(*, group: str) -> list[EntryPoint]:
-    """What installed packages declare in a group ``scedit.<kind>``.
+    """What installed packages declare in a group ``scedit.<kind>``; they are looked through once a process.
+
+    A folder that comes to ``sys.path`` later is looked through too. A package that is installed into a folder that was
+    looked through already is found after ``forget_installed``.
+    """
+    return [point for point in _declared(tuple(sys.path)) if point.group == group]
+
+
+def forget_installed() -> None:
+    """Look through the installed packages again when they are next asked for."""
+    _declared.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _declared(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of every group of ours, of what is installed in the folders of ``sys.path``.
 
     A checkout may hold the ``egg-info`` that an earlier installation left in it. Python finds that first when it runs
     in the checkout, and would not look further: what is installed goes before it.
@@ -33,7 +49,8 @@ def entry_points(*, group: str) -> list[EntryPoint]:
             other = chosen.setdefault(package.name.casefold(), package)
             if other.read_text("WHEEL") is None and package.read_text("WHEEL") is not None:
                 chosen[package.name.casefold()] = package
-    return [point for package in chosen.values() for point in package.entry_points if point.group == group]
+    points = (point for package in chosen.values() for point in package.entry_points)
+    return tuple(point for point in points if point.group.startswith("scedit."))
 
 
 def suggest(name: str, known: list[str]) -> str | None:

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from schemas.core.errors import UserError
-from schemas.core.registry import Registry, entry_points, suggest
+from schemas.core.registry import Registry, entry_points, forget_installed, suggest
 
 SLUG, SEED = "schemas.core.ids:slug", "schemas.core.ids:seed"
 
@@ -107,6 +107,28 @@ def test_what_an_earlier_installation_left_in_a_checkout_does_not_hide_what_is_i
         assert [point.name for point in entry_points(group="scedit.thing")] == ["site"]
     monkeypatch.setattr("sys.path", [str(tmp_path / "checkout")])
     assert [point.name for point in entry_points(group="scedit.thing")] == ["checkout"]
+
+
+def test_installed_packages_are_looked_through_once_and_again_when_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def install(name: str) -> None:
+        place = tmp_path / f"{name}-1.dist-info"
+        place.mkdir()
+        (place / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+        (place / "entry_points.txt").write_text(f"[scedit.thing]\n{name} = {SLUG}\n[scedit.other]\nx = {SLUG}\n")
+
+    looked: list[None] = []
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.setattr("schemas.core.registry.distributions", lambda: looked.append(None) or distributions())
+    install("one")
+    assert Registry("thing").names() == ["one"] and Registry("other").names() == ["x"]
+    install("two")
+    assert Registry("thing").names() == ["one"] and len(looked) == 1
+    forget_installed()
+    assert Registry("thing").names() == ["one", "two"] and len(looked) == 2
+    monkeypatch.setattr("sys.path", [])
+    assert Registry("thing").names() == [], "another path is another search"
 
 
 def test_a_former_name_is_read_for_ever_and_listed_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
