@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.files.atomic import atomic_path
 from curation.files.json_files import json_lines, read_text
 from curation.quality.sample import CRITERIA, Sample, sample_named
 from curation.store.store import Store
@@ -39,18 +40,12 @@ def write_sheet(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     else:
         out.write("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows))
     data = out.getvalue().encode("utf-8-sig" if path.suffix == ".csv" else "utf-8")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
         if path.is_file() and path.read_bytes() == data:
             return
-        with open(path, "xb") as file:
-            file.write(data)
-    except FileExistsError:
-        raise UserError(
-            "the sheet is there already and may hold answers", where=str(path), fix="name another folder"
-        ) from None
-    except OSError as error:
-        raise UserError(f"the sheet cannot be written: {error.strerror}", where=str(path)) from None
+        raise UserError("the sheet is there already and may hold answers", where=str(path), fix="name another folder")
+    with atomic_path(path, "the sheet") as partial:
+        partial.write_bytes(data)
 
 
 class SheetImport(NamedTuple):

@@ -1,39 +1,16 @@
 from __future__ import annotations
 
-import json
 import random
-import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from curation.loaders.importer import import_split
-from curation.quality.report import report, summary, text
 from curation.quality.sample import CRITERIA, Sample, allocate, draw, keep_sample, sample_named, samples, sheet
-from curation.quality.sheets import import_sheets, read_sheet, sheet_path, write_sheet
-from curation.shipped import mini_split
-from curation.splits.split_file import make_split
 from curation.store.store import Store
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
+from tests.support.curation.filled_sheets import MINI
 
-MINI = make_split("mini", mini_split().cases[:30])
 PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    import_split(MINI, path, origin="test")
-    return path
-
-
-@pytest.fixture
-def store(base: Path, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
-        yield made
 
 
 def test_allocation_is_proportional_and_its_probabilities_are_true() -> None:
@@ -78,24 +55,6 @@ def test_sheets_are_blind_and_each_in_an_order_of_its_own() -> None:
         sheet(sample, MINI.cases[:1], "ann")
 
 
-def answered(sample: Sample, person: str, no: Callable[[str], str] = lambda item: "") -> list[dict[str, Any]]:
-    """A filled sheet: yes to all, but no to the criterion that ``no`` names for an item."""
-    rows = []
-    for row in sheet(sample, MINI.cases, person):
-        against = no(row["item"])
-        said = {c.name: "no" if c.name == against else "yes" for c in CRITERIA}
-        rows.append({**row, **said, **({f"{against}_reason": "it is odd"} if against else {})})
-    return rows
-
-
-@pytest.fixture
-def sample(store: Store) -> Sample:
-    made = draw(MINI, percent=30, people=("ann", "bob"))
-    keep_sample(store, made)
-    keep_sample(store, made)  # again changes nothing
-    return sample_named(store, made.name[:6])
-
-
 def test_the_store_remembers_the_sample(store: Store, sample: Sample) -> None:
     made = draw(MINI, percent=30, people=("ann", "bob"))
     assert sample == made._replace(items=tuple(sorted(made.items)))
@@ -104,119 +63,3 @@ def test_the_store_remembers_the_sample(store: Store, sample: Sample) -> None:
     assert samples(store, digest="0") == []
     with pytest.raises(UserError, match="no samples are called 'zz'; allowed: "):
         sample_named(store, "zz")
-
-
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_round_trip(store: Store, sample: Sample, tmp_path: Path, form: str) -> None:
-    odd = sample.items[0].item_id
-    path = sheet_path(tmp_path, "ann", form)
-    write_sheet(answered(sample, "ann", lambda i: "cut" if i == odd else ""), path)
-    (filled,) = import_sheets(store, [path])
-    assert (filled.person, filled.repeated, filled.missing) == ("ann", (), ())
-    by = {v.by: v for v in store.verdicts([odd])}
-    whole, cut = by["person:ann/quality@1"], by["person:ann/quality_cut@1"]
-    assert (whole.label, whole.reason) == ("drop", "cut: it is odd") and (cut.label, cut.value) == (None, 0.0)
-    assert by["person:ann/quality_question@1"].value == 1.0
-    assert store.lineage(whole.id)[0].detail == {"from": path.name}
-    assert len(filled.verdicts) == 4 * len(sample.items)
-
-
-def blank(rows: list[dict[str, Any]]) -> None:
-    rows[1].update({c.name: "" for c in CRITERIA})
-
-
-FAULTS: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
-    ("a no without a reason", lambda r: r[0].update(cut="no"), "line 1: the no to 'cut' has no reason"),
-    ("half answered", lambda r: r[1].update(cut=""), r"line 2: no answer to 'cut' \(yes or no\)"),
-    ("neither yes nor no", lambda r: r[1].update(cut="maybe"), "line 2: 'maybe' is no answer to 'cut'"),
-    ("another item", lambda r: r[2].update(item="f" * 20), "line 3: 'f+' is no item of the sample .* more faults"),
-    ("another sample", lambda r: r[2].update(sample="x"), "line 3: .* is no item of the sample"),
-    ("somebody not asked", lambda r: [x.update(person="eve") for x in r], r"'eve' was not asked \(ann, bob\)"),
-    ("two people", lambda r: r[0].update(person="bob"), "one sheet is of one person"),
-    ("a row is gone", lambda r: r.pop(), "1 of .* items have no answer; .*--partial"),
-    ("a row is empty", blank, "1 of .* items have no answer"),
-]
-
-
-@pytest.mark.parametrize(("break_it", "message"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
-def test_import_is_strict(
-    store: Store, sample: Sample, tmp_path: Path, break_it: Callable[[list[dict[str, Any]]], object], message: str
-) -> None:
-    good, bad = answered(sample, "bob"), answered(sample, "ann")
-    break_it(bad)
-    write_sheet(good, tmp_path / "bob.jsonl")
-    write_sheet(bad, tmp_path / "ann.jsonl")
-    with pytest.raises(DataError, match=message):
-        import_sheets(store, [tmp_path / "bob.jsonl", tmp_path / "ann.jsonl"])
-    assert "verdict" not in store.stats()["records"], "nothing of either sheet was kept"
-
-
-def test_partial_repeated_and_answered_again(store: Store, sample: Sample, tmp_path: Path) -> None:
-    rows = answered(sample, "ann")
-    blank(rows)
-    again = {**rows[0], "cut": "no", "cut_reason": "on second thought"}
-    write_sheet([*rows, again], tmp_path / "ann.jsonl")
-    filled = read_sheet(tmp_path / "ann.jsonl", sample, partial=True)
-    assert filled.missing == (rows[1]["item"],) and filled.repeated == (rows[0]["item"],)
-    import_sheets(store, [tmp_path / "ann.jsonl"], partial=True)
-    assert [v.label for v in store.verdicts([rows[0]["item"]]) if v.label] == ["drop"], "the last answer holds"
-    write_sheet([{**rows[0], "cut": "YES"}], tmp_path / "later.jsonl")
-    import_sheets(store, [tmp_path / "later.jsonl"], partial=True)
-    assert [v.label for v in store.verdicts([rows[0]["item"]]) if v.label] == ["keep"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.jsonl", b"{", "line 1: not JSON"),
-        ("a.jsonl", b"[1]", "line 1: not a JSON object"),
-        ("a.jsonl", b"\xff\xfe", "UTF-8"),
-        ("a.csv", b"item,sample\n1,2,3\n", "."),
-        ("a.csv", b"", "no sheet of a sample"),
-    ],
-)
-def test_files_that_are_no_sheets(store: Store, tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        import_sheets(store, [tmp_path / name])
-
-
-def test_answers_are_not_overwritten(tmp_path: Path) -> None:
-    rows = sheet(draw(MINI, percent=10), MINI.cases, "ann")
-    write_sheet(rows, tmp_path / "ann.csv")
-    write_sheet(rows, tmp_path / "ann.csv")  # the same blank sheet
-    (tmp_path / "ann.csv").write_text("answers")
-    with pytest.raises(UserError, match="there already and may hold answers"):
-        write_sheet(rows, tmp_path / "ann.csv")
-
-
-def test_report_weights_back_to_the_split(store: Store, tmp_path: Path) -> None:
-    """Hand-worked: items with probability p weigh 1/p, an item's value is the share of its people who say yes."""
-    made = draw(MINI, percent=10, least=2, people=("ann", "bob"))
-    assert len({d.probability for d in made.items}) > 1, "strata differ"
-    keep_sample(store, made)
-    odd = {d.item_id for d in made.items if d.probability == max(x.probability for x in made.items)}
-    write_sheet(answered(made, "ann", lambda i: "question" if i in odd else ""), tmp_path / "ann.jsonl")
-    write_sheet(answered(made, "bob"), tmp_path / "bob.jsonl")
-    import_sheets(store, [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"])
-    found = report(store, sample_named(store, made.name), resamples=200)
-    weights = {d.item_id: 1 / d.probability for d in made.items}
-    lost = sum(w for i, w in weights.items() if i in odd) / sum(weights.values())
-    assert found.complete and found.missing == {"ann": 0, "bob": 0}
-    assert found.acceptance["all"].value == pytest.approx(1 - lost / 2)
-    assert found.unanimous.value == found.by_person["ann"].value == pytest.approx(1 - lost)
-    assert found.acceptance["all"].low < found.acceptance["all"].value < found.acceptance["all"].high
-    exact = found.acceptance["cut"]
-    assert exact.value == exact.high == 1.0 and 0.5 < exact.low < 1.0, "all say yes: exact, not of zero width"
-    agree = found.agreement["question"]
-    assert agree.exact.value == pytest.approx(1 - len(odd) / len(made.items))
-    assert agree.prevalence["yes"].value == pytest.approx(1 - len(odd) / len(made.items) / 2)
-    assert agree.ac1.value > agree.alpha.value, "with nearly all yes, alpha is low beside high agreement"
-    assert found.agreement["cut"].alpha.value is None and "all values are equal" in text(found)
-    assert json.loads(json.dumps(summary(found)))["acceptance"]["all"]["value"] == found.acceptance["all"].value
-
-
-def test_report_before_anybody_answered(store: Store, sample: Sample) -> None:
-    found = report(store, sample, resamples=10)
-    assert not found.complete and found.missing == {"ann": len(sample.items), "bob": len(sample.items)}
-    assert "undefined, because nobody has answered" in text(found)

@@ -9,19 +9,15 @@ import tomllib
 import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
-from curation.rules.clusters import _components
-from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.config import validate
 from schemas.core.errors import DataError
-from schemas.core.records import Record
-from schemas.facts import Entity
-from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support import ROOT
+from tests.support.curation.rule_outcomes import MEASURED, agrees, kept, like
 from tests.support.curation.rule_records import (
     BESIDE,
     CHAINS,
@@ -35,16 +31,8 @@ from tests.support.curation.rule_records import (
     Q1,
     Q2,
     ann,
-    chain,
     said,
 )
-from tests.support.facts import peru_fact
-
-
-def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:
-    """Which of the edit's prompts stay, as digits; "-" where the edit has no case."""
-    cases = [c for c in choose(store, rule, errata=errata).cases if c.fact.key == EDIT.key]
-    return "".join((p.question or "?")[-1] for p in cases[0].prompts) if cases else "-"
 
 
 def bound(**fields: object) -> dict[str, object]:
@@ -93,77 +81,6 @@ def test_thresholds_and_people(store: Store, verdicts: list[Verdict], rule: dict
     made = SplitRule.model_validate(rule)
     assert kept(store, made) == expected
     agrees(store, made, records=(P0,))
-
-
-ALL = (EDIT, P0, Q1, BESIDE[2])
-
-
-def agrees(store: Store, rule: SplitRule, errata: Errata | None = None, *, records: tuple[Record, ...] = ALL) -> None:
-    """What ``explain`` says of every record is what ``choose`` did with it."""
-    cases = choose(store, rule, errata=errata).cases
-    inside = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
-    inside |= {c.fact.key for c in cases} | {n.link.key for c in cases for n in c.neighbours}
-    inside |= {q.key for c in cases for q in c.questions}
-    inside |= {q.key for c in cases for n in c.neighbours for q in n.questions}
-    for record in records:
-        explained = explain(store, rule, record.key, errata=errata)
-        assert (explained.status == "in") == (record.key in inside), explained.text()
-
-
-MEASURED = {"thresholds": [{"check": "dup", "max": 0.4, "clusters": True, "unit": "f"}]}
-
-
-def like(left: ScriptQuestion, right: ScriptQuestion, value: float = 0.9) -> Verdict:
-    return said(left.id, "dup@1", None, right.id, value=value)
-
-
-CLUSTERS = [
-    ("the preferred stays", [like(Q1, Q0), like(Q2, Q0)], "0"),
-    ("a chain is one cluster", [like(Q2, Q1), like(Q1, Q0)], "0"),
-    ("preference need not be the key", [like(Q0, Q2), like(Q1, Q2)], "2"),
-    ("both ways: the smaller key", [like(Q1, Q2), like(Q2, Q1)], "01"),
-    ("under the threshold", [like(Q1, Q0, 0.3), like(Q2, Q1)], "01"),
-    ("the preferred is out itself", [like(Q1, Q0), like(Q2, Q0), said(Q0.id, "a@1", "drop")], "1"),
-    ("its prompt is out, the question stands", [like(Q1, Q0), like(Q2, Q0), said(P0.id, "a@1", "drop")], "-"),
-    ("a person keeps one of the others", [like(Q1, Q0), like(Q2, Q0), ann(Q2.id, "keep")], "2"),
-    ("like something that is gone", [like(Q1, Q1.model_copy(update={"text": "How?"}))], "012"),
-    ("beside another fact's", [like(Q1, BESIDE[0])], "02"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("verdicts", "expected"), [c[1:] for c in CLUSTERS], ids=[c[0] for c in CLUSTERS])
-def test_clusters_keep_a_representative(store: Store, verdicts: list[Verdict], expected: str) -> None:
-    store.put(verdicts)
-    rule = SplitRule.model_validate(MEASURED)
-    assert kept(store, rule) == expected
-    agrees(store, rule)
-
-
-def test_representative_outside_the_split_does_not_count(store: Store) -> None:
-    """A near-duplicate of an item that this split does not hold is no loss; as a neighbour's it would be held."""
-    far = peru_fact("g/chile", subject=Entity(text="Chile"))
-    question, script, prompt = chain(far, 0)
-    store.put([far, question, script, prompt, like(Q1, question)])
-    rule = SplitRule.model_validate(MEASURED)
-    assert kept(store, rule) == "02"
-    assert kept(store, rule.model_copy(update={"prefix": "f/"})) == "012"
-
-
-def test_thresholds_over_measured_near_duplicates(alone: Store) -> None:
-    """The verdicts of the near-duplicate search, measured once, serve every threshold above the measured one."""
-    alone.put(near_duplicates(store_items(alone), threshold=0.3).verdicts())
-    found = {}
-    for below in (0.5, 0.8, 0.9):
-        rule = {"thresholds": [{"check": "near_duplicate", "below": below, "clusters": True, "unit": "rouge1_f"}]}
-        found[below] = kept(alone, SplitRule.model_validate(rule))
-    assert found == {0.5: "0", 0.8: "0", 0.9: "012"}
-
-
-def test_components_do_not_depend_on_order() -> None:
-    edges = {"c": ("b",), "b": ("a",), "x": ("y",), "q": ("q",)}
-    expected = [["a", "b", "c"], ["q"], ["x", "y"]]
-    for order in itertools.permutations(edges):
-        assert _components({k: edges[k] for k in order}) == expected
 
 
 def test_a_unit_that_is_not_the_thresholds(store: Store) -> None:

@@ -1,0 +1,35 @@
+"""A store that holds thirty cases of mini, and a sample of them that two people are asked about."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from curation.loaders.importer import import_split
+from curation.quality.sample import Sample, draw, keep_sample, sample_named
+from curation.store.store import Store
+from tests.support.curation.filled_sheets import MINI
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    import_split(MINI, path, origin="test")
+    return path
+
+
+@pytest.fixture
+def store(base: Path, tmp_path: Path) -> Iterator[Store]:
+    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as made:
+        yield made
+
+
+@pytest.fixture
+def sample(store: Store) -> Sample:
+    made = draw(MINI, percent=30, people=("ann", "bob"))
+    keep_sample(store, made)
+    keep_sample(store, made)  # again changes nothing
+    return sample_named(store, made.name[:6])

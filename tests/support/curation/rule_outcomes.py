@@ -1,0 +1,38 @@
+"""What a rule makes of the shared records, and that it is explained as it is decided."""
+
+from __future__ import annotations
+
+from curation.rules.explain import explain
+from curation.rules.rule import SplitRule
+from curation.rules.selection import choose
+from curation.splits.errata import Errata
+from curation.store.store import Store
+from schemas.core.records import Record
+from schemas.scripts import ScriptQuestion
+from schemas.verdicts import Verdict
+from tests.support.curation.rule_records import BESIDE, EDIT, P0, Q1, said
+
+MEASURED = {"thresholds": [{"check": "dup", "max": 0.4, "clusters": True, "unit": "f"}]}
+ALL = (EDIT, P0, Q1, BESIDE[2])
+
+
+def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:
+    """Which of the edit's prompts stay, as digits; "-" where the edit has no case."""
+    cases = [c for c in choose(store, rule, errata=errata).cases if c.fact.key == EDIT.key]
+    return "".join((p.question or "?")[-1] for p in cases[0].prompts) if cases else "-"
+
+
+def agrees(store: Store, rule: SplitRule, errata: Errata | None = None, *, records: tuple[Record, ...] = ALL) -> None:
+    """What ``explain`` says of every record is what ``choose`` did with it."""
+    cases = choose(store, rule, errata=errata).cases
+    inside = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
+    inside |= {c.fact.key for c in cases} | {n.link.key for c in cases for n in c.neighbours}
+    inside |= {q.key for c in cases for q in c.questions}
+    inside |= {q.key for c in cases for n in c.neighbours for q in n.questions}
+    for record in records:
+        explained = explain(store, rule, record.key, errata=errata)
+        assert (explained.status == "in") == (record.key in inside), explained.text()
+
+
+def like(left: ScriptQuestion, right: ScriptQuestion, value: float = 0.9) -> Verdict:
+    return said(left.id, "dup@1", None, right.id, value=value)
