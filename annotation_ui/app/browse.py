@@ -1,45 +1,62 @@
-"""The lead's view of the store: items with verdicts and lineage, and the yield, from a snapshot."""
+"""The lead's view of the store: items with verdicts and lineage, and the funnel, from a snapshot."""
 
 from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.ratings.records import CampaignItem
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
 
 
 def show(context: PageContext) -> None:
     """An item of a campaign: what is shown, what everybody said, and where it comes from."""
-    st.title("Items")
-    names = [c.name for c in context.db.campaigns()]
-    if not names:
-        st.info("There is no campaign yet.")
+    opened = widgets.campaign_page(context, "Items")
+    if opened is None:
         return
-    name = st.selectbox("Campaign", names)
-    task, items = make_task(context.db.campaign(name).task), context.db.items(name)
-    wanted = st.text_input("Find in the texts").casefold()
+    name, task = opened
+    items = context.db.items(name)
+    wanted = st.text_input("Search the texts and ids").casefold()
     found = [
         i for i, p in items.items() if not wanted or any(wanted in t.casefold() for t in (*p.item.shown.values(), i))
     ]
-    st.caption(f"{len(found)} of {len(items)} items")
+    st.caption(f"{len(found)} of {widgets.counted(len(items), 'item')}")
     if not found:
         return
-    item = found[int(st.number_input("Item", 1, len(found), 1)) - 1]
+    item = found[int(st.number_input(f"Item (1 to {len(found)})", 1, len(found), 1)) - 1]
     placed = items[item]
     left, right = st.columns(2, gap="medium")
     with left:
         widgets.show_texts(task.form, placed.item.shown)
     with right:
-        about = f"{item}, {placed.purpose}, case {placed.item.case}, stratum {placed.item.stratum or 'none'}"
-        probability = "" if placed.probability is None else f", probability {placed.probability:.3g}"
-        widgets.show_text("Item", about + probability)
-        rows = [
-            {"person": r.person, "saved (UTC)": r.saved_at[:19].replace("T", " "), "answers": _said(r.answers)}
-            for r in context.db.history(name, item=item)
-        ]
+        widgets.show_text("About this item", _about(item, placed))
+    rows = [
+        {"rater": r.person, "answers": _said(r.answers), "saved (UTC)": r.saved_at[:19].replace("T", " ")}
+        for r in context.db.history(name, item=item)
+    ]
+    _table("Answers", rows, "Nobody has answered yet.")
+    _from_store(context, item)
+
+
+def _about(item: str, placed: CampaignItem) -> str:
+    lines = [f"id: {item}", f"purpose: {placed.purpose}", f"case: {placed.item.case}"]
+    lines += [f"stratum: {placed.item.stratum}"] if placed.item.stratum else []
+    lines += [] if placed.probability is None else [f"inclusion probability: {placed.probability:.3g}"]
+    return "\n".join(lines)
+
+
+def _table(title: str, rows: list[dict[str, Any]], empty: str) -> None:
+    st.write(f"**{title}**")
+    if rows:
         st.dataframe(rows, hide_index=True, width="stretch")
-        _from_store(context, item)
+    else:
+        st.caption(empty)
 
 
 def _said(answers: dict[str, object] | None) -> str:
@@ -47,49 +64,38 @@ def _said(answers: dict[str, object] | None) -> str:
 
 
 def _from_store(context: PageContext, item: str) -> None:
-    if context.store is None:
-        st.caption("Start with --store SNAPSHOT to see verdicts and lineage here.")
-        return
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
+    def read(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        verdicts = [
+            {"by": v.by, "label": v.label, "value": v.value, "reason": v.reason} for v in store.verdicts([item])
+        ]
+        lineage = [
+            {"stage": x.stage, "made (UTC)": x.made_at[:19], "model": x.model, "prompt": x.prompt}
+            for x in store.lineage(item)
+        ]
+        return verdicts, lineage
 
-    try:
-        with Store.open(context.store) as store:
-            verdicts = [
-                {"by": v.by, "label": v.label, "value": v.value, "reason": v.reason} for v in store.verdicts([item])
-            ]
-            lineage = [
-                {"stage": x.stage, "made (UTC)": x.made_at[:19], "model": x.model, "prompt": x.prompt}
-                for x in store.lineage(item)
-            ]
-    except UserError as error:
-        st.warning(widgets.escape_markdown(str(error)))
-        return
-    for title, rows in (("Verdicts", verdicts), ("Lineage", lineage)):
-        st.write(title)
-        if rows:
-            st.dataframe(rows, hide_index=True, width="stretch")
-        else:
-            st.caption("None in this snapshot.")
+    found = widgets.from_snapshot(
+        context, read, without="To see verdicts and lineage here, start the app with --store SNAPSHOT."
+    )
+    if found is not None:
+        _table("Verdicts", found[0], "None in this snapshot.")
+        _table("Lineage", found[1], "None in this snapshot.")
 
 
-def show_yield(context: PageContext) -> None:
+def show_funnel(context: PageContext) -> None:
     """How many items of each kind the store holds, and what the checks say of them."""
-    st.title("Yield")
-    if context.store is None:
-        st.info("Start with --store SNAPSHOT to see the yield here.")
+    st.title("Funnel")
+
+    def read(store: Store) -> tuple[dict[str, Any], Counter[tuple[str, str]]]:
+        return store.stats(), Counter((v.by, v.label or "measured") for v in store.verdicts())
+
+    found = widgets.from_snapshot(
+        context, read, without="To see the store's counts here, start the app with --store SNAPSHOT."
+    )
+    if found is None:
         return
-    from collections import Counter
-
-    from curation.store.store import Store
-
-    with Store.open(context.store) as store:
-        counts = store.stats()
-        labels = Counter((v.by, v.label or "measured") for v in store.verdicts())
+    counts, labels = found
     rows = [{"verdict by": by, "label": label, "count": n} for (by, label), n in sorted(labels.items())]
-    if rows:
-        st.dataframe(rows, hide_index=True, width="stretch")
-    else:
-        st.caption("No verdicts in this snapshot.")
+    _table("Verdicts", rows, "None in this snapshot.")
     with st.expander("All counts of the store"):
         st.code(widgets.as_json(counts), language="json")

@@ -1,4 +1,4 @@
-"""What is asked and what the anchors mean, for everybody."""
+"""What is asked and what the ends of each scale mean, for everybody."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ def show(context: PageContext) -> None:
     st.title("Guidelines")
     lead = context.person.role == "lead"
     seen = [c for c in context.db.campaigns() if lead or context.db.assignments(c.name, context.person.name)]
+    if not seen:
+        st.info("There is no campaign yet." if lead else "Nothing is assigned to you yet.")
+        return
     for form in {c.task: make_task(c.task).form for c in seen}.values():
         st.subheader(f"{form.title} ({form.label})")
         st.write(widgets.escape_markdown(form.intro))
@@ -23,4 +26,4 @@ def show(context: PageContext) -> None:
         for f in form.fields:
             if f.kind == "many":
                 widgets.show_text(f.asks, "\n".join(c.text for c in f.choices))
-    st.write("Judge each item on its own. Do not talk about items with other raters before the round ends.")
+    st.write("Judge each item on its own. Please do not discuss items with other raters before the round ends.")

@@ -1,4 +1,4 @@
-"""The door: a personal secret, exchanged for a session."""
+"""Logging in: a personal secret, exchanged for a session."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
 
 def show_login(db: RatingsDB) -> None:
     """Ask for the secret."""
-    if st.session_state.pop("left", False):
+    if st.session_state.pop("logged-out", False):
         widgets.set_session_cookie("", seconds=0)
     st.title("Rating")
-    st.write("Enter the personal secret that you were given.")
-    with st.form("enter", border=False):
+    st.write("Enter the personal secret that you were given with your invitation.")
+    with st.form("log-in", border=False):
         secret = st.text_input("Secret", type="password", autocomplete="current-password")
-        sent = st.form_submit_button("Enter", type="primary")
+        sent = st.form_submit_button("Log in", type="primary")
     if not sent:
         return
     token = raters.log_in(db, secret) if secret else None
     if token is None:
         time.sleep(_DELAY)
-        st.error("Nobody has this secret. Ask who invited you for a new one.")
+        st.error("This secret is not valid. Check it, or ask the person who invited you for a new one.")
         return
     st.session_state["token"] = token
     st.session_state["remember"] = True

@@ -49,7 +49,7 @@ def main() -> None:
                 widgets.set_session_cookie(context.token, seconds=int(raters.SESSION.total_seconds()))
             _navigate(context)
     except UserError as error:
-        st.error(str(error))
+        st.error(widgets.escape_markdown(str(error)))
 
 
 def _navigate(context: PageContext) -> None:
@@ -67,7 +67,7 @@ def _navigate(context: PageContext) -> None:
             page(agreement.show, "Agreement", "agreement"),
             page(adjudicate.show, "Adjudicate", "adjudicate"),
             page(browse.show, "Items", "items"),
-            page(browse.show_yield, "Yield", "yield"),
+            page(browse.show_funnel, "Funnel", "funnel"),
             page(guidelines.show, "Guidelines", "guidelines"),
         ]
     else:

@@ -1,16 +1,21 @@
-"""The lead's first page: who did what, how fast, and whether they watch."""
+"""The lead's first page: how far everybody is, how fast, and how they do on attention items."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import rater_progress
+from annotation_ui.campaigns.campaign import RaterProgress, rater_progress
 
 
 def show(context: PageContext) -> None:
-    """Every campaign with everybody's standing; looked at again every few seconds."""
+    """Every campaign with everybody's progress; brought up to date every few seconds."""
     st.title("Progress")
+    if not context.db.campaigns():
+        st.info("There is no campaign yet. Create one with: scedit annotate new")
     _table(context.db.path)
 
 
@@ -24,20 +29,21 @@ def _table(path: object) -> None:
             done, all_ = sum(s.done for s in rows), sum(s.assigned for s in rows)
             st.subheader(f"{campaign.name} ({campaign.form})", anchor=False)
             st.progress(done / all_ if all_ else 0.0, text=f"{done} of {all_} answers")
-            table = [
-                {
-                    "person": s.person,
-                    "synthetic": "yes" if s.synthetic else "",
-                    "done": s.done,
-                    "of": s.assigned,
-                    "median s an item": None if s.seconds is None else round(s.seconds, 1),
-                    "training": f"{s.training[0]} of {s.training[1]}",
-                    "attention right": f"{s.attention[0]} of {s.attention[1]}",
-                    "last save (UTC)": (s.last or "")[:19].replace("T", " "),
-                }
-                for s in rows
-            ]
-            if table:
-                st.dataframe(table, hide_index=True, width="stretch")
+            if rows:
+                st.dataframe([_row(s, rows) for s in rows], hide_index=True, width="stretch")
             else:
-                st.info(f"Nothing is shared out yet: scedit annotate share {campaign.name}")
+                st.info(f"Nothing is assigned yet. Run: scedit annotate share {campaign.name}")
+
+
+def _row(s: RaterProgress, all_: Sequence[RaterProgress]) -> dict[str, Any]:
+    """A rater's line; a column that would be empty for everybody is left out."""
+    row: dict[str, Any] = {"rater": s.person, "done": s.done, "of": s.assigned}
+    if any(x.synthetic for x in all_):
+        row["program"] = "yes" if s.synthetic else ""
+    row["median time per item"] = "" if s.seconds is None else f"{s.seconds:.0f} s"
+    if any(x.training[1] for x in all_):
+        row["training items done"] = f"{s.training[0]} of {s.training[1]}"
+    if any(x.attention[1] for x in all_):
+        row["attention items right"] = f"{s.attention[0]} of {s.attention[1]}"
+    row["last answer (UTC)"] = (s.last or "")[:19].replace("T", " ")
+    return row

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.keyboard import keyboard_shortcuts
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import make_task, next_item, wrong_fields
 from annotation_ui.ratings import raters
@@ -25,20 +26,20 @@ def show(context: PageContext) -> None:
     if not campaigns:
         st.info("Nothing is assigned to you yet.")
         return
-    campaign = _chosen(context, campaigns)
+    unfinished = [c.name for c in campaigns if next_item(context.db, c.name, context.person.name)]
+    campaign = _chosen(campaigns, unfinished)
     consent = str(campaign.settings.get("consent", ""))
     if consent and context.person.consented_at is None:
         _ask_consent(context, consent)
         return
-    _work(context, campaign)
+    _work(context, campaign, [name for name in unfinished if name != campaign.name])
 
 
-def _chosen(context: PageContext, campaigns: list[Campaign]) -> Campaign:
+def _chosen(campaigns: list[Campaign], unfinished: list[str]) -> Campaign:
     if len(campaigns) == 1:
         return campaigns[0]
     names = {c.name: c for c in campaigns}
-    open_ = [c.name for c in campaigns if next_item(context.db, c.name, context.person.name)]
-    first = list(names).index(open_[0]) if open_ else 0
+    first = list(names).index(unfinished[0]) if unfinished else 0
     with st.sidebar:
         return names[st.selectbox("Task", list(names), index=first, key="campaign")]
 
@@ -51,7 +52,7 @@ def _ask_consent(context: PageContext, consent: str) -> None:
         st.rerun()
 
 
-def _work(context: PageContext, campaign: Campaign) -> None:
+def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     db, me, task = context.db, context.person.name, make_task(campaign.task)
     mine = db.assignments(campaign.name, me)
     done = {r.item: r for r in db.current_answers(campaign.name, person=me)}
@@ -60,17 +61,17 @@ def _work(context: PageContext, campaign: Campaign) -> None:
     _feedback(task)
     at = _place(context, campaign, mine, done)
     if at is None:
-        st.success("All done. Thank you.")
+        _finished(others)
         _back(mine, done, None)
         return
     placed = db.item(campaign.name, at.item)
     before = done[at.item].answers if at.item in done else None
     if before is not None:
-        st.info("You answered this one before. Saving again replaces your answer; the earlier one is kept on record.")
+        st.info("You have answered this item. Saving again replaces your answer; the earlier one stays on record.")
     left, right = st.columns([11, 9], gap="medium")
     with left:
         if placed.purpose == "training":
-            st.caption("A training item: you will see the right answer afterwards.")
+            st.caption("This is a training item: you will see the right answer after you save.")
         widgets.show_texts(task.form, placed.item.shown)
         with st.expander("Guideline"):
             st.write(widgets.escape_markdown(task.form.intro))
@@ -79,6 +80,19 @@ def _work(context: PageContext, campaign: Campaign) -> None:
     with right:
         _form(context, campaign, task, at, placed, before or {})
         _back(mine, done, at)
+
+
+def _finished(others: list[str]) -> None:
+    """Thanks, once nothing is left in any campaign; else the next one."""
+    if not others:
+        st.success("All done. Thank you!")
+        return
+
+    def go_on() -> None:
+        st.session_state["campaign"] = others[0]
+
+    st.success("This task is done. Thank you! Another one is waiting for you.")
+    st.button(f"Go on with: {widgets.escape_markdown(others[0])}", type="primary", on_click=go_on)
 
 
 def _place(context: PageContext, campaign: Campaign, mine: list[Assignment], done: Any) -> Assignment | None:
@@ -108,16 +122,16 @@ def _form(
             f.name: widgets.show_field(f, key=f"{campaign.name}/{at.item}/{f.name}", value=before.get(f.name))
             for f in form.fields
         }
-        saved = st.form_submit_button("Save and go on", type="primary", shortcut="Ctrl+Enter", use_container_width=True)
-    widgets.keyboard_shortcuts()
-    st.caption("Keys: 1-7, y and n answer the first open question; Ctrl+Enter saves.")
+        messages = st.container()
+        saved = st.form_submit_button("Save and next", type="primary", shortcut="Ctrl+Enter", use_container_width=True)
+    keyboard_shortcuts()
+    st.caption(f"Keys: {_keys(form)} answer the first open question or correct the last; Ctrl+Enter saves.")
     if not saved:
         return
     given = {k: v for k, v in answers.items() if v not in (None, "", [])}
     faults = form.faults(given)
     if faults:
-        for fault in faults:
-            st.error(_kindly(form, fault))
+        widgets.show_faults(messages, form, faults)
         return
     start, token = begun.pop(at.item)
     context.db.save(
@@ -136,13 +150,11 @@ def _form(
     st.rerun()
 
 
-def _kindly(form: Form, fault: str) -> str:
-    """A fault as a rater reads it: the question in place of the field's name."""
-    for f in form.fields:
-        if fault == f"'{f.name}' has no answer":
-            return f"Please answer: {widgets.escape_markdown(f.asks)}"
-        fault = fault.replace(f"'{f.name}'", f"“{widgets.escape_markdown(f.asks)}”")
-    return fault
+def _keys(form: Form) -> str:
+    kinds = {f.kind for f in form.fields}
+    top = max((f.high for f in form.fields if f.kind == "scale"), default=0)
+    keys = ([f"1 to {top}"] if "scale" in kinds else []) + (["y and n"] if "yes_no" in kinds else [])
+    return ", ".join(keys)
 
 
 def _feedback(task: RatingTask) -> None:
@@ -153,21 +165,21 @@ def _feedback(task: RatingTask) -> None:
     right = widgets.escape_markdown(widgets.answers_line(expected.get("answers", {})))
     because = widgets.escape_markdown(expected.get("because", ""))
     if missed:
-        st.warning(f"The right answer to the training item was: {right}. {because}")
+        st.warning(f"Training item: the right answer was {right}. {because}")
     else:
-        st.success(f"Right: {right}. {because}")
+        st.success(f"Training item: your answer was right ({right}). {because}")
 
 
 def _back(mine: list[Assignment], done: Any, at: Assignment | None) -> None:
-    """Go back to the item before: to look at one's own answer, and to change it."""
+    """Go back to the previous item: to look at one's own answer, and to change it."""
     answered = [a for a in mine if a.item in done]
     if at is not None:
         answered = [a for a in answered if a.position < at.position]
     if not answered:
         return
-    if st.button("Back to the item before", shortcut="Alt+ArrowLeft", key=f"back-{at.item if at else 'end'}"):
+    if st.button("Previous item", shortcut="Alt+ArrowLeft", key=f"back-{at.item if at else 'end'}"):
         st.session_state["back"] = answered[-1].item
         st.rerun()
-    if st.session_state.get("back") and st.button("On to the first open item", key="forward"):
+    if st.session_state.get("back") and st.button("Next unanswered item", key="forward"):
         st.session_state.pop("back")
         st.rerun()

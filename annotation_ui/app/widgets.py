@@ -1,21 +1,32 @@
-"""Pieces that several pages share: text shown as text, fields, the session's cookie, keys."""
+"""Pieces that several pages share: the opening, text shown as text, fields, the session's cookie."""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from annotation_ui.app.page_context import COOKIE, PageContext
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters
+from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Field, Form
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+_T = TypeVar("_T")
 
 _CSS = """
 <style>
-.se-card {border: 1px solid rgba(128,128,128,.45); border-radius: .5rem; padding: .45rem .75rem; margin-bottom: .5rem;}
+.se-cards {display: flex; flex-wrap: wrap; gap: .5rem;}
+.se-card {flex: 1 1 100%; border: 1px solid rgba(128,128,128,.45); border-radius: .5rem; padding: .35rem .75rem;}
+.se-short {flex: 1 1 40%;}
 .se-title {font-size: .8rem; opacity: .8; margin-bottom: .1rem;}
 .se-text {white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; line-height: 1.5;}
 .se-script {font-size: 1.02rem;}
@@ -34,32 +45,12 @@ export default function (component) {
 }
 """
 
-_KEYS = """
-export default function () {
-  const typing = (e) => ["TEXTAREA", "INPUT"].includes(e.tagName) && e.type !== "radio" && e.type !== "checkbox";
-  const onKey = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-    const key = event.key.toLowerCase();
-    if (!/^[1-9yn]$/.test(key)) return;
-    const word = {y: "yes", n: "no"}[key] || key;
-    const groups = [...document.querySelectorAll('[role="radiogroup"]')];
-    const own = event.target.closest ? event.target.closest('[role="radiogroup"]') : null;
-    const open = groups.find((g) => !g.querySelector("input:checked"));
-    const group = open || own;
-    if (!group) return;
-    for (const input of group.querySelectorAll('input[type="radio"]')) {
-      const label = input.closest("label");
-      if (label && label.innerText.trim() === word) { input.click(); event.preventDefault(); break; }
-    }
-  };
-  if (window.__sceditKeys) document.removeEventListener("keydown", window.__sceditKeys);
-  window.__sceditKeys = onKey;
-  document.addEventListener("keydown", onKey);
-}
-"""
-
-
-_MARKS = frozenset("\\`*_{}[]()#+-.!|~$:<>")
+_SHORT = 24  # characters that fit half the width of a column
+_MARKS = re.compile(
+    r"[\\`*_\[\]$<~|&]"  # inline marks, wherever they stand
+    r"|[:.](?=\S)|(?<=\w)@(?=\w)"  # :emoji:, :red[...], addresses that would become links
+)
+_LINE_MARKS = re.compile(r"^([ \t]*\d*)([#>+=.)-])", re.MULTILINE)  # headings, quotes, lists
 
 
 def apply_style() -> None:
@@ -73,35 +64,41 @@ def set_session_cookie(token: str, *, seconds: int) -> None:
     run(data={"name": COOKIE, "value": token, "seconds": seconds}, key=f"cookie-{seconds}")
 
 
-def keyboard_shortcuts() -> None:
-    """Digits, y and n answer the first open question of the form."""
-    st.components.v2.component("scedit_keys", js=_KEYS)(key="keys")
-
-
-def show_text(title: str, body: str, *, script: bool = False) -> None:
+def show_text(title: str, body: str) -> None:
     """A titled text, shown as text whatever is in it: no mark-up is read."""
+    st.html(_card(title, body))
+
+
+def show_texts(form: Form, texts: Mapping[str, str]) -> None:
+    """The texts of an item in the form's order; short ones stand side by side."""
+    cards = [_card(s.title, texts[s.name], script=s.style == "script") for s in form.shows if texts.get(s.name)]
+    st.html(f'<div class="se-cards">{"".join(cards)}</div>')
+
+
+def _card(title: str, body: str, *, script: bool = False) -> str:
+    short = "" if script or len(body) > _SHORT or "\n" in body else " se-short"
     kind = "se-text se-script" if script else "se-text"
-    st.html(
-        f'<div class="se-card"><div class="se-title">{html.escape(title)}</div>'
+    return (
+        f'<div class="se-card{short}"><div class="se-title">{html.escape(title)}</div>'
         f'<div class="{kind}" dir="auto">{html.escape(body)}</div></div>'
     )
 
 
-def show_texts(form: Form, texts: Mapping[str, str]) -> None:
-    """The texts of an item in the form's order."""
-    for s in form.shows:
-        if texts.get(s.name):
-            show_text(s.title, texts[s.name], script=s.style == "script")
-
-
 def escape_markdown(body: str) -> str:
-    """A text as Streamlit's labels show it literally: its mark-up is escaped."""
-    return "".join(f"\\{c}" if c in _MARKS else c for c in body)
+    r"""A text as Streamlit's labels show it literally: what would be read as mark-up is escaped, and nothing else.
+
+    Screen readers read a label as it is written, so plain words keep their colons, brackets and full stops.
+
+    Example:
+        >>> escape_markdown("Comment (optional): why?"), escape_markdown("*a* :red[b]")
+        ('Comment (optional): why?', '\\*a\\* \\:red\\[b\\]')
+    """
+    return _LINE_MARKS.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", body))
 
 
 def show_field(f: Field, *, key: str, value: Any) -> Any:
     """One field of a form, as it was answered before or open; returns the answer or None."""
-    label = escape_markdown(f.asks) + ("" if f.required or f.kind == "text" else " (when you said no)")
+    label = escape_markdown(f.asks) + ("" if f.required or f.kind == "text" else " (if you answered no)")
     if f.kind in ("yes_no", "scale"):
         options = list(f.allowed)
         at = options.index(value) if value in options else None
@@ -112,18 +109,98 @@ def show_field(f: Field, *, key: str, value: Any) -> Any:
         return chosen
     if f.kind == "many":
         known = {c.value: c.text for c in f.choices}
-        return st.multiselect(label, list(known), default=value or [], format_func=known.__getitem__, key=key)
+        return st.multiselect(
+            label,
+            list(known),
+            default=value or [],
+            format_func=known.__getitem__,
+            key=key,
+            placeholder="Choose one or more reasons",
+        )
     return st.text_area(label, value=value or "", key=key, height=68)
+
+
+def readable_fault(form: Form, fault: str) -> str:
+    """A fault of the form as people read it: what to do, with the question in place of the field's name."""
+    for f in form.fields:
+        name, asks = f"'{f.name}'", f"“{escape_markdown(f.asks)}”"
+        if fault == f"{name} has no answer":
+            return f"Please answer: {escape_markdown(f.asks)}"
+        if fault.startswith(f"{name} is no without a comment"):
+            return f"You answered no to {asks}. Please say why in the comment."
+        if fault.startswith(f"{name} is no without a reason") and form.reasons:
+            reasons = escape_markdown(form.field(form.reasons).asks)
+            return f"You answered no to {asks}. Please choose a reason under “{reasons}”"
+        for choice in f.choices:
+            if fault == f"the reason '{choice.value}' needs a comment":
+                return f"You chose “{escape_markdown(choice.text)}”. Please explain it in the comment."
+        fault = fault.replace(name, asks)
+    return fault
+
+
+def show_faults(place: DeltaGenerator, form: Form, faults: Sequence[str]) -> None:
+    """All faults of the answers in one box, a line each."""
+    if faults:
+        place.error("  \n".join(readable_fault(form, fault) for fault in faults))
+
+
+def campaign_page(context: PageContext, title: str) -> tuple[str, RatingTask] | None:
+    """The opening of a lead's page: its title and the campaign; None, with a line that says so, where there is none.
+
+    The campaign chosen on one page is the first on the next.
+    """
+    st.title(title)
+    names = [c.name for c in context.db.campaigns()]
+    if not names:
+        st.info("There is no campaign yet. Create one with: scedit annotate new")
+        return None
+    before = st.session_state.get("lead-campaign")
+    name = st.selectbox("Campaign", names, index=names.index(before) if before in names else 0)
+    st.session_state["lead-campaign"] = name
+    return name, make_task(context.db.campaign(name).task)
+
+
+def from_snapshot(context: PageContext, read: Callable[[Store], _T], *, without: str = "") -> _T | None:
+    """What is read from the lead's snapshot of the store; None, with a line that says why, where it cannot be read.
+
+    Args:
+        context: With the snapshot's place, or None.
+        read: What to read.
+        without: The line to show where no snapshot was given.
+    """
+    from curation.store.store import Store
+    from schemas.core.errors import UserError
+
+    if context.store is None:
+        if without:
+            st.info(without)
+        return None
+    try:
+        with Store.open(context.store) as store:
+            return read(store)
+    except UserError as error:
+        st.warning(escape_markdown(str(error)))
+        return None
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number with its noun.
+
+    Example:
+        >>> counted(1, "item"), counted(2, "item")
+        ('1 item', '2 items')
+    """
+    return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
 def account_box(context: PageContext) -> None:
     """The person's name and the way out."""
-    tag = " (a program: answers are labelled synthetic)" if context.person.synthetic else ""
-    st.caption(f"You are {escape_markdown(context.person.name)}, {context.person.role}{tag}")
-    if st.button("Leave", key="leave"):
+    tag = ". This is a program: its answers are labelled synthetic." if context.person.synthetic else ""
+    st.caption(f"Logged in as {escape_markdown(context.person.name)} ({context.person.role}){tag}")
+    if st.button("Log out", key="log-out"):
         raters.log_out(context.db, context.token)
         st.session_state.clear()
-        st.session_state["left"] = True
+        st.session_state["logged-out"] = True
         st.rerun()
 
 

@@ -91,7 +91,7 @@ def browser() -> Iterator[Any]:
 def enter(page: Any, app: App, secret: str) -> None:
     page.goto(app.url)
     page.get_by_label("Secret").fill(secret)
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Log in").click()
 
 
 def settled(page: Any, done: int, of: int) -> None:
@@ -106,5 +106,5 @@ def rate(page: Any, values: list[str], done: int, of: int) -> None:
     groups = page.get_by_role("radiogroup")
     for n, value in enumerate(values):
         groups.nth(n).get_by_text(value, exact=True).click()
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and next").click()
     page.get_by_text(f"{done + 1} of {of} done").wait_for(timeout=60_000)

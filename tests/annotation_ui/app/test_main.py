@@ -31,12 +31,12 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, "guess")
-        page.get_by_text("Nobody has this secret").wait_for()
+        page.get_by_text("This secret is not valid").wait_for()
         served.enter(page, app, secrets["synthetic-ann"])
         page.get_by_text("You agree to <b>this</b>.").wait_for()  # text is shown as text
         page.get_by_role("button", name="I agree").click()
         page.get_by_text("0 of 12 done").wait_for()
-        page.get_by_role("button", name="Save and go on").click()
+        page.get_by_role("button", name="Save and next").click()
         page.get_by_text("Please answer: Executability").wait_for()
         assert db.history("pilot") == []
         served.rate(page, ["6"], 0, 12)
@@ -46,15 +46,15 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         assert "Agreement" not in body and "tiny" not in body and "rome" not in body
         page.goto(app.url + "adjudicate")  # a page of the lead
         page.get_by_text("Page not found").first.wait_for()
-        assert "Only those that are open" not in page.inner_text("body")
+        assert "Show undecided items only" not in page.inner_text("body")
         page.goto(app.url)
         page.get_by_text("1 of 12 done").wait_for()
-        page.get_by_role("button", name="Back to the item before").click()
-        page.get_by_text("You answered this one before").wait_for()
+        page.get_by_role("button", name="Previous item").click()
+        page.get_by_text("You have answered this item").wait_for()
         page.get_by_role("radiogroup").get_by_text("2", exact=True).click()
-        page.get_by_role("button", name="Save and go on").click()
-        page.get_by_text("You answered this one before").wait_for(state="detached")
-        page.get_by_role("button", name="Leave").click()
+        page.get_by_role("button", name="Save and next").click()
+        page.get_by_text("You have answered this item").wait_for(state="detached")
+        page.get_by_role("button", name="Log out").click()
         page.get_by_text("Enter the personal secret").wait_for()
         page.reload()
         page.get_by_text("Enter the personal secret").wait_for()
@@ -112,14 +112,14 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         )
         assert shown in page.inner_text("body")
         page.get_by_role("link", name="Adjudicate").click()
-        page.get_by_text("1 items with a disagreement, 0 of them decided").wait_for(timeout=60_000)
+        page.get_by_text("1 item with a disagreement, 0 decided").wait_for(timeout=60_000)
         for n, value in enumerate(("6", "7", "1")):
             page.get_by_role("radiogroup").nth(n).get_by_text(value, exact=True).click()
-        page.get_by_role("button", name="Decide").click()
-        page.get_by_text("All are decided").wait_for()
+        page.get_by_role("button", name="Save decision").click()
+        page.get_by_text("All disagreements are decided").wait_for()
         page.get_by_role("link", name="Items").click()
         page.get_by_text("12 of 12 items").wait_for()
-        page.get_by_role("link", name="Yield").click()
+        page.get_by_role("link", name="Funnel").click()
         page.get_by_text("All counts of the store").wait_for()
     assert db.adjudications("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
 

@@ -1,0 +1,84 @@
+"""Pages without a browser: a page runs as Streamlit runs it, for one person, and what it shows can be asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    RaterControlItem,
+    assign_items,
+    create_campaign,
+    make_task,
+)
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+
+Open = Callable[..., Any]
+
+
+def _page(module: str, function: str, ratings: str, person: str, token: str, store: str) -> None:
+    """What runs in the app (Streamlit takes the text of this function, so it imports all it needs)."""
+    import importlib
+    from pathlib import Path
+
+    from annotation_ui.app.page_context import PageContext
+    from annotation_ui.ratings import raters
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(ratings) as db:
+        context = PageContext(db, raters.get_rater(db, person), token, Path(store) if store else None)
+        getattr(importlib.import_module(f"annotation_ui.app.{module}"), function)(context)
+
+
+@pytest.fixture
+def open_page(db: RatingsDB) -> Open:
+    """A page of the app, shown to a person; ``module.function`` names it."""
+    testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+
+    def opened(name: str, person: str, *, store: Path | None = None, token: str = "") -> Any:
+        module, function = name.split(".")
+        given = {
+            "module": module, "function": function, "ratings": str(db.path), "person": person, "token": token,
+            "store": str(store) if store else "",
+        }  # fmt: skip
+        page = testing.AppTest.from_function(_page, kwargs=given, default_timeout=60).run()
+        assert not page.exception, page.exception
+        return page
+
+    return opened
+
+
+def texts(page: Any) -> str:
+    """Everything in words that a page shows, without the tags of its cards."""
+    kinds = ("title", "subheader", "markdown", "caption", "info", "success", "warning", "error")
+    words = [str(e.value) for kind in kinds for e in getattr(page, kind)]
+    words += [re.sub(r"<style>.*?</style>|<[^>]+>", " ", e.value, flags=re.S) for e in page.get("html")]
+    return "\n".join(words)
+
+
+def button(page: Any, label: str) -> Any:
+    """The button of this label."""
+    (found,) = [b for b in page.button if b.label == label]
+    return found
+
+
+def pilot(
+    db: RatingsDB, store: Store, *names: str, task: str = "rate_script", name: str = "pilot", **more: Any
+) -> None:
+    """A campaign that everybody of ``names`` rates, and a lead called lea."""
+    known: list[RaterControlItem] = more.pop("known", [])
+    there = {p.name for p in people.list_raters(db)}
+    for person in names:
+        if person not in there:
+            people.invite(db, person)
+    if "lea" not in there:
+        people.invite(db, "lea", role="lead")
+    create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=len(names), **more), known=known)
+    assign_items(db, name)

@@ -1,0 +1,105 @@
+"""The lead's decisions: the widest disagreement first, everybody's answers beside it, none of it anybody's rating."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Open, button, pilot, texts
+
+TASK = "rate_executability"
+DECIDE = "Save decision"
+
+
+@pytest.fixture
+def items(db: RatingsDB, store: Store) -> list[str]:
+    """A campaign of ann and bob in which the first three items are rated 1:7, 4:5 and 3:3; those items."""
+    pilot(db, store, "ann", "bob", task=TASK)
+    found = sorted({a.item for a in db.assignments("pilot")})
+    for item, values in zip(found, ((1, 7), (4, 5), (3, 3)), strict=False):
+        for person, value in zip(("ann", "bob"), values, strict=True):
+            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@1")
+    return found
+
+
+def shown(page: Any) -> str:
+    """The item that the page is about."""
+    (line,) = [c.value for c in page.caption if c.value.startswith("Item ")]
+    return str(line).split()[1]
+
+
+def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: list[str], open_page: Open) -> None:
+    page = open_page("adjudicate.show", "lea")
+    assert shown(page) == items[0]
+    assert page.dataframe[0].value.to_dict("records") == [
+        {"rater": "ann", "executability": 1}, {"rater": "bob", "executability": 7},
+    ]  # fmt: skip
+    assert "2 items with a disagreement, 0 decided" in texts(page)
+    assert page.radio[0].value is None, "no answer is suggested"
+    page.number_input[0].set_value(2).run()
+    assert shown(page) == items[1]
+
+
+def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(
+    db: RatingsDB, items: list[str], open_page: Open
+) -> None:
+    page = open_page("adjudicate.show", "lea")
+    page.radio[0].set_value(6)
+    button(page, DECIDE).click().run()
+    decision = db.adjudications("pilot")[items[0]]
+    assert (decision.lead, decision.answers) == ("lea", {"executability": 6})
+    assert len(db.history("pilot")) == 6, "nobody's answer was touched"
+    assert shown(page) == items[1]
+    page.radio[0].set_value(4)
+    button(page, DECIDE).click().run()
+    assert "All disagreements are decided" in texts(page) and not page.radio
+
+
+def test_a_decision_can_be_looked_at_and_changed(db: RatingsDB, items: list[str], open_page: Open) -> None:
+    db.adjudicate("pilot", items[0], "lea", {"executability": 2, "comment": "weak"})
+    page = open_page("adjudicate.show", "lea")
+    page.toggle[0].set_value(False).run()
+    assert shown(page) == items[0]
+    assert page.radio[0].value == 2 and page.text_area[0].value == "weak"
+    page.radio[0].set_value(3)
+    button(page, DECIDE).click().run()
+    assert db.adjudications("pilot")[items[0]].answers == {"executability": 3, "comment": "weak"}
+
+
+def test_an_incomplete_decision_is_refused_in_words(db: RatingsDB, items: list[str], open_page: Open) -> None:
+    page = open_page("adjudicate.show", "lea")
+    button(page, DECIDE).click().run()
+    assert db.adjudications("pilot") == {}
+    assert page.error[0].value.startswith("Please answer: Executability")
+
+
+def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(
+    db: RatingsDB, items: list[str], open_page: Open
+) -> None:
+    for comment in ("first thought", "<b>second</b>"):
+        db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@1")
+    page = open_page("adjudicate.show", "lea")
+    html = " ".join(e.value for e in page.get("html"))
+    assert "&lt;b&gt;second&lt;/b&gt;" in html and "first thought" not in html and "Comment by ann" in html
+
+
+def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store, open_page: Open) -> None:
+    people.invite(db, "lea", role="lead")
+    assert "no campaign" in texts(open_page("adjudicate.show", "lea"))
+    pilot(db, store, "ann", "bob", task=TASK)
+    page = open_page("adjudicate.show", "lea")
+    assert "no disagreements" in texts(page) and not page.radio and not page.number_input
+
+
+def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_page: Open) -> None:
+    from annotation_ui.campaigns.campaign import RaterControlItem
+
+    known = [RaterControlItem(purpose="attention", id="a", shown={"script": "s"}, expected={"executability": 7})]
+    pilot(db, store, "ann", "bob", task=TASK, known=known)
+    for person, value in (("ann", 1), ("bob", 7)):
+        db.save("pilot", person, "a", {"executability": value}, form=f"{TASK}@1")
+    assert "no disagreements" in texts(open_page("adjudicate.show", "lea"))

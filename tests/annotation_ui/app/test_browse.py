@@ -1,0 +1,114 @@
+"""The lead's look at items: found by their texts, with every answer, verdict and line of lineage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from schemas.lineage import Lineage
+from schemas.verdicts import Verdict, verdict_key
+from tests.annotation_ui.app.conftest import Open, pilot, texts
+
+TASK = "rate_script"
+
+
+def tables(page: Any) -> list[list[dict[str, Any]]]:
+    return [t.value.to_dict("records") for t in page.dataframe]
+
+
+def test_items_are_found_by_any_of_their_texts_or_their_id(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task=TASK)
+    items = db.items("pilot")
+    page = open_page("browse.show", "lea")
+    assert "12 of 12 items" in texts(page)
+    page.text_input[0].set_value("NAIROBI").run()
+    named = [i for i, p in items.items() if any("nairobi" in t.casefold() for t in p.item.shown.values())]
+    assert f"{len(named)} of 12 items" in texts(page) and 0 < len(named) < 12
+    one = list(items)[7]
+    page.text_input[0].set_value(one).run()
+    assert f"id: {one}" in texts(page) and "1 of 12 items" in texts(page)
+    page.text_input[0].set_value("no such words").run()
+    assert "0 of 12 items" in texts(page) and not page.number_input and not page.dataframe
+
+
+def test_every_revision_is_listed_in_order_and_withdrawn_ones_say_so(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann", "bob", task="rate_executability")
+    item = next(iter(db.items("pilot")))
+    for person, value in (("ann", 3), ("bob", 5), ("ann", None)):
+        answers = None if value is None else {"executability": value}
+        db.save("pilot", person, item, answers, form="rate_executability@1")
+    (rows,) = tables(open_page("browse.show", "lea"))
+    assert [(r["rater"], r["answers"]) for r in rows] == [
+        ("ann", "executability 3"), ("bob", "executability 5"), ("ann", "withdrawn"),
+    ]  # fmt: skip
+
+
+def test_a_lead_sees_stratum_purpose_and_probability(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="filter_question", percent=50, least=0)
+    shown = texts(open_page("browse.show", "lea"))
+    assert "purpose: real" in shown and "stratum: P36 counterfactual" in shown
+    assert "inclusion probability: 0.5" in shown
+
+
+def test_verdicts_and_lineage_come_out_of_the_snapshot(
+    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    pilot(db, store, "ann", task="filter_question")
+    item = next(iter(db.items("pilot")))
+    by = "early_cut@1"
+    flag = Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label="drop", reason="in step 1")
+    store.put([flag], [Lineage(item_id=item, stage="questions", made_at="2026-01-02T03:04:05", model="m")])
+    without = open_page("browse.show", "lea")
+    assert not without.dataframe and "--store" in texts(without)
+    store.copy_to(tmp_path / "snap.duckdb")
+    verdicts, lineage = tables(open_page("browse.show", "lea", store=tmp_path / "snap.duckdb"))
+    assert [(v["by"], v["label"], v["reason"]) for v in verdicts] == [(by, "drop", "in step 1")]
+    assert [(x["stage"], x["model"]) for x in lineage] == [("questions", "m")]
+
+
+@pytest.mark.parametrize("name", ["browse.show", "browse.show_funnel"])
+def test_a_snapshot_that_cannot_be_read_is_told_and_the_page_stands(
+    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path, name: str
+) -> None:
+    pilot(db, store, "ann", task=TASK)
+    page = open_page(name, "lea", store=tmp_path / "gone.duckdb")
+    assert "gone.duckdb" in page.warning[0].value.replace("\\", "")
+
+
+def test_the_funnel_counts_verdicts_by_check_and_label(
+    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    pilot(db, store, "ann", task="filter_question")
+    for n, item in enumerate(list(db.items("pilot"))[:3]):
+        by = "early_cut@1"
+        label = "drop" if n else "keep"
+        store.put(
+            [
+                Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason="r"),  # type: ignore[arg-type]
+                Verdict(key=f"m/{item}", item_id=item, by="cosine@1", label=None, value=0.5, unit="cosine"),
+            ]
+        )
+    store.copy_to(tmp_path / "snap.duckdb")
+    (rows,) = tables(open_page("browse.show_funnel", "lea", store=tmp_path / "snap.duckdb"))
+    assert {(r["verdict by"], r["label"]): r["count"] for r in rows} == {
+        ("early_cut@1", "keep"): 1, ("early_cut@1", "drop"): 2, ("cosine@1", "measured"): 3,
+    }  # fmt: skip
+    assert "--store" in texts(open_page("browse.show_funnel", "lea"))
+
+
+def test_no_campaign_and_an_empty_snapshot_are_told(
+    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
+) -> None:
+    people.invite(db, "lea", role="lead")
+    assert "no campaign" in texts(open_page("browse.show", "lea"))
+    store.copy_to(tmp_path / "snap.duckdb")
+    page = open_page("browse.show_funnel", "lea", store=tmp_path / "snap.duckdb")
+    assert not page.dataframe and "None in this snapshot" in texts(page)
+    assert '"fact"' in page.code[0].value

@@ -1,0 +1,167 @@
+"""A form by keyboard alone, in a real browser, wherever the focus is when a key is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import pilot
+from tests.support import served_app as served
+
+Visit = Callable[[str], Any]
+
+
+@pytest.fixture
+def visit(db: RatingsDB) -> Iterator[Visit]:
+    """A page of the served app, for the owner of a secret."""
+    served.need_browser()
+    with served.served(db.path) as app, served.browser() as browser:
+
+        def opened(secret: str) -> Any:
+            page = browser.new_page(viewport={"width": 1366, "height": 768})
+            served.enter(page, app, secret)
+            return page
+
+        yield opened
+
+
+def checked(page: Any) -> list[str]:
+    """The answers as they stand, a question each; '' for an open one."""
+    return [
+        (g.locator("label:has(input:checked)").inner_text().strip() if g.locator("input:checked").count() else "")
+        for g in page.get_by_role("radiogroup").all()
+    ]
+
+
+def ready(page: Any, done: int, of: int) -> None:
+    """Wait until the count says so and the keys are listened to."""
+    served.settled(page, done, of)
+    listening(page)
+
+
+def listening(page: Any) -> None:
+    """Wait until keys are listened to and what the run before showed is gone, as a person would."""
+    page.locator("[data-test-script-state='notRunning']").wait_for()
+    page.wait_for_function("() => window.__sceditKeys")
+    page.locator("[data-stale='true']").first.wait_for(state="detached")
+    page.wait_for_timeout(300)
+
+
+def wait_until(page: Any, answers: list[str]) -> None:
+    for _ in range(100):
+        if checked(page) == answers:
+            return
+        page.wait_for_timeout(50)
+    assert checked(page) == answers
+
+
+def last(db: RatingsDB) -> dict[str, Any]:
+    return dict(db.history("pilot")[-1].answers or {})
+
+
+def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, visit: Visit) -> None:
+    pilot(db, store, "ann", task="rate_script")
+    page = visit(people.invite(db, "ann"))
+    ready(page, 0, 12)
+    for key in "375":  # digits, the focus nowhere
+        page.keyboard.press(key)
+    wait_until(page, ["3", "7", "5"])
+    page.keyboard.press("4")
+    wait_until(page, ["3", "7", "4"])  # a digit on a filled form corrects the question answered last
+    page.keyboard.press("Control+Enter")
+    ready(page, 1, 12)
+    assert last(db) == {"coherence": 3, "consistency": 7, "completeness": 4}
+
+    page.get_by_role("radiogroup").nth(0).get_by_text("2", exact=True).click()  # a click, then keys for the rest
+    page.keyboard.press("6")
+    page.keyboard.press("1")
+    wait_until(page, ["2", "6", "1"])
+    page.get_by_role("radiogroup").nth(1).get_by_text("5", exact=True).click()
+    page.keyboard.press("7")  # the question that was clicked last
+    wait_until(page, ["2", "7", "1"])
+    page.keyboard.press("Control+Enter")  # the focus is on a radio button
+    ready(page, 2, 12)
+    assert last(db) == {"coherence": 2, "consistency": 7, "completeness": 1}
+
+    for key in "111":
+        page.keyboard.press(key)
+    wait_until(page, ["1", "1", "1"])
+    page.get_by_label("Comment (optional)").click()
+    page.keyboard.type("see steps 2 and 3: no y, n")
+    assert checked(page) == ["1", "1", "1"], "what is typed into the comment answers nothing"
+    page.keyboard.press("Control+Enter")  # the focus is in the comment
+    ready(page, 3, 12)
+    assert last(db)["comment"] == "see steps 2 and 3: no y, n"
+    assert len(db.history("pilot")) == 3, "nothing was saved twice"
+
+
+def test_yes_and_no_and_a_reason_whose_list_closes(db: RatingsDB, store: Store, visit: Visit) -> None:
+    pilot(db, store, "ann", task="rate_executability", name="other")
+    pilot(db, store, "ann", task="filter_question")
+    page = visit(people.invite(db, "ann"))
+    ready(page, 0, 12)
+    page.get_by_test_id("stSidebar").get_by_test_id("stSelectbox").locator("input").click()
+    page.get_by_role("option", name="pilot").click()
+    ready(page, 0, 24)
+    for key in "yyn":  # right after a task was chosen
+        page.keyboard.press(key)
+    wait_until(page, ["yes", "yes", "no"])
+    page.get_by_test_id("stMultiSelect").locator("input").click()
+    page.get_by_role("option", name="The same as another question").click()
+    page.get_by_role("option").first.wait_for(state="detached", timeout=5000)  # the list closes by itself
+    page.keyboard.press("Control+Enter")
+    ready(page, 1, 24)
+    assert last(db) == {"meaningful": "yes", "changes": "yes", "guides": "no", "reasons": ["duplicate"]}
+
+    for key in "yyn":
+        page.keyboard.press(key)
+    wait_until(page, ["yes", "yes", "no"])
+    page.get_by_test_id("stMultiSelect").locator("input").click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_role("option").first.wait_for(state="detached", timeout=5000)
+    page.get_by_test_id("stMultiSelect").locator("input").click()
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Control+Enter")  # the focus is in an open list
+    ready(page, 2, 24)
+    assert len(last(db)["reasons"]) == 1
+
+
+def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit: Visit) -> None:
+    pilot(db, store, "ann", task="rate_script")
+    page = visit(people.invite(db, "ann"))
+    ready(page, 0, 12)
+    page.keyboard.press("2")
+    wait_until(page, ["2", "", ""])
+    page.keyboard.press("9")  # no such point on the scale
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("Please answer: Consistency").wait_for()
+    assert db.history("pilot") == [] and checked(page) == ["2", "", ""]
+
+
+@pytest.mark.slow
+def test_adjudication_by_keys(db: RatingsDB, store: Store, visit: Visit) -> None:
+    pilot(db, store, "ann", "bob", task="rate_script")
+    items = sorted({a.item for a in db.assignments("pilot")})
+    for n, item in enumerate(items[:2]):
+        for person, value in (("ann", 1), ("bob", 7 - n)):
+            answers = {"coherence": value, "consistency": 7, "completeness": 4}
+            db.save("pilot", person, item, answers, form="rate_script@2")
+    page = visit(people.invite(db, "lea", role="lead"))
+    page.get_by_role("link", name="Adjudicate").click()
+    page.get_by_text("2 items with a disagreement, 0 decided").wait_for(timeout=60_000)
+    page.locator("[data-test-script-state='notRunning']").wait_for()
+    page.get_by_test_id("stNumberInputStepUp").click()  # the second item
+    page.get_by_text(f"Item {items[1]}").wait_for()
+    listening(page)
+    for key in "674":
+        page.keyboard.press(key)
+    wait_until(page, ["6", "7", "4"])
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("2 items with a disagreement, 1 decided").wait_for()
+    assert db.adjudications("pilot")[items[1]].answers == {"coherence": 6, "consistency": 7, "completeness": 4}

@@ -1,0 +1,86 @@
+"""The lead's first page: counts of real items, and no column that is empty for everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation_ui.campaigns.campaign import RaterControlItem
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Open, pilot, texts
+
+TASK = "rate_executability"
+
+
+def rows(page: Any, n: int = 0) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.dataframe[n].value.to_dict("records")
+    return found
+
+
+def save(db: RatingsDB, person: str, item: str, value: int, seconds: float | None = 4.0) -> None:
+    db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@1", seconds=seconds)
+
+
+def bar(page: Any) -> tuple[int, str]:
+    (found,) = page.get("progress")
+    return found.proto.value, found.proto.text
+
+
+def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: Store, open_page: Open) -> None:
+    known = [
+        RaterControlItem(purpose=p, id=p, shown={"script": "s"}, expected={"executability": 7})
+        for p in ("training", "attention")
+    ]
+    pilot(db, store, "ann", "bob", task=TASK, known=known)
+    real = [i for i, p in db.items("pilot").items() if p.purpose == "real"]
+    for item, value, seconds in ((real[0], 1, 10.0), (real[0], 2, 10.0), (real[1], 3, 20.0), ("training", 1, 90.0)):
+        save(db, "ann", item, value, seconds)
+    save(db, "ann", "attention", 2, 15.0)
+    page = open_page("progress.show", "lea")
+    assert bar(page) == (int(100 * 2 / 24), "2 of 24 answers")
+    ann, bob = rows(page)
+    assert (ann["done"], ann["of"], ann["median time per item"]) == (2, 12, "18 s")
+    assert (ann["training items done"], ann["attention items right"]) == ("1 of 1", "0 of 1")
+    assert (bob["done"], bob["median time per item"], bob["last answer (UTC)"]) == (0, "", "")
+    assert (bob["training items done"], bob["attention items right"]) == ("0 of 1", "0 of 0")
+
+
+def test_a_column_that_would_be_empty_for_everybody_is_left_out(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task=TASK)
+    assert list(rows(open_page("progress.show", "lea"))[0]) == [
+        "rater", "done", "of", "median time per item", "last answer (UTC)",
+    ]  # fmt: skip
+
+
+def test_programs_are_marked(db: RatingsDB, store: Store, open_page: Open) -> None:
+    people.invite(db, "synthetic-ann", synthetic=True)
+    pilot(db, store, "bob", "synthetic-ann", task=TASK)
+    found = {r["rater"]: r["program"] for r in rows(open_page("progress.show", "lea"))}
+    assert found == {"bob": "", "synthetic-ann": "yes"}
+
+
+def test_a_withdrawn_answer_is_not_done(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task=TASK)
+    item = db.assignments("pilot")[0].item
+    save(db, "ann", item, 3)
+    db.save("pilot", "ann", item, None, form=f"{TASK}@1")
+    assert rows(open_page("progress.show", "lea"))[0]["done"] == 0
+
+
+def test_nothing_shared_out_and_no_campaign_say_what_to_do(db: RatingsDB, store: Store, open_page: Open) -> None:
+    from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
+
+    people.invite(db, "lea", role="lead")
+    assert "scedit annotate new" in texts(open_page("progress.show", "lea"))
+    create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions())
+    page = open_page("progress.show", "lea")
+    assert "scedit annotate share pilot" in texts(page) and not page.dataframe
+
+
+def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task=TASK)
+    pilot(db, store, "ann", task="filter_question", name="second")
+    page = open_page("progress.show", "lea")
+    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@1)", "second (filter_question@1)"]
+    assert [rows(page, n)[0]["of"] for n in (0, 1)] == [12, 24]

@@ -1,0 +1,209 @@
+"""The rater's page: nothing is lost, nothing is saved twice, and the end is the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import RaterControlItem, next_item
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Open, button, pilot, texts
+from tests.annotation_ui.conftest import answer, work
+
+SAVE = "Save and next"
+
+
+def fill_in(page: Any, *values: Any) -> Any:
+    for radio, value in zip(page.radio, values, strict=True):
+        radio.set_value(value)
+    return page
+
+
+def latest(db: RatingsDB) -> dict[str, Any]:
+    return dict(db.history("pilot")[-1].answers or {})
+
+
+def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    first = next_item(db, "pilot", "ann")
+    page = open_page("rate.show", "ann")
+    assert first is not None and db.item("pilot", first.item).item.shown["question"] in texts(page)
+    fill_in(page, 2, 7, 5)
+    page.text_area[0].set_value(" vague ")
+    button(page, SAVE).click().run()
+    (saved,) = db.history("pilot")
+    assert saved.answers == {"coherence": 2, "consistency": 7, "completeness": 5, "comment": "vague"}
+    assert (saved.person, saved.item, saved.form) == ("ann", first.item, "rate_script@2")
+    assert saved.seconds is not None and saved.seconds >= 0
+    second = next_item(db, "pilot", "ann")
+    assert second is not None and db.item("pilot", second.item).item.shown["question"] in texts(page)
+    assert [r.value for r in page.radio] == [None, None, None], "the next form is empty"
+
+
+def test_an_incomplete_form_saves_nothing_and_keeps_what_was_filled_in(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann")
+    page = open_page("rate.show", "ann")
+    page.radio[0].set_value(3)
+    page.text_area[0].set_value("half way")
+    button(page, SAVE).click().run()
+    assert db.history("pilot") == []
+    (box,) = page.error
+    assert "Consistency" in box.value and "Completeness" in box.value and "Coherence" not in box.value
+    assert page.radio[0].value == 3 and page.text_area[0].value == "half way"
+
+
+def test_going_back_shows_the_answer_and_saving_again_keeps_both(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    page = open_page("rate.show", "ann")
+    assert [b.label for b in page.button] == [SAVE], "there is nothing to go back to"
+    button(fill_in(page, 1, 2, 3), SAVE).click().run()
+    item = db.history("pilot")[0].item
+    button(page, "Previous item").click().run()
+    assert [r.value for r in page.radio] == [1, 2, 3]
+    page.radio[0].set_value(7)
+    button(page, SAVE).click().run()
+    assert [(r.item, (r.answers or {})["coherence"]) for r in db.history("pilot")] == [(item, 1), (item, 7)]
+    assert [r.value for r in page.radio] == [None, None, None], "and on to the next open item"
+
+
+def test_going_back_and_on_changes_nothing(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    work(db, "pilot", "ann", 3)
+    page = open_page("rate.show", "ann")
+    shown = texts(page)
+    button(page, "Previous item").click().run()
+    button(page, "Previous item").click().run()
+    button(page, "Next unanswered item").click().run()
+    assert texts(page) == shown
+    assert len(db.history("pilot")) == 3
+
+
+def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    shown = {"script": "Step 1: Go"}
+    known = [
+        RaterControlItem(purpose=p, id=p, shown=shown, expected={"executability": 7}, because=f"because {p}")
+        for p in ("training", "attention")
+    ]
+    pilot(db, store, "ann", task="rate_executability", known=known)
+    page = open_page("rate.show", "ann")
+    assert "training item" in texts(page)
+    button(fill_in(page, 2), SAVE).click().run()
+    assert "executability 7" in page.warning[0].value.replace("\\", "") and "because training" in page.warning[0].value
+    while next_item(db, "pilot", "ann") is not None:
+        button(fill_in(page, 1), SAVE).click().run()
+        assert not page.warning and "because" not in texts(page), "nothing tells an attention item from the others"
+    assert {r.item for r in db.history("pilot")} >= {"training", "attention"}
+
+
+def test_an_answer_within_the_tolerance_was_right(db: RatingsDB, store: Store, open_page: Open) -> None:
+    known = [RaterControlItem(purpose="training", id="t", shown={"script": "s"}, expected={"executability": 7})]
+    pilot(db, store, "ann", task="rate_executability", known=known)
+    page = open_page("rate.show", "ann")
+    button(fill_in(page, 6), SAVE).click().run()
+    assert not page.warning and "right" in page.success[0].value
+
+
+def test_nothing_is_done_while_another_campaign_is_open(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    pilot(db, store, "ann", task="rate_executability", name="other")
+    work(db, "pilot", "ann", 11)
+    page = open_page("rate.show", "ann")
+    button(fill_in(page, 1, 7, 1), SAVE).click().run()
+    page.selectbox(key="campaign").set_value("pilot").run()
+    assert "All done" not in texts(page) and "Another one is waiting" in texts(page)
+    button(page, "Go on with: other").click().run()
+    assert page.selectbox(key="campaign").value == "other"
+    assert "0 of 12 done" in page.get("progress")[0].proto.text
+    for a in db.assignments("other", "ann"):
+        db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+    page.run()
+    assert "All done" in texts(page)
+
+
+def test_the_first_campaign_with_something_left_is_opened(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    pilot(db, store, "ann", task="rate_executability", name="other")
+    work(db, "pilot", "ann")
+    page = open_page("rate.show", "ann")
+    assert page.selectbox(key="campaign").value == "other" and len(page.radio) == 1
+
+
+def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", consent="You agree to *this*.")
+    page = open_page("rate.show", "ann")
+    assert "You agree to *this*." in texts(page) and not page.radio
+    assert people.get_rater(db, "ann").consented_at is None
+    button(page, "I agree").click().run()
+    assert people.get_rater(db, "ann").consented_at is not None
+    assert len(page.radio) == 3
+    assert len(open_page("rate.show", "ann").radio) == 3
+
+
+def test_somebody_without_work_is_told_so(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    people.invite(db, "bob")
+    page = open_page("rate.show", "bob")
+    assert "Nothing is assigned" in texts(page) and not page.radio
+
+
+def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="filter_question")
+    page = open_page("rate.show", "ann")
+    button(fill_in(page, "yes", "yes", "no"), SAVE).click().run()
+    (box,) = page.error
+    assert "Does the text up to the cut" in box.value and "choose a reason" in box.value
+    assert "guides" not in box.value and "reasons" not in box.value, "no field's name"
+    page.multiselect[0].set_value(["other"])
+    button(page, SAVE).click().run()
+    assert "Something else" in page.error[0].value and "comment" in page.error[0].value
+    assert db.history("pilot") == []
+    page.text_area[0].set_value("it rhymes")
+    button(page, SAVE).click().run()
+    assert latest(db) == {
+        "meaningful": "yes", "changes": "yes", "guides": "no", "reasons": ["other"], "comment": "it rhymes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("task", "keys"), [("rate_script", "1 to 7"), ("filter_question", "y and n")])
+def test_only_keys_that_answer_something_are_named(
+    db: RatingsDB, store: Store, open_page: Open, task: str, keys: str
+) -> None:
+    pilot(db, store, "ann", task=task)
+    (line,) = [c.value for c in open_page("rate.show", "ann").caption if c.value.startswith("Keys")]
+    assert keys in line
+    assert ("y and n" in line) != ("1 to 7" in line)
+
+
+def test_a_long_pause_does_not_count_as_work(
+    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pilot(db, store, "ann")
+    page = open_page("rate.show", "ann")
+    begun = page.session_state["begun"]
+    page.session_state["begun"] = {i: (start - 90_000, token) for i, (start, token) in begun.items()}
+    button(fill_in(page, 1, 7, 1), SAVE).click().run()
+    assert db.history("pilot")[0].seconds == 1800.0
+
+
+def test_a_form_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_page: Open) -> None:
+    from schemas.generated_scripts import GeneratedScript
+
+    made = next(iter(store.all(GeneratedScript)))
+    evil = "<img src=x onerror=alert(1)> $x$ :smile:"
+    store.put([made.model_copy(update={"key": "generated/evil", "text": evil, "steps": ()})])
+    pilot(db, store, "ann")
+    page = open_page("rate.show", "ann")
+    for _ in range(13):
+        html = " ".join(e.value for e in page.get("html"))
+        assert "<img" not in html
+        if "&lt;img src=x onerror=alert(1)&gt;" in html:
+            return
+        button(fill_in(page, *(answer(1).values())), SAVE).click().run()
+    raise AssertionError("the item was never shown")
