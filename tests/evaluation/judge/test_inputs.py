@@ -144,8 +144,8 @@ def test_a_score_of_the_lineage_does_not_score_what_has_no_value(tmp_path: Path)
 
 
 def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_path: Path) -> None:
-    """In whichever order the lines were written; the last one counts where none or all have a second look."""
-    for n, order in enumerate(([4, None], [None, 4])):
+    """In whichever order the lines were written; of two second looks the later one counts."""
+    for n, order in enumerate(([4, None], [None, 4], [3, 4])):
         store = tmp_path / f"{n}.duckdb"
         (script,) = fill_store(store, facts=1, editors=("rome",))
         made = rating(script.id, "coherence", 4)
