@@ -110,7 +110,9 @@ class Trainer:
         order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
         self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
         self._below = LowerLayerStates(lm, min(settings.layers))
-        self._pool = [one for lesson in self.train for one in lesson.kept] or [x for one in lessons for x in one.kept]
+        self._pool = [one for lesson in self.train for one in lesson.locality] or [
+            x for one in lessons for x in one.locality
+        ]
         layout = lm.layout
         self.network = EditNetwork(
             layout.inner,
@@ -181,9 +183,9 @@ class Trainer:
         stay: list[tuple[int, GradientLine]] = []
         for e, i in enumerate(chosen):
             lesson = self.train[i]
-            follow += [(e, lesson.equal[pick(len(lesson.equal))]) for _ in range(p.equal)]
+            follow += [(e, lesson.paraphrases[pick(len(lesson.paraphrases))]) for _ in range(p.equal)]
             for n in range(p.kept):  # its own neighbours and those of others by turns
-                own = lesson.kept if lesson.kept and n % 2 == 0 else self._pool
+                own = lesson.locality if lesson.locality and n % 2 == 0 else self._pool
                 stay.append((e, own[pick(len(own))]))
         with torch.enable_grad():
             a, b = self._losses([pairs[i] for i in chosen], follow, stay)
@@ -219,8 +221,8 @@ class Trainer:
         sums, count = [0.0, 0.0], 0
         for start in range(0, len(self.held), self.settings.edits):
             part = self.held[start : start + self.settings.edits]
-            follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.equal]
-            stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.kept or self._pool)[:3]]
+            follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.paraphrases]
+            stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.locality or self._pool)[:3]]
             found = self._losses(pairs[start : start + len(part)], follow, stay)
             sums = [s + float(x) * len(part) for s, x in zip(sums, found, strict=True)]
             count += len(part)

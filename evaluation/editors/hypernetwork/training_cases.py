@@ -16,28 +16,28 @@ class TrainingCase(NamedTuple):
 
     Attributes:
         edit: The fact prompt with the new object: its gradient is what the network sees.
-        equal: Prompts of the same fact (and of its scripts) with the new object: they must follow the edit.
-        kept: Prompts of neighbour facts with their own object: their distributions must stay.
+        paraphrases: Prompts of the same fact (and of its scripts) with the new object: they must follow the edit.
+        locality: Prompts of neighbour facts with their own object: their distributions must stay.
     """
 
     edit: GradientLine
-    equal: tuple[GradientLine, ...]
-    kept: tuple[GradientLine, ...]
+    paraphrases: tuple[GradientLine, ...]
+    locality: tuple[GradientLine, ...]
 
 
 def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
-    """Cases as lessons; those whose fact prompt cannot be read are left out.
+    """Training cases; those whose fact prompt cannot be read are left out.
 
     Raises:
-        UserError: fewer than two lessons, or none has a neighbour to keep.
+        UserError: fewer than two cases, or none has a neighbour.
     """
     made = []
     for case in cases:
         if case.fact.new is None or (edit := line(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
-        equal = tuple(x for x in _equal(lm, case) if x is not None)
-        made.append(TrainingCase(edit, equal or (edit,), tuple(x for x in _kept(lm, case) if x is not None)))
-    if len(made) < 2 or not any(one.kept for one in made):
+        paraphrases = tuple(x for x in _paraphrases(lm, case) if x is not None)
+        made.append(TrainingCase(edit, paraphrases or (edit,), tuple(x for x in _locality(lm, case) if x is not None)))
+    if len(made) < 2 or not any(one.locality for one in made):
         raise UserError(
             f"{len(made)} cases with a new object are too few to train on",
             fix="give more cases, with neighbours: their prompts are what an edit must not move",
@@ -45,7 +45,7 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     return made
 
 
-def _equal(lm: LM, case: Case) -> Iterator[GradientLine | None]:
+def _paraphrases(lm: LM, case: Case) -> Iterator[GradientLine | None]:
     new = case.fact.new_object.text
     yield line(lm, case.fact.fact_prompt, new)
     for text in case.fact.paraphrases:
@@ -54,7 +54,7 @@ def _equal(lm: LM, case: Case) -> Iterator[GradientLine | None]:
         yield line(lm, prompt.text, new, separator=prompt.separator)
 
 
-def _kept(lm: LM, case: Case) -> Iterator[GradientLine | None]:
+def _locality(lm: LM, case: Case) -> Iterator[GradientLine | None]:
     for text in case.fact.neighbour_prompts:
         yield line(lm, text, case.fact.old.text)
     for beside in case.neighbours:

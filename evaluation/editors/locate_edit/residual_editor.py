@@ -21,19 +21,11 @@ from torch import Tensor
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
-    closed_form as spread,
-)
-from evaluation.editors.locate_edit.parts import (
-    context_templates as templates,
-)
-from evaluation.editors.locate_edit.parts import (
-    covariance_source as statistics,
-)
-from evaluation.editors.locate_edit.parts import (
+    closed_form,
+    context_templates,
+    covariance_source,
     keys,
-)
-from evaluation.editors.locate_edit.parts import (
-    value_search as values,
+    value_search,
 )
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
 from evaluation.edits.edit import Edit, WeightEdit
@@ -128,8 +120,8 @@ class ResidualEditor(Editor):
     @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
-        found = {} if self.params.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
-        return {**found, **statistics.named(self.params)}
+        found = {} if self.params.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
+        return {**found, **covariance_source.source_digest(self.params)}
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
@@ -144,9 +136,11 @@ class ResidualEditor(Editor):
                     where=lm.name,
                     fix="use a method that writes the MLP's own output, such as rome or r_rome",
                 )
-            given = templates.checked(p.templates) if p.templates is not None else None
-            sampled = given or templates.sampled(lm, p.template_lengths, cache=self.cache, starts=p.template_starts)
-            self._ready = sampled, statistics.obtained(p, lm, p.layers, cache=self.cache)
+            given = context_templates.checked(p.templates) if p.templates is not None else None
+            sampled = given or context_templates.sampled(
+                lm, p.template_lengths, cache=self.cache, starts=p.template_starts
+            )
+            self._ready = sampled, covariance_source.obtain(p, lm, p.layers, cache=self.cache)
         return self._ready
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
@@ -163,15 +157,15 @@ class ResidualEditor(Editor):
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
-        how = values.SearchSettings.of(p)
-        found = values.search_values(lm, p.layers[-1], facts, contexts, how=how, place="block")
+        how = value_search.SearchSettings.of(p)
+        found = value_search.search_values(lm, p.layers[-1], facts, contexts, how=how, place="block")
         target = torch.stack([value.target for value in found])
         edits: list[list[LowRankDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
         for i, layer in enumerate(p.layers):
             layer_keys = self._keys(layer, facts, contexts, edits).reshape(shape)
             missing = (target - self._states(facts, edits)).reshape(shape)
-            columns = spread.columns(
+            columns = closed_form.columns(
                 layer_keys,
                 partial(self.metric, moments[layer]),
                 penalty=p.lam,
@@ -220,7 +214,7 @@ class _Notes:
     def __init__(self, groups: int) -> None:
         self._layers: list[dict[str, Any]] = [{} for _ in range(groups)]
 
-    def layer(self, lm: Any, layer: int, changes: Sequence[LowRankDelta], columns: spread.Columns) -> None:
+    def layer(self, lm: Any, layer: int, changes: Sequence[LowRankDelta], columns: closed_form.Columns) -> None:
         """One layer's change: its norm over the weight's, a = k'Mk of its keys, λ."""
         size = float(lm.projection(layer).weight.float().norm())
         for g, told in enumerate(self._layers):
@@ -235,7 +229,7 @@ class _Notes:
             }
 
     def edits(
-        self, found: Sequence[values.SearchedValue], *, whole: Tensor, left: Tensor, ridge: float
+        self, found: Sequence[value_search.SearchedValue], *, whole: Tensor, left: Tensor, ridge: float
     ) -> list[dict[str, Any]]:
         """One note an edit; ``written`` is the part of the searched change that the edited layers' state now shows."""
         size = whole.shape[1]

@@ -10,19 +10,11 @@ from pydantic import Field
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, asked
 from evaluation.editors.locate_edit.parts import (
-    closed_form as spread,
-)
-from evaluation.editors.locate_edit.parts import (
-    context_templates as templates,
-)
-from evaluation.editors.locate_edit.parts import (
-    covariance_source as statistics,
-)
-from evaluation.editors.locate_edit.parts import (
+    closed_form,
+    context_templates,
+    covariance_source,
     keys,
-)
-from evaluation.editors.locate_edit.parts import (
-    value_search as values,
+    value_search,
 )
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, applied
@@ -89,8 +81,8 @@ class Rome(Editor):
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""
         p = self.params
-        found = {} if p.templates is not None else {"templates": f"sampled@{templates.VERSION}"}
-        return {**found, **statistics.named(p)} if p.covariance else found
+        found = {} if p.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
+        return {**found, **covariance_source.source_digest(p)} if p.covariance else found
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Sample the templates and measure the second moments, unless the cache has them."""
@@ -99,10 +91,10 @@ class Rome(Editor):
     def _material(self) -> tuple[tuple[str, ...], Moments | None]:
         if self._ready is None:
             p = self.params
-            given = templates.checked(p.templates) if p.templates is not None else None
+            given = context_templates.checked(p.templates) if p.templates is not None else None
             self._ready = (
-                given or templates.sampled(self.lm, p.template_lengths, cache=self.cache),
-                statistics.obtained(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
+                given or context_templates.sampled(self.lm, p.template_lengths, cache=self.cache),
+                covariance_source.obtain(p, self.lm, [p.layer], cache=self.cache)[p.layer] if p.covariance else None,
             )
         return self._ready
 
@@ -129,12 +121,12 @@ class Rome(Editor):
         contexts, moments = self._material()
         averages = keys.mean_keys(lm, p.layer, facts, contexts)
         bare = self._written_at(facts, contexts)
-        how = values.SearchSettings.of(p)
+        how = value_search.SearchSettings.of(p)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         out = []
-        for n, value in enumerate(values.search_values(lm, p.layer, facts, contexts, how=how)):
-            found = spread.direction(averages[n], moments, ridge=p.ridge)
-            right = spread.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
+        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, how=how)):
+            found = closed_form.direction(averages[n], moments, ridge=p.ridge)
+            right = closed_form.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
             delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])
             ratio = delta.norm() / size
             note = {

@@ -16,7 +16,7 @@ from evaluation.models.loading import file_digest
 log = logging.getLogger(__name__)
 
 
-class Statistical(Protocol):
+class CovarianceOptions(Protocol):
     """Options that say where second moments come from.
 
     Attributes:
@@ -34,7 +34,7 @@ class Statistical(Protocol):
     def moments(self) -> str | None: ...  # noqa: D102
 
 
-def named(options: Statistical) -> dict[str, str]:
+def source_digest(options: CovarianceOptions) -> dict[str, str]:
     """What the statistics depend on besides the options: the digest of the ready file or of the corpus."""
     if options.moments:
         path = Path(options.moments)
@@ -44,7 +44,7 @@ def named(options: Statistical) -> dict[str, str]:
     return {"corpus": open_corpus(options.corpus).digest}
 
 
-def obtained(options: Statistical, lm: LM, layers: Sequence[int], *, cache: Cache) -> dict[int, Moments]:
+def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: Cache) -> dict[int, Moments]:
     """Second moments of the layers' keys.
 
     Raises:

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
-from evaluation.editors.locate_edit.parts import context_templates as templates
-from evaluation.editors.locate_edit.parts import value_search as values
+from evaluation.editors.locate_edit.parts import context_templates, value_search
 from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
@@ -52,8 +51,8 @@ def solved(method: str, k: Tensor, c: Tensor) -> Tensor:
 
 def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], corpus: str, cache: Cache) -> Any:
     """The published loop: read keys and states, solve, change the weight, next layer. Returns the changes."""
-    how = values.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    found = [values.search(lm, layers[-1], r, CONTEXTS, how=how, place="block") for r in requests]
+    how = value_search.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    found = [value_search.search(lm, layers[-1], r, CONTEXTS, how=how, place="block") for r in requests]
     z = torch.stack([value.target for value in found], 1).double()
     moments = key_moments(lm, layers, Corpus([Path(corpus)]), cache=cache)
     saved = {n: lm.projection(n).weight.detach().clone() for n in layers}
@@ -99,9 +98,9 @@ def test_many_at_once_are_many_alone(method: str, tiny: LM, cache: Cache, corpus
 
 
 def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
-    got = templates.sampled(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
+    got = context_templates.sampled(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
     assert [text.split(".")[0][:3] for text in got[1:]] == ["The", "You", "The"]
-    assert got != templates.sampled(tiny, ((4, 3),), cache=cache)
+    assert got != context_templates.sampled(tiny, ((4, 3),), cache=cache)
 
 
 def test_edits_do_not_leak_into_each_other(tiny: LM, cache: Cache, corpus: str) -> None:

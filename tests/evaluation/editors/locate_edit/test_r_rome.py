@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.locate_edit.parts import keys
-from evaluation.editors.locate_edit.parts import value_search as values
+from evaluation.editors.locate_edit.parts import keys, value_search
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from tests.support.facts import peru_fact
@@ -27,8 +26,8 @@ def test_the_change_writes_at_the_averaged_key(covariance: bool, tiny: LM, cache
     edit = make_editor("r_rome", tiny, cache, told).edit([PERU])
     (delta,) = edit.deltas or ()
     found = keys.read(tiny, 1, [keys.subject_place(tiny, PERU, text) for text in CONTEXTS])
-    how = values.SearchSettings(steps=10, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    value = values.search(tiny, 1, PERU, CONTEXTS, how=how)
+    how = value_search.SearchSettings(steps=10, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    value = value_search.search(tiny, 1, PERU, CONTEXTS, how=how)
     reached = found.values.mean(0) + delta.product(found.keys.mean(0))
     assert torch.allclose(reached, value.target, atol=1e-3 * float(value.target.abs().max()))
     rome = make_editor("rome", tiny, cache, told).edit([PERU])

@@ -13,13 +13,9 @@ import torch.nn.functional as F
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.locate_edit.parts import (
-    closed_form as spread,
-)
-from evaluation.editors.locate_edit.parts import (
+    closed_form,
     keys,
-)
-from evaluation.editors.locate_edit.parts import (
-    value_search as values,
+    value_search,
 )
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
@@ -41,7 +37,9 @@ def nll(lm: LM, request: Fact) -> float:
     return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
 
 
-def plain_value(lm: LM, request: Fact, *, layer: int, how: values.SearchSettings) -> tuple[torch.Tensor, torch.Tensor]:
+def plain_value(
+    lm: LM, request: Fact, *, layer: int, how: value_search.SearchSettings
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The published value search, row after row without padding. Returns v* and v₀."""
     delta = torch.zeros(lm.layout.width, requires_grad=True)
     optimiser = torch.optim.Adam([delta], lr=how.lr)
@@ -97,12 +95,18 @@ def plain_value(lm: LM, request: Fact, *, layer: int, how: values.SearchSettings
 
 
 SEARCHES = {
-    "to the last evaluation": values.SearchSettings(
+    "to the last evaluation": value_search.SearchSettings(
         steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0
     ),
-    "clamped": values.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0),
-    "stopped early": values.SearchSettings(steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0),
-    "not at all": values.SearchSettings(steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0),
+    "clamped": value_search.SearchSettings(
+        steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0
+    ),
+    "stopped early": value_search.SearchSettings(
+        steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0
+    ),
+    "not at all": value_search.SearchSettings(
+        steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0
+    ),
 }
 
 
@@ -111,9 +115,9 @@ SEARCHES = {
 def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
     how = SEARCHES[name]
     if name == "stopped early":
-        begun = values.search(tiny, 1, request_, CONTEXTS, how=replace(how, steps=1)).loss
+        begun = value_search.search(tiny, 1, request_, CONTEXTS, how=replace(how, steps=1)).loss
         how = replace(how, stop_below=0.99 * begun)
-    got = values.search(tiny, 1, request_, CONTEXTS, how=how)
+    got = value_search.search(tiny, 1, request_, CONTEXTS, how=how)
     target, start = plain_value(tiny, request_, layer=1, how=how)
     assert torch.allclose(got.initial, start, atol=1e-5)
     assert (got.target - target).norm() < 1e-3 * start.norm()
@@ -131,14 +135,14 @@ def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) 
 def test_direction_solves_for_the_key() -> None:
     half = torch.randn(6, 40)
     second, key = half @ half.T / 40, torch.randn(6)
-    got = spread.direction(key, Moments(second, 40))
+    got = closed_form.direction(key, Moments(second, 40))
     want = torch.linalg.inv(second) @ key
     assert torch.allclose(got.u, want / want.norm(), atol=1e-4)
     assert got.whitened == pytest.approx(float(key @ want), rel=1e-3)
-    assert torch.allclose(spread.direction(key, None).u, key / key.norm())
+    assert torch.allclose(closed_form.direction(key, None).u, key / key.norm())
     for few in (Moments(half[:, :3] @ half[:, :3].T, 3), Moments(second - 9 * torch.eye(6), 40)):
         with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
-            spread.direction(key, few)
+            closed_form.direction(key, few)
 
 
 def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -> None:
@@ -150,8 +154,8 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
     (delta,) = edit.deltas or ()
     assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
     assert delta.weight == tiny.layout.weight(1)
-    how = values.SearchSettings(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    target = values.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
+    how = value_search.SearchSettings(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
+    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
     bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):
         written = keys.read(tiny, 1, [bare]).values[0]

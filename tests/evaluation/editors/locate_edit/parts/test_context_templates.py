@@ -7,7 +7,7 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.locate_edit.parts import (
-    context_templates as templates,
+    context_templates,
 )
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
@@ -15,15 +15,15 @@ from schemas.core.errors import UserError
 
 def test_templates_are_sampled_once_from_a_seed(tiny: LM, cache: Cache, tmp_path: Path) -> None:
     state = torch.random.get_rng_state()
-    got = templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache)
+    got = context_templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache)
     assert torch.equal(torch.random.get_rng_state(), state)
     assert len(got) == 6 and got[0] == "{}" and all(t.endswith(". {}") for t in got[1:])
-    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=Cache(tmp_path / "other")) == got
+    assert context_templates.sampled(tiny, ((4, 3), (6, 2)), cache=Cache(tmp_path / "other")) == got
     with torch.no_grad():
         tiny.projection(0).weight.mul_(3)
-    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) == got  # from the cache
+    assert context_templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) == got  # from the cache
     tiny.revision = "changed"
-    assert templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) != got
+    assert context_templates.sampled(tiny, ((4, 3), (6, 2)), cache=cache) != got
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_templates_are_sampled_once_from_a_seed(tiny: LM, cache: Cache, tmp_path
 )
 def test_bad_templates(given: tuple[str, ...], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        templates.checked(given)
+        context_templates.checked(given)
 
 
 def test_braces_in_sampled_text_are_text() -> None:
-    assert templates.fill("a {} {0} b. {}", "x {} y") == "a {} {0} b. x {} y"
+    assert context_templates.fill("a {} {0} b. {}", "x {} y") == "a {} {0} b. x {} y"

@@ -13,7 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
 from evaluation.covariance.pack import manifest_path
-from evaluation.editors.locate_edit.parts.covariance_source import named, obtained
+from evaluation.editors.locate_edit.parts.covariance_source import obtain, source_digest
 from schemas.core.errors import DataError, UserError
 from tests.support.editors import packs
 from tests.support.tiny import make, shuffled
@@ -33,16 +33,16 @@ class Source:
 
 def test_a_corpus_is_measured_once_and_capped(corpus: Corpus, tmp_path: Path) -> None:
     lm, cache, path = make("llama"), Cache(tmp_path / "cache"), tmp_path / "corpus.txt"
-    found = obtained(Source(str(path), cap=20), lm, [2, 0], cache=cache)
+    found = obtain(Source(str(path), cap=20), lm, [2, 0], cache=cache)
     want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "other"), cap=20)
     assert (
         set(found) == {0, 2}
-        and found[0].tokens == want[0].tokens < obtained(Source(str(path)), lm, [0], cache=cache)[0].tokens
+        and found[0].tokens == want[0].tokens < obtain(Source(str(path)), lm, [0], cache=cache)[0].tokens
     )
     for n in (0, 2):
         assert torch.equal(found[n].second, want[n].second)
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()}
-    again = obtained(Source(str(path), cap=20), lm, [2], cache=cache)
+    again = obtain(Source(str(path), cap=20), lm, [2], cache=cache)
     assert torch.equal(again[2].second, want[2].second)
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()} == kept
 
@@ -54,7 +54,7 @@ def test_few_tokens_are_called_noisy(
     path = tmp_path / "corpus.txt"
     path.write_text("\n\n".join(shuffled(documents)), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
-        (found,) = obtained(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
+        (found,) = obtain(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
     assert (found.tokens < 10 * 48) == told
     assert any("noisy" in r.getMessage() and str(found.tokens) in r.getMessage() for r in caplog.records) == told
 
@@ -64,11 +64,11 @@ def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, t
     lm, cache = make("llama"), Cache(tmp_path / "none")
     want = key_moments(lm, [0, 2], corpus, cache=Cache(tmp_path / "here"), cap=20)
     source = Source(corpus="no/such/corpus.txt", moments=str(pack))
-    found = obtained(source, lm, [2, 0], cache=cache)
+    found = obtain(source, lm, [2, 0], cache=cache)
     assert all(torch.equal(found[n].second, want[n].second) for n in (0, 2))
     bare = tmp_path / "bare.safetensors"
     want[2].save(bare)
-    found = obtained(Source(corpus="no/such", moments=str(bare)), lm, [1], cache=cache)
+    found = obtain(Source(corpus="no/such", moments=str(bare)), lm, [1], cache=cache)
     assert torch.equal(found[1].second, want[2].second) and found[1].tokens == want[2].tokens
     assert not list((tmp_path / "none").rglob("*.safetensors")), "nothing was measured"
 
@@ -76,33 +76,33 @@ def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, t
 def test_what_does_not_fit_is_refused(pack: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     with pytest.raises(DataError, match=r"lacks layers \[1\]"):
-        obtained(Source(moments=str(pack)), make("llama"), [0, 1], cache=cache)
+        obtain(Source(moments=str(pack)), make("llama"), [0, 1], cache=cache)
     with pytest.raises(DataError, match="model"):
-        obtained(Source(moments=str(pack)), make("gpt2"), [0], cache=cache)
+        obtain(Source(moments=str(pack)), make("gpt2"), [0], cache=cache)
     pack.write_bytes(pack.read_bytes()[:-7])
     with pytest.raises(DataError, match=str(pack.name)):
-        obtained(Source(moments=str(pack)), make("llama"), [0], cache=cache)
+        obtain(Source(moments=str(pack)), make("llama"), [0], cache=cache)
     with pytest.raises(UserError, match="nothing.txt"):
-        obtained(Source(str(tmp_path / "nothing.txt")), make("llama"), [0], cache=cache)
+        obtain(Source(str(tmp_path / "nothing.txt")), make("llama"), [0], cache=cache)
     (tmp_path / "empty.txt").write_text("")
     with pytest.raises(UserError, match="empty.txt"):
-        obtained(Source(str(tmp_path / "empty.txt")), make("llama"), [0], cache=cache)
+        obtain(Source(str(tmp_path / "empty.txt")), make("llama"), [0], cache=cache)
 
 
 def test_the_identity_follows_the_content_and_not_the_name(pack: Path, tmp_path: Path) -> None:
     one, two, three = (tmp_path / f"{name}.txt" for name in ("one", "two", "three"))
     for path, text in ((one, "A town. A road."), (two, "A town. A road."), (three, "A town. A river.")):
         path.write_text(text)
-    found = [named(Source(str(path))) for path in (one, two, three)]
+    found = [source_digest(Source(str(path))) for path in (one, two, three)]
     assert found[0] == found[1] != found[2] and set(found[0]) == {"corpus"}
     bare = tmp_path / "bare.safetensors"
     bare.write_bytes(b"one")
-    before = named(Source(str(one), moments=str(bare)))
+    before = source_digest(Source(str(one), moments=str(bare)))
     assert set(before) == {"moments"}, "the corpus is not read, and does not count"
     bare.write_bytes(b"two")
-    assert named(Source(moments=str(bare))) != before
+    assert source_digest(Source(moments=str(bare))) != before
 
 
 def test_a_pack_says_its_digest_itself(pack: Path) -> None:
     told = json.loads(manifest_path(pack).read_text())["sha256"]
-    assert named(Source(moments=str(pack))) == {"moments": told}
+    assert source_digest(Source(moments=str(pack))) == {"moments": told}

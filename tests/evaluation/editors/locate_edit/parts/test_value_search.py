@@ -13,7 +13,7 @@ import torch
 from benchmarks import naive_reference as plain
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
-from evaluation.editors.locate_edit.parts import value_search as values
+from evaluation.editors.locate_edit.parts import value_search
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
@@ -77,7 +77,7 @@ def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
     together = search_values(lm, 1, some, CONTEXTS, how=HOW)
     backwards = search_values(lm, 1, some[::-1], CONTEXTS, how=HOW, budget=TokenBudget(80))[::-1]
     for request, a, b in zip(some, together, backwards, strict=True):
-        alone = values.search(lm, 1, request, CONTEXTS, how=HOW)
+        alone = value_search.search(lm, 1, request, CONTEXTS, how=HOW)
         for other in (b, alone):
             assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
             assert torch.allclose(a.target, other.target, atol=2e-3)
