@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
 _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source: the file's own neighbours."
+_ADD = "Asked anew with another model, prompt or number: keep what earlier runs wrote for the same facts."
+_REPLACE = "Likewise, but what they wrote no longer counts; it stays in the store."
 
 
 @click.command()
@@ -50,6 +52,8 @@ _BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source
 @click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
 @click.option("--neighbours-from", "table_paths", multiple=True, help="More facts that may be neighbours (a file).")
 @limit_option(also="facts to edit; neighbours come from all.")
+@click.option("--add", "generation", flag_value="add", help=_ADD)
+@click.option("--replace", "generation", flag_value="replace", help=_REPLACE)
 @click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
 @click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
 @click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")

@@ -64,6 +64,7 @@ class ConstructionEstimate(Frozen):
         advice: What to do about a missing price, or to check about an old one.
         record: What the journal holds already.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
+        earlier: What stands in the store for the same facts, by another model, prompt or number.
     """
 
     facts: int
@@ -79,6 +80,7 @@ class ConstructionEstimate(Frozen):
     advice: str = ""
     record: OnRecord = OnRecord()
     budget: str = ""
+    earlier: str = ""
 
     def sentence(self) -> str:
         """The estimate in words."""
@@ -100,7 +102,7 @@ class ConstructionEstimate(Frozen):
             price = f"  ${s.cost:10.4f}" if s.cost is not None else ""
             row = f"  {s.stage:{width}s} {s.calls:9,d} calls {s.tokens_in:13,d} in {s.tokens_out:13,d} out{price}"
             lines.append(row.rstrip())
-        return "\n".join([*lines, *(text for text in (self.budget, self.advice) if text)])
+        return "\n".join([*lines, *(text for text in (self.earlier, self.budget, self.advice) if text)])
 
 
 def replies_on_record(cache: ReplyCache) -> OnRecord:

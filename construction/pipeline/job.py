@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from construction.authoring.replacement import Choice
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
-from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls
+from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
+from construction.pipeline.generations import earlier_generations, sentence
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
 from construction.pipeline.prompt_versions import begun_with
 from construction.pipeline.session import Session
@@ -18,7 +20,9 @@ from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
 from curation.loaders import load
 from curation.loaders.base import LoadResult
+from curation.store.store import Store
 from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 _CAPABLE, _EMBEDDED = "paper", "embedded"  # profiles of prompts
@@ -63,6 +67,7 @@ class ConstructionJob(Options):
     neighbours_by: str = "tfidf"
     table_paths: tuple[str, ...] = ()
     limit: int | None = None
+    generation: Choice | None = None
     journal_path: Path | None = None
     fsync: bool = False
     snapshot: Path | None = None
@@ -97,6 +102,7 @@ class ConstructionJob(Options):
             neighbour_questions=self.neighbour_questions,
             neighbours_by=self.neighbours_by,
             batch=_facts_a_transaction(self.access),
+            generation=self.generation,
         )
 
 
@@ -117,7 +123,7 @@ class PreparedJob(NamedTuple):
         """What it will ask and what that costs; replies on record are not counted."""
         access = self.session.access
         with recorded_replies(self.session) as cache:
-            return estimate(
+            expected = estimate(
                 self.work,
                 self.plan,
                 price=access.price(),
@@ -127,6 +133,21 @@ class PreparedJob(NamedTuple):
                 cache=cache,
                 limits=access,
             )
+            return expected.model_copy(update={"earlier": self._earlier(cache)})
+
+    def _earlier(self, cache: ReplyCache | None) -> str:
+        """What stands in the store by another model, prompt or number; empty where the store cannot be read now."""
+        session, plan = self.session, self.plan
+        if not session.store.exists():
+            return ""
+        asked = models_of(plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader)
+        try:
+            with Store.open(session.store) as store:
+                found = earlier_generations(store, self.work, plan, asked, cache)
+        except UserError:
+            return ""
+        choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
+        return f"{sentence(found)}{choice[plan.generation]}." if found else ""
 
     def expected_calls(self) -> dict[str, int]:
         """First attempts of all calls, by model."""

@@ -19,6 +19,7 @@ from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import FactOutcome
+from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.standing import MARK, asked_as_edit, standing
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
@@ -61,6 +62,8 @@ class ConstructionPlan(Options):
             name; ``source`` takes the neighbours, of any edit, that came with the facts.
         batch: Facts between two transactions.
         rules: Version of the rules of mentions and cuts.
+        generation: What becomes of questions and scripts that an earlier construction wrote for the same facts with
+            another model, prompt or number; None where there may be none.
     """
 
     profile: str = "paper"
@@ -73,6 +76,7 @@ class ConstructionPlan(Options):
     neighbours_by: str = TFIDF
     batch: int = 20
     rules: Rules = RULES
+    generation: Choice | None = None
 
     def quota(self, *, edited: bool) -> QuestionQuota:
         """How much is asked for a fact that is edited, or one that only serves as a neighbour.
@@ -246,6 +250,8 @@ class Construction:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
         if quota.candidates == quota.questions:
             records += self._chosen_again(made)
+        if self._plan.generation is not None:
+            records += generation_verdicts(self._store, made, self._plan.generation)
         self._store.put(records, lineage)
 
     def _chosen_again(self, made: Sequence[FactOutcome]) -> list[Record]:

@@ -15,6 +15,8 @@ from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.mentions.rules import settle_rules
 from construction.pipeline.author_models import ScriptAuthor, open_authors
+from construction.pipeline.cost_estimate import models_of
+from construction.pipeline.generations import earlier_generations, refuse_second_generation
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
 from construction.pipeline.progress import ProgressDisplay
 from curation.store.backup import snapshot
@@ -53,7 +55,8 @@ def run(
     """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
     Raises:
-        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed, or questions or scripts
+            of another model, prompt or number stand in the store and nobody said what becomes of them.
         BudgetReached: the next call does not fit the budget.
         StoppedEarly: Ctrl-C or SIGTERM.
     """
@@ -62,6 +65,12 @@ def run(
         Store.open(session.store, create=True) as store,
     ):
         session, models = _with_attempts(session, models)
+        if plan.generation is None:
+            asked = models_of(
+                plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader
+            )
+            found = earlier_generations(store, work, plan, asked, ReplyCache(models.journal))
+            refuse_second_generation(found, where=str(session.store))
         plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
         on_progress = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:

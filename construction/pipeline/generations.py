@@ -1,0 +1,116 @@
+"""A second generation: questions or scripts asked anew for facts that have some already, by another model or prompt.
+
+Asking anew is paid for and leaves both generations side by side, so a person is told before the first call and chooses:
+``add`` keeps both, ``replace`` lets the new one take the place of the earlier, which stays in the store, dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from construction.authoring.replacement import is_replaced
+from construction.llm.reply_cache import ReplyCache, request_key
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
+from construction.pipeline.rehearsal import RehearsedModels
+from construction.scripts.question_step import QuestionStep
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.scripts import Script, ScriptQuestion
+
+
+class Generation(NamedTuple):
+    """Items of an earlier construction.
+
+    Attributes:
+        stage: ``questions`` or ``scripts``.
+        model: Who wrote them.
+        prompt: ``name@version`` of the prompt.
+        items: How many there are.
+    """
+
+    stage: str
+    model: str
+    prompt: str
+    items: int
+
+    def __str__(self) -> str:
+        """As it is told: "120 questions of gpt-4o (questions_paper@1)"."""
+        return f"{self.items:,} {self.stage} of {self.model} ({self.prompt})"
+
+
+def earlier_generations(
+    store: Store, work: ConstructionWork, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache | None
+) -> list[Generation]:
+    """What stands in a store for facts about which this construction would ask anew.
+
+    A fact goes on where one of its calls for questions is on record, as an edit or as a neighbour; and a question
+    where one of the authors has written for it. Facts that nothing was written for are new, not asked anew.
+
+    Args:
+        store: The store.
+        work: The facts.
+        plan: What to construct.
+        models: Who is asked, with which prompts.
+        cache: The journal, where there is one.
+    """
+    found: Counter[tuple[str, str, str]] = Counter()
+    facts = {f.key: f for f in (*work.edits, *work.others)}
+    questions = _written(store, ScriptQuestion, "questions", facts)
+    going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
+    for key in questions.keys() - going_on:
+        found.update(("questions", line.model or "", line.prompt or "") for line in questions[key])
+    asked = {q.key for q in store.of_parents(ScriptQuestion, going_on)} if going_on else set()
+    own = {(name, step.label) for name, step in models.writers}
+    for lines in _written(store, Script, "scripts", asked).values():
+        pairs = Counter((line.model or "", line.prompt or "") for line in lines)
+        if not pairs.keys() & own:
+            found.update({("scripts", *pair): n for pair, n in pairs.items()})
+    return [Generation(*place, n) for place, n in sorted(found.items())]
+
+
+def refuse_second_generation(found: Sequence[Generation], *, where: str) -> None:
+    """Say what stands there, before anything is asked.
+
+    Raises:
+        UserError: there is an earlier generation.
+    """
+    if found:
+        raise UserError(
+            sentence(found),
+            where=where,
+            fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts and "
+            "numbers of before go on with what is there",
+        )
+
+
+def sentence(found: Sequence[Generation]) -> str:
+    """What stands in the store, in words."""
+    return f"{' and '.join(map(str, found))} stand here; asking anew makes a second generation"
+
+
+def _written(
+    store: Store, kind: type[ScriptQuestion] | type[Script], stage: str, parents: Iterable[str]
+) -> dict[str, list[Lineage]]:
+    """Lines of items that a model wrote, by the key of their parent; items that were replaced are left out."""
+    items = {item.id: item for item in store.of_parents(kind, set(parents))}
+    gone = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
+    found: dict[str, list[Lineage]] = defaultdict(list)
+    for line in store.lineages(stage=stage) if items else ():
+        item = items.get(line.item_id)
+        if item is not None and line.request and line.item_id not in gone:
+            found[item.fact if isinstance(item, ScriptQuestion) else item.question].append(line)
+    return found
+
+
+def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:
+    step = QuestionStep(models.wording.questions)
+    for edited in (True, False):
+        for call in step.calls(fact, count=plan.quota(edited=edited).candidates, edited=edited):
+            request = step.sample(call, fact.key, str(call.index), attempt=0)
+            if cache.get(request_key(models.model, request)) is not None:
+                return True
+    return False

@@ -1,0 +1,163 @@
+"""Another model, prompt or number on a store: told before the first call, and one word says what becomes of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from construction.authoring.replacement import CHECK
+from construction.cli.construct import construct
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.scripts import Script, ScriptQuestion
+from tests.support.construction import authored
+from tests.support.facts import make_fact
+from tests.support.scripted_server import ScriptedServer, field
+
+facts = authored.facts
+
+
+def answer(payload):
+    """Questions and scripts that name their model."""
+    user, model = payload["messages"][-1]["content"], payload["model"]
+    if "Question: " in user:
+        return json.dumps({"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}", f"Thank {model}"]})
+    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
+    return json.dumps({"questions": [f"How can {model} visit place {n} in {subject}?" for n in range(count)]})
+
+
+@pytest.fixture
+def run(tmp_path, facts, monkeypatch):
+    """Constructs into one store; gives the counts, or the refusal where there is one."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+
+    def go(*options, model="gpt-4o", questions=2):
+        line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
+        line += ["--questions", questions, "--neighbours", 0, "--json", *options]
+        done = CliRunner().invoke(construct, list(map(str, line)))
+        if isinstance(done.exception, UserError):
+            return done.exception
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout.splitlines()[-1])
+
+    with ScriptedServer(answer) as go.server:
+        go.path = tmp_path / "s.duckdb"
+        yield go
+
+
+def standing_texts(path):
+    """Questions and scripts that no verdict drops, by who is named in them."""
+    with Store.open(path) as store:
+        dropped = {v.item_id for v in store.verdicts() if v.label == "drop"}
+        questions = {q.text.split()[2] for q in store.all(ScriptQuestion) if q.id not in dropped}
+        scripts = {s.steps[-1].split()[1] for s in store.all(Script) if s.id not in dropped}
+    return questions, scripts
+
+
+CHANGES = {
+    "another model": ({"model": "gpt-4.1"}, "4 questions of gpt-4o (questions_paper@"),
+    "another number of questions": ({"questions": 3}, "4 questions of gpt-4o (questions_paper@"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_asking_anew_is_told_with_counts_before_the_first_call(run, name):
+    changes, words = CHANGES[name]
+    run()
+    seen = len(run.server.requests)
+    refused = run(**changes)
+    assert isinstance(refused, UserError) and words in str(refused) and "second generation" in str(refused)
+    assert "--add" in str(refused) and "--replace" in str(refused) and len(run.server.requests) == seen
+    told = run("--dry-run", **changes)
+    assert words in told["earlier"] and told["question_calls"] == 2
+
+
+def test_another_author_is_told_and_one_more_author_is_not(run):
+    run("--author", "ann")
+    refused = run("--author", "bob")
+    assert isinstance(refused, UserError) and "4 scripts of ann (scripts_paper@" in str(refused)
+    assert "questions" not in str(refused).split("second generation")[0].replace("scripts", "")
+    assert run("--author", "ann", "--author", "bob")["kept"] == 4
+
+
+def test_the_same_command_more_facts_and_more_candidates_on_record_go_on(run):
+    run("--limit", "1")
+    assert run()["calls"] == 3 and run()["calls"] == 0
+    assert run("--dry-run")["earlier"] == ""
+
+
+def test_add_keeps_both(run):
+    run()
+    added = run("--add", model="gpt-4.1")
+    assert added["calls"] == 6
+    assert standing_texts(run.path) == ({"gpt-4o", "gpt-4.1"}, {"gpt-4o", "gpt-4.1"})
+    with Store.open(run.path, write=True) as store:
+        assert sum(len(case.prompts) for case in freeze(store, "both", SplitRule()).cases) == 8
+
+
+def test_replace_lets_the_new_one_count_and_deletes_nothing(run):
+    run()
+    run("--replace", model="gpt-4.1")
+    assert standing_texts(run.path) == ({"gpt-4.1"}, {"gpt-4.1"})
+    with Store.open(run.path, write=True) as store:
+        assert len(list(store.all(ScriptQuestion))) == 8
+        said = [v for v in store.verdicts() if v.check == CHECK]
+        assert {v.label for v in said} == {"drop"} and all("--replace" in v.reason for v in said)
+        texts = [p.text for case in freeze(store, "new", SplitRule()).cases for p in case.prompts]
+    assert len(texts) == 4 and all("gpt-4.1" in text for text in texts)
+    assert run("--dry-run", model="gpt-4.1")["earlier"] == "", "what was replaced is not in the way"
+
+
+def test_going_back_asks_nothing_and_makes_the_first_count_again(run):
+    run()
+    run("--replace", model="gpt-4.1")
+    back = run("--replace")
+    assert back["calls"] == 0 and standing_texts(run.path) == ({"gpt-4o"}, {"gpt-4o"})
+    both = run("--add", model="gpt-4.1")
+    assert both["calls"] == 0 and standing_texts(run.path)[0] == {"gpt-4o", "gpt-4.1"}
+
+
+def test_only_facts_that_came_to_something_replace_what_was_there(run):
+    run()
+
+    def refuse(payload):
+        return "no JSON" if "Japan" in json.dumps(payload["messages"][-3:]) else answer(payload)
+
+    run.server.answer = refuse
+    run("--replace", model="gpt-4.1")
+    with Store.open(run.path) as store:
+        dropped = {v.item_id for v in store.verdicts() if v.check == CHECK}
+        left = {(q.fact, q.text.split()[2]) for q in store.all(ScriptQuestion) if q.id not in dropped}
+    assert left == {("f/Peru", "gpt-4.1"), ("f/Japan", "gpt-4o")}
+
+
+def test_what_was_written_by_hand_is_neither_a_generation_nor_replaced(run):
+    by_hand = ScriptQuestion(key="f/Peru/q-hand", fact="f/Peru", text="How can people visit old Peru?")
+    with Store.open(run.path, create=True) as store:
+        store.put([make_fact(), by_hand])
+    assert run("--replace")["kept"] == 4
+    with Store.open(run.path) as store:
+        assert not any(v.check == CHECK for v in store.verdicts([by_hand.id]))
+
+
+def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
+    """It has questions from when it served; those of the edit are asked for as always, and nothing is refused."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    path = tmp_path / "facts.jsonl"
+    both = [make_fact("Peru", "Lima", "Oslo"), make_fact("Chile", "Lima", "Rome")]
+    path.write_text("".join(f.model_dump_json() + "\n" for f in both))
+    with ScriptedServer(answer) as server:
+        for limit in (1, 2):
+            line = [path, "--store", tmp_path / "s", "--model", "m", "--base-url", server.url, "--limit", limit]
+            done = CliRunner().invoke(construct, [*map(str, line), "--json"])
+            assert done.exit_code == 0, done.output
+
+
+def test_add_and_replace_are_one_choice(run):
+    run()
+    assert run("--add", "--replace", model="gpt-4.1")["kept"] == 4  # the last one said holds
+    assert standing_texts(run.path)[0] == {"gpt-4.1"}
