@@ -1,4 +1,4 @@
-"""``scedit results calibrate`` from the outside: which ratings count, the figures, what is refused."""
+"""Estimates of what people would say: which ratings count, and the figures."""
 
 from __future__ import annotations
 
@@ -14,27 +14,8 @@ from curation.store.store import Store
 from evaluation.cli.calibrate import calibrate as command
 from schemas.core.errors import UserError
 from schemas.lineage import Lineage
+from tests.support.evaluation.calibrated import study
 from tests.support.judge import fill_store, rating
-
-
-def study(path: Path, *, facts: int = 40, share: int = 2, people: tuple[str, ...] = ("ann", "bob")) -> dict[str, float]:
-    """A store where a judge is too kind by 1 and people rated every second case; returns what people would say."""
-    scripts = fill_store(path, facts=facts, editors=("ft", "rome"))
-    rng, real = np.random.default_rng(3), {}
-    records, lines = [], []
-    for n, script in enumerate(scripts):
-        value = int(np.clip(round(rng.normal(3 if script.editor == "ft" else 5, 1.2)), 1, 6))
-        real[script.id] = float(value)
-        records.append(rating(script.id, "completeness", value + 1))
-        lines.append(Lineage(item_id=records[-1].id, stage="judge", made_at="t", detail={"score": value + 1.0}))
-        if (n // 2) % share == 0:
-            for person in people:
-                records.append(rating(script.id, "completeness", value, f"person:{person}"))
-                detail = {"probability": 1 / share, "case": script.case}
-                lines.append(Lineage(item_id=records[-1].id, stage="annotation", made_at="t", detail=detail))
-    with Store.open(path, write=True) as store:
-        store.put(records, lines)
-    return real
 
 
 def call(store: Path, *args: str):
@@ -134,20 +115,3 @@ def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
     assert "Synthetic raters (synthetic-1) are programs" in text and "undefined" in text
     row = data(call(store, "--json"))["rows"][0]
     assert row["powered"]["reason"] == "people rated 4 cases, fewer than 5" and row["judge"]["value"] is not None
-
-
-def test_a_panel_and_refusals(tmp_path):
-    store = tmp_path / "s.duckdb"
-    real = study(store)
-    with Store.open(store, write=True) as kept:
-        kept.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
-    assert "there are several judges" in str(call(store).exception)
-    assert "allowed: judge:x, judge:y" in str(call(store, "--judge", "z").exception)
-    both = data(call(store, "--quorum", "2", "--json"))
-    assert both["judge"] == "judge:panel" and both["rows"][0]["bias"]["value"] == pytest.approx(0.5)
-    assert data(call(store, "--judge", "y", "--json"))["rows"][0]["bias"]["value"] == pytest.approx(0.0)
-    assert "no script is of the method 'rme'" in str(call(store, "--judge", "x", "--against", "rme").exception)
-    empty = tmp_path / "e.duckdb"
-    fill_store(empty, facts=1)
-    assert "judge first" in str(call(empty).exception)
-    assert call(store, "--help").exit_code == 0

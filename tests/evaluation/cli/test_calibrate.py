@@ -1,0 +1,91 @@
+"""``scedit results calibrate`` from the outside: options, text and JSON, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.shipped import mini_split
+from curation.store.store import Store
+from evaluation.cli.calibrate import calibrate as command
+from evaluation.judge.script_sources import scripts_store
+from schemas.core.errors import UserError
+from tests.support.arithmetic import go
+from tests.support.evaluation.calibrated import study
+from tests.support.judge import fill_store, rating
+
+
+def call(store: Path, *args: str):
+    return CliRunner().invoke(command, [str(store), *args])
+
+
+def data(result):
+    assert result.exit_code == 0, (result.output, result.exception)
+    return json.loads(result.stdout)
+
+
+def test_a_panel_and_refusals(tmp_path):
+    store = tmp_path / "s.duckdb"
+    real = study(store)
+    with Store.open(store, write=True) as kept:
+        kept.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
+    assert "there are several judges" in str(call(store).exception)
+    assert "allowed: judge:x, judge:y" in str(call(store, "--judge", "z").exception)
+    both = data(call(store, "--quorum", "2", "--json"))
+    assert both["judge"] == "judge:panel" and both["rows"][0]["bias"]["value"] == pytest.approx(0.5)
+    assert data(call(store, "--judge", "y", "--json"))["rows"][0]["bias"]["value"] == pytest.approx(0.0)
+    assert "no script is of the method 'rme'" in str(call(store, "--judge", "x", "--against", "rme").exception)
+    empty = tmp_path / "e.duckdb"
+    fill_store(empty, facts=1)
+    assert "judge first" in str(call(empty).exception)
+    assert call(store, "--help").exit_code == 0
+
+
+def test_text_and_json_are_one_estimate(tmp_path):
+    store = tmp_path / "s.duckdb"
+    study(store, facts=20)
+    text, found = call(store).stdout, data(call(store, "--json"))
+    for row in found["rows"]:
+        (line,) = [
+            one
+            for one in text.splitlines()
+            if one.startswith(f"{row['editor']} ({row['writer']})") and row["aspect"] in one
+        ]
+        assert f"{row['powered']['value']:.2f}" in line and f"{row['bias']['value']:+.2f}" in line
+        assert f"{row['labelled']} of {row['cases']}" in line and row["needed"] is None
+
+
+def test_people_and_width_are_options(tmp_path):
+    """Two people a script give what two rated; three nobody has; a narrower interval needs more scripts."""
+    store = tmp_path / "s.duckdb"
+    study(store, facts=20)
+    assert data(call(store, "--people", "2", "--json"))["rows"] == data(call(store, "--json"))["rows"]
+    none = call(store, "--people", "3")
+    assert isinstance(none.exception, UserError)
+    narrow, wide = (data(call(store, "--width", w, "--json"))["rows"][0]["needed"]["scripts"] for w in ("0.3", "0.6"))
+    assert narrow > wide
+
+
+@pytest.mark.parametrize("options", [("--people", "0"), ("--width", "0"), ("--quorum", "0"), ("--width", "much")])
+def test_options_off_their_scale(tmp_path, options):
+    assert call(tmp_path / "s.duckdb", *options).exit_code == 2
+
+
+def test_a_quorum_that_no_script_has(tmp_path):
+    store = tmp_path / "s.duckdb"
+    study(store, facts=8)
+    refused = call(store, "--quorum", "2")
+    assert isinstance(refused.exception, UserError) and "\n" not in str(refused.exception)
+
+
+def test_a_run_folder_stands_for_its_store(tmp_path):
+    run = tmp_path / "run"
+    go(run, split=mini_split(), metrics=["script_format"], limit=1, kinds=["counterfactual"])
+    nobody = call(run)
+    assert isinstance(nobody.exception, UserError) and "judge first" in str(nobody.exception)
+    assert scripts_store(run).exists()
+    missing = call(tmp_path / "none.duckdb")
+    assert isinstance(missing.exception, UserError) and "none.duckdb" in str(missing.exception)

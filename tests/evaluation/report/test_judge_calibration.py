@@ -1,0 +1,80 @@
+"""Judges of the stores that a report names: each with its calibration, or with the reason why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.store.store import Store
+from evaluation.judge.inputs import judge_inputs, rated_scripts
+from evaluation.judge.reliability.calibration import CalibrationRequest, as_data, calibrate_judge
+from evaluation.report.judge_calibration import calibrations
+from schemas.core.errors import UserError
+from schemas.lineage import Lineage
+from tests.support.evaluation.calibrated import study
+from tests.support.facts import make_fact
+from tests.support.judge import fill_store, make_script, rating
+
+
+def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
+    """A judge among others gives what it gives alone: no other judge's ratings are in its estimate."""
+    store = tmp_path / "s.duckdb"
+    real = study(store, facts=16)
+    with Store.open(store) as kept:
+        asks = judge_inputs(kept)
+        alone = calibrate_judge(rated_scripts(kept), asks, CalibrationRequest(judge="judge:x"))
+    with Store.open(store, write=True) as kept:
+        kept.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
+    first, second = calibrations([store])
+    assert (first.judge, second.judge, first.why, second.why) == ("judge:a", "judge:x", "", "")
+    assert first.found is not None and second.found is not None
+    assert as_data(second.found) == as_data(alone)
+    assert all(row.found.bias.value == pytest.approx(0.0) for row in first.found.rows)
+
+
+def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
+    """No person rated what it rated: the other judges and the report go on."""
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    with Store.open(store, write=True) as kept:
+        kept.put([rating(script.id, "completeness", 4)])
+    (found,) = calibrations([store])
+    assert found.judge == "judge:x" and found.found is None and found.why and "\n" not in found.why
+
+
+def test_a_judge_of_the_writers_family_is_flagged(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    with Store.open(store, write=True) as kept:
+        kept.put([rating(script.id, "completeness", 4, judge) for judge in ("judge:gpt-x", "judge:claude-x")])
+        question = next(a for a in judge_inputs(kept))
+        assert question.writer == "gpt2-xl"
+    claude, gpt = calibrations([store])
+    assert claude.flags == () and len(gpt.flags) == 1 and "gpt2-xl" in gpt.flags[0]
+    with Store.open(store, write=True) as kept:
+        kept.put([], [Lineage(item_id="q", stage="questions", made_at="t", model="claude-z")])
+    claude, _ = calibrations([store])
+    assert len(claude.flags) == 1 and "claude-z" in claude.flags[0]
+
+
+def test_a_script_without_its_fact_is_a_line_of_the_report(tmp_path: Path) -> None:
+    lost, good = tmp_path / "lost.duckdb", tmp_path / "good.duckdb"
+    with Store.open(lost, create=True) as kept:
+        kept.put([make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))])
+    study(good, facts=16)
+    first, second = calibrations([lost, good])
+    assert first.judge == "judges in lost.duckdb" and first.found is None and "fact/gone" in first.why
+    assert second.judge == "judge:x" and second.found is not None
+
+
+def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:
+    empty, people = tmp_path / "empty.duckdb", tmp_path / "people.duckdb"
+    with Store.open(empty, create=True):
+        pass
+    (script,) = fill_store(people, facts=1, editors=("rome",))
+    with Store.open(people, write=True) as kept:
+        kept.put([rating(script.id, "completeness", 4, "person:ann")])
+    assert calibrations([]) == calibrations([empty, people]) == []
+    with pytest.raises(UserError, match="none.duckdb"):
+        calibrations([tmp_path / "none.duckdb"])
