@@ -49,11 +49,8 @@ def test_text_and_json_are_one_estimate(tmp_path):
     study(store, facts=20)
     text, found = call(store).stdout, data(call(store, "--json"))
     for row in found["rows"]:
-        (line,) = [
-            one
-            for one in text.splitlines()
-            if one.startswith(f"{row['editor']} ({row['writer']})") and row["aspect"] in one
-        ]
+        method = f"{row['editor']} ({row['writer']})"
+        (line,) = [one for one in text.splitlines() if one.startswith(method) and row["aspect"] in one]
         assert f"{row['powered']['value']:.2f}" in line and f"{row['bias']['value']:+.2f}" in line
         assert f"{row['labelled']} of {row['cases']}" in line and row["needed"] is None
 
@@ -61,11 +58,15 @@ def test_text_and_json_are_one_estimate(tmp_path):
 def test_people_and_width_are_options(tmp_path):
     """Two people a script give what two rated; three nobody has; a narrower interval needs more scripts."""
     store = tmp_path / "s.duckdb"
-    study(store, facts=20)
+    study(store)
     assert data(call(store, "--people", "2", "--json"))["rows"] == data(call(store, "--json"))["rows"]
     none = call(store, "--people", "3")
     assert isinstance(none.exception, UserError)
-    narrow, wide = (data(call(store, "--width", w, "--json"))["rows"][0]["needed"]["scripts"] for w in ("0.3", "0.6"))
+
+    def needed(width: str) -> int:
+        return data(call(store, "--width", width, "--json"))["rows"][0]["needed"]["scripts"]
+
+    narrow, wide = needed("0.5"), needed("0.9")
     assert narrow > wide
 
 

@@ -182,4 +182,4 @@ def test_what_is_missing_depends_on_whether_a_store_is_named(tmp_path: Path) -> 
         pass
     with_store, _ = read(write_report([out], store=tmp_path / "my.duckdb").files[0])
     assert html_page.NO_TEXTS in unescape(without) and html_page.NO_TEXTS not in unescape(with_store)
-    assert html_page.NO_TEXTS_THERE in unescape(with_store) and str(tmp_path) not in with_store
+    assert html_page.NO_TEXTS_THERE in unescape(with_store)

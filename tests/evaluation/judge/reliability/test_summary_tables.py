@@ -1,4 +1,4 @@
-"""The summary of ratings as text and JSON: every figure once, lists cut where they are long, dashes where nothing is."""
+"""The summary of ratings as text and JSON: what is undefined, what is cut in text, what stands first and last."""
 
 from __future__ import annotations
 
@@ -60,9 +60,8 @@ def test_nothing_but_unscored_ones() -> None:
 def test_raters_and_writers_have_tables_of_their_own() -> None:
     mixed = [*asks(1), *(a.__class__(**{**vars(a), "item": "other", "writer": "pythia"}) for a in asks(1))]
     ratings = [given("i0", 4, r) for r in ("judge:x", "judge:y")] + [given("other", 2)]
-    heads = [
-        one for one in as_text(summarise_ratings(ratings, mixed), None, []).splitlines() if " on scripts of " in one
-    ]
+    lines = as_text(summarise_ratings(ratings, mixed), None, []).splitlines()
+    heads = [one for one in lines if " on scripts of " in one]
     assert heads == [
         "judge:x on scripts of gpt2-xl:", "judge:x on scripts of pythia:", "judge:y on scripts of gpt2-xl:"
     ]  # fmt: skip
