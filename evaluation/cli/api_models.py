@@ -43,7 +43,7 @@ class ApiCommandOptions:
 
 
 @click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
-@store_option("store", also="It gets cases and scripts, and is made if need be.")
+@store_option("store", also="It receives cases and scripts, and is created if necessary.")
 @click.option("--split", "name", default="mini", show_default=True, help="Split: mini, or one in --store.")
 @shared_option("--split-file", type=_FILE)
 @editors_option(default="none,prompt,ike,script_ike")

@@ -15,12 +15,16 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 
 @click.command(epilog="Example: scedit results calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
 @click.argument("store_or_run", type=_FILE)
-@click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed where there is one.")
+@click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed if there is only one.")
 @click.option(
-    "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; so many must have scored."
+    "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; a score needs this many of them."
 )
 @click.option(
-    "--people", type=click.IntRange(min=1), default=1, show_default=True, help="People a script needs to count."
+    "--people",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="People who must have rated a script.",
 )
 @click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
 @click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
@@ -34,11 +38,11 @@ def calibrate(
     against: str | None,
     as_json: bool,
 ) -> None:
-    """Estimate what people would say of all scripts of STORE_OR_RUN, from a judge and a random sample rated by people.
+    """Estimate human ratings of all scripts of STORE_OR_RUN, from a judge and a random sample rated by people.
 
-    The estimate is prediction-powered (PPI++): the judge's mean over everything, corrected by what people say beyond
-    the judge on their sample. People alone and the judge alone stand beside it. Only ratings with a recorded sampling
-    probability count (scedit annotate new --percent); decisions of a lead do not.
+    The estimate is prediction-powered (PPI++): the judge's mean over all scripts, corrected by the difference between
+    people and judge on the sample. People alone and the judge alone are shown too. Only ratings with a recorded
+    sampling probability count (scedit annotate new --percent); decisions of a lead do not.
     """
     from curation.store.store import Store
     from evaluation.judge.inputs import judge_inputs, rated_scripts

@@ -31,7 +31,7 @@ def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A text or .jsonl file (repeatable), or hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]; "
             "the shipped corpus otherwise.",
         ),
-        click.option("--cap", type=click.IntRange(min=1), help="Most tokens of one document."),
+        click.option("--cap", type=click.IntRange(min=1), help="Use at most this many tokens of each document."),
         shared_option("--device", default="auto", show_default=True),
         shared_option("--dtype", default="float32", show_default=True),
     )
@@ -42,7 +42,9 @@ def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(epilog="Example: scedit model covariance compute --model embedded --layers 4-8 --corpus my.txt")
 @_of_a_model
-@click.option("--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="A forward pass.")
+@click.option(
+    "--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="Tokens of a forward pass."
+)
 @click.option("--out", type=_FILE, help="Also write a pack: NAME.safetensors and NAME.manifest.json.")
 def compute(
     model: str,
@@ -54,7 +56,7 @@ def compute(
     batch_tokens: int,
     out: Path | None,
 ) -> None:
-    """Measure all layers in one pass over the corpus; killed, the same command goes on from the last minute."""
+    """Measure all layers in one pass over the corpus; a killed command resumes, losing a minute at most."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import ENOUGH, key_moments, open_corpus
@@ -80,7 +82,7 @@ def compute(
 @click.argument("out", type=_FILE)
 @_of_a_model
 def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int | None, device: str, dtype: str) -> None:
-    """Write measured layers to one file, OUT, with a manifest beside it, to hand on."""
+    """Write measured layers to a file to share, OUT, with a manifest beside it."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import kept_moments, open_corpus
@@ -105,11 +107,11 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
 
 @click.command(epilog="Example: scedit model covariance load smollm2.safetensors --model embedded")
 @click.argument("pack", type=_FILE)
-@click.option("--model", help="Refuse a pack that is not of this model (it is loaded to compare).")
+@click.option("--model", help="Refuse a pack of another model than this one (which is loaded to compare).")
 def load(pack: Path, model: str | None) -> None:
     """Verify PACK and put its layers into the cache, as if they had been measured here.
 
-    Methods that name the same corpus and cap find them; any method takes the file itself: params.moments = "PACK".
+    Methods with the same corpus and cap then use them. A method can also read the file itself: params.moments = "PACK".
     """
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
@@ -125,7 +127,7 @@ def load(pack: Path, model: str | None) -> None:
 @click.argument("pack", type=_FILE, required=False)
 @json_options
 def show(pack: Path | None, as_json: bool) -> None:
-    """What PACK holds (verified), or what this machine's cache holds."""
+    """Show what PACK holds (verified), or what this machine's cache holds."""
     if pack is not None:
         from evaluation.covariance.pack import read_pack
 

@@ -25,7 +25,7 @@ _COLOURS = {"ok": "green", "note": "yellow", "no": "red"}
 def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json: bool) -> None:
     """Examine the model NAME: 'embedded', a folder, a GGUF file or a hub name.
 
-    Tells blocks, MLP and weight orientation, norms, head, start token, character offsets and subject lookup, compares
+    Reports blocks, MLP and weight orientation, norms, head, start token, character offsets and subject lookup, compares
     the fast scorer with plain passes and makes one test edit. Ends with status 1 where something cannot work.
 
     Example: scedit model doctor embedded

@@ -23,17 +23,17 @@ _FILE = click.Path(path_type=Path)
 @click.argument("run", type=_FILE)
 @click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
 @store_option("store", required=False, also="The scripts are put into it too.")
-@editors_option(also="Only these.")
+@editors_option(also="Only their scripts.")
 @click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
 @json_options
 def extract_scripts(
     run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], ceiling: bool, as_json: bool
 ) -> None:
-    """Take the scripts that were written in RUN (a run's folder) out of its journal.
+    """Extract the scripts that were generated in RUN (a run's folder) from its journal.
 
-    The file is what `scedit annotate add-scripts` and `scedit judge` read. In a store the split's facts and questions
-    must be there already. Hand-written scripts come from the store, or with the shipped split; in them the old object
-    is replaced by the new one, unchecked.
+    `scedit annotate add-scripts` and `scedit judge` read the file. A store must hold the split's facts and questions
+    already. Hand-written scripts come from the store or with the shipped split; the old object in them is replaced by
+    the new one without a check.
     """
     from evaluation.runs.generated_scripts import by_hand, generated, generation_of, shipped_steps, write_scripts
     from evaluation.runs.results import load_run

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--metrics", metavar="A,B", help="Only these metrics of the run.")
 @click.option(
-    "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
+    "--normalisation",
+    type=click.Choice(["mean", "sum"]),
+    help="Normalisation, if not that of the run.",
 )
 @json_options
 def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: bool) -> None:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
-_PROFILE = "Wording: paper, evidence (quotes first), embedded; the last one for the embedded model, else paper."
+_PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
 _LIMIT = "Judge so many scripts, drawn by their ids: the same ones for every judge."
-_QUORUM = "All judges in the store as a panel: its score needs so many of them."
+_QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class JudgeCommandOptions:
 @click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
 @click.argument("store_or_run", type=_FILE)
 @click.option("--profile", help=_PROFILE)
-@click.option("--aspect", "aspects", multiple=True, type=click.Choice(_ASPECTS), help="Only these; repeatable.")
+@click.option("--aspect", "aspects", multiple=True, type=click.Choice(_ASPECTS), help="Only this aspect; repeatable.")
 @editors_option(also="Only their scripts.")
 @click.option("--samples", type=click.IntRange(1, 50), default=1, show_default=True, help="Replies to each question.")
 @click.option(
@@ -74,7 +74,12 @@ class JudgeCommandOptions:
 @click.option(
     "--retest", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of scripts asked twice."
 )
-@click.option("--logprobs/--no-logprobs", default=True, show_default=True, help="Weight by probabilities, where given.")
+@click.option(
+    "--logprobs/--no-logprobs",
+    default=True,
+    show_default=True,
+    help="Weight by probabilities if given.",
+)
 @click.option(
     "--control-items/--no-control-items",
     default=True,
@@ -85,7 +90,7 @@ class JudgeCommandOptions:
 @limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
 @seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
-@click.option("--show-only", is_flag=True, help="Ask nothing; tell what the store holds.")
+@click.option("--show-only", is_flag=True, help="Ask nothing; show what the store holds.")
 @journal_option
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
@@ -94,10 +99,10 @@ class JudgeCommandOptions:
 def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> None:
     """Have a language model rate the generated scripts of STORE_OR_RUN on the paper's four aspects.
 
-    It is blind to the method. Ratings land in the store beside people's. A reply that cannot be used, a false quote, a
-    rating off the scale and a refusal are unscored: counted, bounded, never imputed. Every reply is journaled before it
-    is used, so the same command goes on after a stop and pays for nothing twice. Of a run folder the scripts are
-    put into the store that the run fed, else into scripts.duckdb in the folder.
+    The judge does not see the method. Its ratings are stored beside those of people. Unusable replies, false quotes,
+    ratings off the scale and refusals are unscored: counted, bounded, never imputed. Every reply is journaled before it
+    is used, so an interrupted command resumes and pays for nothing twice. The scripts of a run folder are put into the
+    store that the run wrote to or, without one, into scripts.duckdb in the folder.
 
     \b
     Examples:

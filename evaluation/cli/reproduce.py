@@ -39,9 +39,9 @@ def reproduce(
 ) -> None:
     """Show a published table (NAME) beside our figures from the run FOLDERS.
 
-    Tells what a full reproduction needs and what of it is missing on this machine, which knobs differ, and for every
-    printed figure ours with a tolerance. Without NAME it lists the tables. Ours are compared with the printed figures
-    only where model and data are the published ones; a small run here only shows that the pipeline runs.
+    Lists what a full reproduction needs, what is missing on this machine and which settings differ, and shows ours
+    with a tolerance for every printed figure. Without NAME it lists the tables. Figures are compared only where model
+    and data are the published ones; a small run here only shows that the pipeline runs.
     """
     from evaluation.reproduction.comparison import compare_figures, published_table, published_tables, requirements
 

@@ -25,18 +25,18 @@ _FILE = click.Path(path_type=Path)
 @shared_option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of CONFIG, such as editors.rome.params.layer=17."
 )
-@store_option("store", required=False, also="The split comes from it, the results go to it.")
+@store_option("store", required=False, also="The split is read from it and the results are written to it.")
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store: name or name@version.")
 @shared_option("--split-file", type=_FILE)
-@editors_option(also="Only these of CONFIG.")
+@editors_option(also="Only these methods of CONFIG.")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @limit_option(also="cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
 @click.option("--engine", type=click.Choice(["fast", "simple", "ray"]), help="How edits are made and scored.")
-@click.option("--address", help="Ray: the cluster, such as ray://head:10001; else processes of this machine.")
-@click.option("--workers", type=click.IntRange(min=1), help="Ray: how many processes.")
+@click.option("--address", help="Ray: the cluster, such as ray://head:10001; without it, processes on this machine.")
+@click.option("--workers", type=click.IntRange(min=1), help="Ray: number of processes.")
 @shared_option("--retry-failed", is_flag=True, also="Cases that ended in an error.")
-@shared_option("--dry-run", is_flag=True, also="Loads no model.")
+@shared_option("--dry-run", is_flag=True, also="Load no model.")
 @json_options
 def run(
     config: Path,
@@ -57,7 +57,7 @@ def run(
 ) -> None:
     """Edit a model and score it on a split, as CONFIG (a TOML file) says.
 
-    Finished cases are kept in the run's folder: the same command goes on where it stopped.
+    Finished cases are kept in the run's folder, and an interrupted run resumes with the same command.
     """
     from evaluation.runs.config import load_config
     from evaluation.runs.session import execute, select_editors, size, with_variants
@@ -166,13 +166,15 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
 )
 @store_option("store", required=False, also="Its generated scripts, ratings and construction are shown too.")
 @click.option(
-    "--normalisation", type=click.Choice(["mean", "sum"]), help="Score the stored answers another way than the run did."
+    "--normalisation",
+    type=click.Choice(["mean", "sum"]),
+    help="Normalisation, if not that of the run.",
 )
 @json_options
 def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, as_json: bool) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
-    Runs of the same model, precision, split and regime are compared; others stand apart.
+    Runs with the same model, precision, split and regime are compared; others get sections of their own.
     """
     from evaluation.report.write import write_report
 

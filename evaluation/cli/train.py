@@ -56,11 +56,11 @@ class TrainCommandOptions:
 @click.option("--support", "name", help="Shipped cases: shipped or demonstrations.")
 @click.option("--facts", type=_FILE, help="A file of facts; cases are made of them.")
 @shared_option("--split-file", type=_FILE)
-@store_option("store", required=False, also="With --split: the cases come from it.")
+@store_option("store", required=False, also="With --split: read the cases from it.")
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store.")
 @limit_option(least=2, also="cases.")
 @heldout_option()
-@click.option("--drop-overlap", is_flag=True, help="Leave out what overlaps with --heldout, instead of refusing.")
+@click.option("--drop-overlap", is_flag=True, help="Leave out cases that overlap with --heldout, instead of refusing.")
 @shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the method.")
 @shared_option("--device", default="auto", show_default=True)
 @click.option(
@@ -68,15 +68,15 @@ class TrainCommandOptions:
     "minutes",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MINUTES",
-    help="End then, with the best network so far.",
+    help="Stop after this many minutes with the best network so far.",
 )
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
 @json_options
 @collected(TrainCommandOptions)
 def train(options: TrainCommandOptions, *, as_json: bool) -> None:
-    """Train a method for a model. Stopped at any moment, the same command goes on.
+    """Train a method for a model; an interrupted training resumes with the same command.
 
-    The file says what it was trained on; a run whose split shares a fact or subject with it is refused.
+    The file records its training cases, and a run whose split shares a fact or subject with them is refused.
     """
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir

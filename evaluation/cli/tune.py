@@ -61,20 +61,20 @@ class TuneCommandOptions:
 @click.option("--objective", default="es,ps,ns", show_default=True, help="Metrics; their harmonic mean is maximised.")
 @seed_option(also="Another one draws other settings.")
 @click.option("--first", type=click.IntRange(min=1), default=4, show_default=True, help="Cases of the first round.")
-@click.option("--space", type=_FILE, help="TOML file of ranges: one table a method, one range an option.")
-@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Every setting has it.")
+@click.option("--space", type=_FILE, help="TOML file of ranges: one table per method, one range per option.")
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="It applies to every setting tried.")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
 @shared_option("--device", default="auto", show_default=True)
 @shared_option("--dtype", default="float32", show_default=True)
-@click.option("--out", type=_FILE, required=True, help="Folder for journals and results; the same one goes on.")
+@click.option("--out", type=_FILE, required=True, help="Folder for journals and results; it resumes a search.")
 @json_options
 @collected(TuneCommandOptions)
 def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     """Search settings of methods on development cases, each with the same budget, and print presets.
 
-    A budget of N is N edits: one setting on one case is one. The method's present preset competes on every case. A
-    search that was stopped goes on with the next edit. DEV 'shipped' is all facts that come with the program and share
-    nothing with the first evaluation split (mini where none is named).
+    A budget of N means N edits; trying one setting on one case is one edit. The method's present preset competes on
+    every case. An interrupted search resumes with the next edit. DEV 'shipped' means all facts that come with the
+    program and share nothing with the first --heldout split (mini if none is named).
     """
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
