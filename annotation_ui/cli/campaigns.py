@@ -17,7 +17,7 @@ DB = click.option(
 @click.command()
 @json_options
 def tasks(as_json: bool) -> None:
-    """List the tasks: what people are asked, and under which form version.
+    """List the rating tasks: what raters are asked, and the version of each form.
 
     Example: scedit annotate tasks
     """
@@ -33,27 +33,34 @@ def tasks(as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--task", "task_name", required=True, help="What is asked; see scedit annotate tasks.")
+@click.option("--task", "task_name", required=True, help="The rating task; see scedit annotate tasks.")
 @store_option()
 @DB
 @click.option("--overlap", type=click.IntRange(1, 20), default=2, show_default=True, help="Raters per item.")
 @click.option(
-    "--batch-size", "batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items a batch."
+    "--batch-size", "batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items per batch."
 )
 @click.option(
-    "--percent", type=click.FloatRange(0, 100, min_open=True), default=100.0, help="Sample so much, stratified."
+    "--percent",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=100.0,
+    help="Percentage of the items to draw, stratified.",
 )
 @click.option(
     "--status",
     "only",
     type=click.Choice(["all", "unsure"]),
     default="all",
-    help="All items, or what checks leave open.",
+    help="All items, or only those that the checks are unsure about.",
 )
 @click.option(
     "--control-items", "known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines)."
 )
-@click.option("--consent", type=click.Path(path_type=Path, exists=True), help="A text that people agree to first.")
+@click.option(
+    "--consent",
+    type=click.Path(path_type=Path, exists=True),
+    help="A text (file) that raters accept first.",
+)
 @json_option
 def new(
     name: str,
@@ -68,7 +75,7 @@ def new(
     consent: Path | None,
     as_json: bool,
 ) -> None:
-    """Make the campaign NAME from what a store holds, or add what is new in the store to one that is there.
+    """Create the campaign NAME from the items of a store, or add the store's new items to an existing campaign.
 
     Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
     """
@@ -94,13 +101,13 @@ def new(
 @click.command()
 @click.argument("names", nargs=-1, required=True)
 @DB
-@click.option("--lead", is_flag=True, help="They lead: they see everybody's work and adjudicate.")
-@click.option("--synthetic", is_flag=True, help="They are programs; their names begin with 'synthetic-'.")
+@click.option("--lead", is_flag=True, help="Invite leads, who see everybody's answers and adjudicate.")
+@click.option("--synthetic", is_flag=True, help="Invite programs; their names begin with 'synthetic-'.")
 @json_options
 def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, as_json: bool) -> None:
-    """Add people under the pseudonyms NAMES, each with a personal secret that is shown once, here.
+    """Invite people under the pseudonyms NAMES; each gets a personal secret, which is shown here once.
 
-    Inviting somebody again gives a new secret and ends the old one. Secrets are kept hashed.
+    Inviting somebody again gives them a new secret; the old one stops working. Only hashes are stored.
 
     Example: scedit annotate invite ann bob --ratings r.sqlite
     """
@@ -112,7 +119,7 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
             secret = add(db, name, role="lead" if lead else "rater", synthetic=synthetic)
             click.echo(json.dumps({"person": name, "secret": secret}) if as_json else f"{name:20} {secret}")
     if not as_json:
-        click.echo("Give each their secret in person; it cannot be shown again.", err=True)
+        click.echo("Give everyone their secret in private; it cannot be shown again.", err=True)
 
 
 @click.command()
@@ -120,9 +127,9 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
 @DB
 @json_option
 def share(name: str, db_path: Path, as_json: bool) -> None:
-    """Share the items of campaign NAME out among all raters, evenly and in an order of their own.
+    """Assign the items of campaign NAME to all raters, evenly and in a different order for each.
 
-    Call it again when people joined or items were added: what is answered or begun stays.
+    Run it again when raters join or items are added: answered items and started batches stay where they are.
 
     Example: scedit annotate share pilot --ratings r.sqlite
     """
@@ -139,10 +146,10 @@ def share(name: str, db_path: Path, as_json: bool) -> None:
 
 @click.command()
 @DB
-@click.option("--campaign", "name", help="Only this one.")
+@click.option("--campaign", "name", help="Show only this campaign.")
 @json_options
 def status(db_path: Path, name: str | None, as_json: bool) -> None:
-    """How far everybody is.
+    """Show every rater's progress.
 
     Example: scedit annotate status --ratings r.sqlite
     """
@@ -158,7 +165,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
                 continue
             click.echo(f"{campaign.name} ({campaign.form}), {len(db.items(campaign.name))} items")
             for s in rows:
-                pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not begun"
+                pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not started"
                 watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
                 click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}")
 
@@ -170,7 +177,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 def forget(person: str, db_path: Path) -> None:
     """Delete PERSON from a ratings file with all answers, assignments and sessions.
 
-    What was imported into a store stands there under the pseudonym; docs/annotate.md says how it is removed.
+    Answers that were imported into a store stay there under the pseudonym; docs/annotate.md says how to remove them.
 
     Example: scedit annotate forget ann --ratings r.sqlite --yes
     """

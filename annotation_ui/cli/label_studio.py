@@ -30,7 +30,7 @@ _FOLDER = click.option(
 
 @click.command()
 @_FOLDER
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1; a free one where none is named.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1; any free one by default.")
 @json_option
 def up(folder: Path, port: int | None, as_json: bool) -> None:
     """Start a Label Studio server on this machine only (127.0.0.1); the first start takes about two minutes.
@@ -66,7 +66,7 @@ def down(folder: Path) -> None:
 @_FOLDER
 @json_options
 def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -> None:
-    """Make accounts for NAMES, people of the ratings file; passwords are shown once, here.
+    """Create accounts for NAMES, who are raters of the ratings file; passwords are shown here once.
 
     Example: scedit annotate label-studio invite ann bob --ratings r.sqlite
     """
@@ -85,11 +85,11 @@ def invite(names: tuple[str, ...], db_path: Path, folder: Path, as_json: bool) -
 @_DB
 @_FOLDER
 @click.option(
-    "--suggest", type=click.Path(path_type=Path), help="Show what the checks of this store say as predictions."
+    "--suggest", type=click.Path(path_type=Path), help="Show the verdicts of this store's checks as predictions."
 )
 @json_option
 def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: bool) -> None:
-    """Bring the items of campaign NAME over, once: a project, or one a person where people must not see one another.
+    """Push the items of campaign NAME, once each: to one project, or to one per rater where answers must stay unseen.
 
     Example: scedit annotate label-studio push pilot --ratings r.sqlite
     """
@@ -102,7 +102,7 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
     if as_json:
         click.echo(json.dumps(done._asdict()))
         return
-    click.echo(f"{done.new} tasks brought over, {done.known} were there; {len(done.projects)} projects at {site.url}:")
+    click.echo(f"{done.new} tasks pushed, {done.known} already there; {len(done.projects)} projects at {site.url}:")
     for owner, number in done.projects.items():
         click.echo(f"  {site.url}/projects/{number}/data?labeling=1   {'everybody' if owner == '*' else owner}")
 
@@ -111,8 +111,14 @@ def push(name: str, db_path: Path, folder: Path, suggest: Path | None, as_json: 
 @click.argument("name")
 @_DB
 @_FOLDER
-@click.option("--export", type=click.Path(path_type=Path), help="Read this recorded export (JSON), ask no server.")
-@click.option("--account", "accounts", multiple=True, metavar="NUMBER=NAME", help="With --export: whose an account is.")
+@click.option("--export", type=click.Path(path_type=Path), help="Read this JSON export instead of asking a server.")
+@click.option(
+    "--account",
+    "accounts",
+    multiple=True,
+    metavar="NUMBER=NAME",
+    help="With --export: whose an account is.",
+)
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @json_option
 def pull(
@@ -124,9 +130,9 @@ def pull(
     report_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Bring the annotations of campaign NAME into the ratings file, each validated; again adds only what is new.
+    """Pull the annotations of campaign NAME into the ratings file, each validated; pulling again adds what is new.
 
-    Exit status 1 when something was rejected or is missing there: the rest was taken.
+    The exit status is 1 when something was rejected or is missing in Label Studio; the rest is taken.
 
     Example: scedit annotate label-studio pull pilot --ratings r.sqlite --report refused.jsonl
     """
@@ -154,11 +160,11 @@ def _tell(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows}))
         return
-    click.echo(f"{done.answers} answers hold, {done.new} of them new; {len(done.rejected)} annotations rejected.")
+    click.echo(f"{done.answers} valid answers, {done.new} of them new; {len(done.rejected)} annotations rejected.")
     for fault in done.rejected[:20]:
         click.echo(f"  rejected: annotation {fault.annotation} of {fault.person}: {fault.why}")
     for text in done.missing[:20]:
-        click.echo(f"  missing there: {text}")
+        click.echo(f"  missing in Label Studio: {text}")
 
 
 def _account(text: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @json_option
 def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
-    """Bring the answers of campaign NAME into the store, each checked by its form; again adds only what is new.
+    """Import the answers of campaign NAME into the store, each checked against its form; repeating adds what is new.
 
     Example: scedit annotate import pilot --ratings r.sqlite --store my.duckdb
     """
@@ -49,13 +49,13 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
 @click.argument("name")
 @DB
 @shared_option("--resamples", type=click.IntRange(0, 100000), default=1000, show_default=True)
-@store_option(required=False, also="Judges' ratings are taken from it.")
+@store_option(required=False, also="Ratings by judges are taken from it.")
 @click.option("--page", type=click.Path(path_type=Path), help="Also write a page with plots (HTML).")
 @json_option
 def agreement(
     name: str, db_path: Path, resamples: int, store_path: Path | None, page: Path | None, as_json: bool
 ) -> None:
-    """Agreement of the people in campaign NAME, by aspect, with intervals over cases; of judges with them.
+    """Show how far the raters of campaign NAME agree, by aspect, with intervals over cases, and judges with them.
 
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
@@ -88,7 +88,7 @@ def agreement(
 @limit_option(default=20, also="items.")
 @json_options
 def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
-    """Items of campaign NAME on which people differ, widest first: what to adjudicate.
+    """List the items of campaign NAME that raters disagree on, the widest disagreement first.
 
     Example: scedit annotate disagreements pilot --ratings r.sqlite
     """
@@ -129,7 +129,7 @@ def gold(name: str, db_path: Path, out: Path) -> None:
 @click.argument("scripts", type=click.Path(path_type=Path))
 @store_option()
 def add_scripts(scripts: Path, store_path: Path) -> None:
-    """Add generated SCRIPTS (JSON lines of generated-script records) to a store, to be rated.
+    """Add generated SCRIPTS (a file of generated-script records, JSON lines) to a store, so that they can be rated.
 
     Example: scedit annotate add-scripts generated.jsonl --store my.duckdb
     """
@@ -176,7 +176,10 @@ def _lines(found: TaskReport) -> list[str]:
         lines.append(f"  {'answers':24} {shares}")
         lines += [f"  {p.first} and {p.second}: Spearman {p.spearman.text()}, exact {p.exact.text()}" for p in a.pairs]
         lines += [f"  {who} rates {e.text()} above the others" for who, e in a.severity.items()]
-        lines += [f"  {who} grows kinder (+) or stricter (-): Spearman {e.text()}" for who, e in a.drift.items()]
+        lines += [
+            f"  {who} becomes more lenient (+) or stricter (-) over time: Spearman {e.text()}"
+            for who, e in a.drift.items()
+        ]
         lines += [f"  without {who}: alpha {e.text()}" for who, e in a.without.items()]
         for p in a.judges:
             same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"

@@ -22,11 +22,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @store_option("store", required=False, also="A snapshot, for the lead's views.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on.")
-@click.option("--allow-network", is_flag=True, help="Needed for an address that other machines can reach.")
+@click.option("--allow-network", is_flag=True, help="Allow an address that other machines can reach.")
 def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network: bool) -> None:
-    """Serve the rating app: raters and leads enter with their personal secrets.
+    """Serve the rating app: raters and leads log in with their personal secrets.
 
-    It listens on this machine only and sends nothing anywhere. For people elsewhere put a server with TLS in front.
+    It listens on this machine only and sends nothing anywhere. For raters elsewhere put a TLS server in front of it.
 
     Example: scedit annotate serve --ratings r.sqlite --port 8501
     """

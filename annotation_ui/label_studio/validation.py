@@ -65,9 +65,10 @@ def validate_annotations(
 ) -> PullResult:
     """Take annotations into a campaign.
 
-    One is refused when its task was not pushed by us or was changed, when it was skipped, when its account is none of
-    our people or another one wrote it, when the item is not that person's, when it was given to another form, or when
-    the form does not pass it. Of several by one person on one item the latest good one is kept and the rest reported.
+    One is refused when its task was not pushed by us or was changed, when it was skipped, when its account does not
+    belong to an invited rater or another one wrote it, when the item is not that person's, when it was given to another
+    form, or when the form does not pass it. Of several by one person on one item the latest good one is kept and the
+    rest reported.
     """
     campaign = db.campaign(name)
     form = make_task(campaign.task).form
@@ -98,13 +99,13 @@ def _save(db: RatingsDB, name: str, form: Form, a: RawAnnotation, answers: dict[
 
 def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
     if a.item is None:
-        return "its task was not pushed by us"
+        return "its task was not pushed from this ratings file"
     if a.named is not None and a.named != a.item:
         return "the task's data was changed: it names another item"
     if a.cancelled:
         return "it was skipped"
     if a.person is None:
-        return f"the account {a.account} is none of our people"
+        return f"the account {a.account} does not belong to an invited rater"
     if a.forged:
         return f"it names {a.person}, but another account wrote it"
     if a.form and a.form != form.label:

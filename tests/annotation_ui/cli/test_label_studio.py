@@ -89,7 +89,7 @@ def test_what_is_rejected_is_told_written_and_sets_the_status(pilot: tuple[Path,
     rows = {r["annotation"]: r for r in map(json.loads, report.read_text().splitlines())}
     assert rows["2"]["person"] == "ann" and rows["2"]["item"] == items[1] and "'perhaps'" in rows["2"]["why"]
     assert rows["3"]["person"] == "account 8" and set(rows) == {"2", "3"}
-    assert "annotation 2 of ann" in got.output and got.output.startswith("1 answer")
+    assert "annotation 2 of ann" in got.output and got.output.startswith("1 valid answer")
     with RatingsDB(db) as opened:
         assert [r.item for r in opened.current_answers("p")] == [items[0]]
 

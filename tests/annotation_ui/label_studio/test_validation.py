@@ -59,10 +59,10 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"item": None}, "its task was not pushed by us"),
+        ({"item": None}, "its task was not pushed from this ratings file"),
         ({"named": "f" * 20}, "the task's data was changed: it names another item"),
         ({"cancelled": True}, "it was skipped"),
-        ({"person": None}, "the account 7 is none of our people"),
+        ({"person": None}, "the account 7 does not belong to an invited rater"),
         ({"forged": True}, "it names ann, but another account wrote it"),
         ({"form": "filter_question@9"}, "it was given to the form filter_question@9"),
         ({"item": "e" * 20, "named": "e" * 20}, "the item is not assigned to ann"),
@@ -119,7 +119,7 @@ def test_a_recorded_export_goes_through_the_same_gate(ready: RatingsDB, tmp_path
     given = [a for t in read_export(path) for a in annotations_of_task(t, {"7": "ann"}, None)]
     done = validate_annotations(ready, "filter", given)
     assert (done.answers, done.new) == (1, 1)
-    assert done.rejected[0].why == "the account 8 is none of our people"
+    assert done.rejected[0].why == "the account 8 does not belong to an invited rater"
 
 
 def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
