@@ -9,11 +9,10 @@ from construction.checks.inputs import CheckInputs, Stage
 from construction.checks.store_inputs import store_inputs
 from construction.mentions.object_mentions import find_object
 from construction.mentions.rules import RULES, Rules
-from construction.scripts.truncation import apart
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.config import Options
 from schemas.core.records import Record
-from schemas.facts import Entity
+from schemas.facts import Entity, Relation
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
@@ -124,6 +123,7 @@ def leaks(
     *,
     subject: Entity,
     other: Entity | None = None,
+    relation: Relation | None = None,
     whose: str = "the subject's",
     rules: Rules = RULES,
 ) -> Leaks:
@@ -135,18 +135,21 @@ def leaks(
         entity: The object that gives the answer away; None where there is none.
         subject: Whose name cannot be avoided: an object that is only part of it is for people to decide.
         other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
+        relation: The relation of the object's fact; it may say that the object is a person.
         whose: Whose name the subject's is, for reasons.
         rules: Version of the rules of mentions.
     """
     if entity is None:
         return Leaks()
-    found = find_object(text, entity, beside=(other,), rules=rules)
-    free = apart(tuple(m.mention for m in found), find(text, subject)) if found else ()
+    found = find_object(text, entity, beside=(other,), relation=relation, near=subject.names, rules=rules)
+    hosts = find(text, subject) if found else ()
     named, doubtful, words = [], [], []
     for one in found:
         place = span(one.mention, what)
-        if one.mention not in free:
-            doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
+        host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
+        if host is not None:
+            if one.kind == "name" or (one.kind == "derived" and host.text != place.text):
+                doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
         elif one.label == "name":
             named.append(place)
         elif one.label == "unsure":

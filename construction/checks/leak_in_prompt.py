@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
 from schemas.verdicts import Verdict
@@ -36,9 +36,10 @@ class LeakInPrompt(MentionCheck):
         """The verdict on the prompt."""
         prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
-        text, rules = unlabelled(prompt.text), self.params.rules
-        found = leaks(text, "new object", fact.new, subject=fact.subject, other=fact.old, rules=rules)
-        found += leaks(text, "old object", fact.old, subject=fact.subject, other=fact.new, rules=rules)
+        text = unlabelled(prompt.text)
+        around: dict[str, Any] = {"subject": fact.subject, "relation": fact.relation, "rules": self.params.rules}
+        found = leaks(text, "new object", fact.new, other=fact.old, **around)
+        found += leaks(text, "old object", fact.old, other=fact.new, **around)
         if found.named:
             first = found.named[0]
             reason = f"the prompt names the {first.what} ('{first.text}')"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
 from schemas.verdicts import Verdict
@@ -24,9 +24,10 @@ class LeakInQuestion(MentionCheck):
         """The verdict on the question."""
         question, fact = inputs.question, inputs.fact
         assert question is not None
-        text, rules = question.text, self.params.rules
-        found = leaks(text, "old object", fact.old, subject=fact.subject, other=fact.new, rules=rules)
-        found += leaks(text, "new object", fact.new, subject=fact.subject, other=fact.old, rules=rules)
+        text = question.text
+        around: dict[str, Any] = {"subject": fact.subject, "relation": fact.relation, "rules": self.params.rules}
+        found = leaks(text, "old object", fact.old, other=fact.new, **around)
+        found += leaks(text, "new object", fact.new, other=fact.old, **around)
         if found.named:
             first = found.named[0]
             reason = f"the question names the {first.what} ('{first.text}')"

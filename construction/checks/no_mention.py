@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from construction.checks.base import CheckInputs, MentionCheck, Stage
 from construction.scripts.truncation import first_cut, object_places
@@ -24,7 +24,8 @@ class NoMention(MentionCheck):
         """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
-        around = {"old": fact.old, "subject": fact.subject, "beside": (fact.new,), "rules": self.params.rules}
+        around: dict[str, Any] = {"old": fact.old, "subject": fact.subject, "beside": (fact.new,)}
+        around |= {"relation": fact.relation, "rules": self.params.rules}
         cut = first_cut(question.text, script.steps, **around)
         if cut is None:
             reason = f"no step mentions the old object ('{fact.old.text}'): nothing to cut"

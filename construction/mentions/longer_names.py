@@ -11,7 +11,7 @@ from curation.shipped import set_phrases_path
 _WORD = r"[^\W\d_](?:[\w'’]|[-.](?=\w))*"
 _RIGHT = re.compile(rf"(?:[ \u00a0]|\s&\s)({_WORD})")
 _LEFT = re.compile(rf"({_WORD}\.?)(?:[ \u00a0]|\s&\s)\Z")
-_COMPOUND = re.compile(r"[-\u2010\u2011][a-z][\w-]*")
+_COMPOUND = re.compile(r"[-\u2010\u2011](?!(?:bound|based|born|made|area|side)\b)[a-z][\w-]*")
 _LEFT_OF = re.compile(rf"({_WORD})\s(?:of|de|du|di|del|da)\s(?:the\s|la\s)?\Z")
 
 
@@ -63,7 +63,7 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
         >>> longer_name("Wear Chicago-style hats", 5, 12)
         'Chicago-style'
     """
-    phrase = _phrase(text, start, end)
+    phrase = set_phrase(text, start, end)
     if phrase is not None:
         return phrase
     if (compound := _COMPOUND.match(text, end)) is not None:
@@ -120,8 +120,13 @@ def _phrases_with(word: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(rf"\b{re.escape(p)}(?:e?s)?\b", re.IGNORECASE) for p in chosen)
 
 
-def _phrase(text: str, start: int, end: int) -> str | None:
-    """The set phrase ("french fries", "guinea pig") that a mention stands in, or None."""
+def set_phrase(text: str, start: int, end: int) -> str | None:
+    """The set phrase that a mention stands in, or None.
+
+    Example:
+        >>> set_phrase("Fry the french fries", 8, 14)
+        'french fries'
+    """
     for pattern in _phrases_with(text[start:end].casefold()):
         for match in pattern.finditer(text):
             if match.start() <= start and end <= match.end() and match.end() - match.start() > end - start:

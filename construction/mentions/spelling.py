@@ -82,11 +82,19 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
         return _NAME
     if said[:1].islower():
         return _lower(said, name)
+    if len(said) > 1 and said.isupper() and not _all_capitals(text, start, end):
+        return _NAME
     if capitals_tell_nothing(text, start, end):
         return Reading("unsure", f"'{said}' may be the common word: this line is written in capitals")
     if first:
         return _first(text, end, said, name, verb=verb)
     return _NAME
+
+
+def _all_capitals(text: str, start: int, end: int) -> bool:
+    """Whether the rest of the line is in capitals too."""
+    rest = text[text.rfind("\n", 0, start) + 1 : start] + text[end:].partition("\n")[0]
+    return not any(c.islower() for c in rest)
 
 
 def _lower(said: str, name: str) -> Reading:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
-from schemas.facts import Entity, Fact
+from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
 
@@ -47,13 +47,15 @@ def first_cut(
     old: Entity,
     subject: Entity | None = None,
     beside: Iterable[Entity | None] = (),
+    relation: Relation | None = None,
     rules: Rules = RULES,
 ) -> Cut | None:
     r"""Cut before the first mention of the old object in a step; None where no step mentions it.
 
     Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
-    there, the model would be asked to finish the subject. A place that may be another word or part of a longer name is
-    taken only where no plain mention follows; the cut then says why it is doubtful.
+    there, the model would be asked to finish the subject. A byname or a surname is taken only where no name of the
+    fact follows, a place that may be another word or part of a longer name only where no plain mention follows; the cut
+    then says why it is doubtful. Words derived from a name ("Italian") are no place to cut.
 
     Args:
         question: The script question.
@@ -61,6 +63,7 @@ def first_cut(
         old: The object to cut before.
         subject: Whose name may hold the object.
         beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
+        relation: The relation of the fact; it may say that the old object is a person.
         rules: Version of the rules of mentions.
 
     Example:
@@ -71,10 +74,10 @@ def first_cut(
     """
     found = [
         (number, one)
-        for number, one in object_places(steps, old=old, subject=subject, beside=beside, rules=rules)
+        for number, one in object_places(steps, old=old, subject=subject, beside=beside, relation=relation, rules=rules)
         if one.fits and one.label != "word"
     ]
-    chosen = next((pair for pair in found if pair[1].label == "name"), found[0] if found else None)
+    chosen = min(found, key=_preference) if found else None
     if chosen is None:
         return None
     number, one = chosen
@@ -86,12 +89,19 @@ def first_cut(
     return Cut(before[: len(before) - len(separator)], separator, number, mention, one.why)
 
 
+def _preference(place: tuple[int, ObjectMention]) -> tuple[bool, bool]:
+    """Plain places before doubtful ones, the object's names before its bynames and surnames; then the first."""
+    one = place[1]
+    return one.label != "name", one.kind != "name"
+
+
 def object_places(
     steps: tuple[str, ...],
     *,
     old: Entity,
     subject: Entity | None = None,
     beside: Iterable[Entity | None] = (),
+    relation: Relation | None = None,
     rules: Rules = RULES,
 ) -> Iterator[tuple[int, ObjectMention]]:
     """Every place in the steps that mentions or seems to mention the old object, outside the subject's name.
@@ -99,9 +109,9 @@ def object_places(
     Yields:
         The number of the step, from 1, and the place in that step.
     """
-    others = tuple(beside)
+    others, near = tuple(beside), subject.names if subject is not None else ()
     for number, step in enumerate(steps, 1):
-        found = find_object(step, old, beside=others, rules=rules)
+        found = find_object(step, old, beside=others, relation=relation, near=near, rules=rules)
         hosts = find(step, subject) if found and subject is not None else ()
         for one in found:
             if apart((one.mention,), hosts):
@@ -128,7 +138,8 @@ def cut_script(fact: Fact, question: ScriptQuestion, script: Script, *, rules: R
 
     The targets are the object as it stands in the script and, for a fact with a change, the new object.
     """
-    cut = first_cut(question.text, script.steps, old=fact.old, subject=fact.subject, beside=(fact.new,), rules=rules)
+    around: dict[str, Any] = {"subject": fact.subject, "beside": (fact.new,), "relation": fact.relation}
+    cut = first_cut(question.text, script.steps, old=fact.old, rules=rules, **around)
     if cut is None:
         return None
     return ScriptPrompt(

@@ -35,6 +35,11 @@ def common_words_path() -> Path:
     return _HERE / "names" / "common_words.txt"
 
 
+def name_forms_path() -> Path:
+    """Names that stand for each other and words derived from them ("Italy", "Italian"), one family a line."""
+    return _HERE / "names" / "forms.txt"
+
+
 def set_phrases_path() -> Path:
     """Phrases that hold a name and do not speak of it ("french fries"), one a line."""
     return _HERE / "names" / "set_phrases.txt"

@@ -29,7 +29,8 @@ QUESTIONS = {
     "possessive": ("How to visit Texas with America's bus?", US, {"leak_in_question": "drop"}),
     "new object": ("How to visit Texas from Peru?", US, {"leak_in_question": "drop"}),
     "alias of the new": ("How to visit Texas (Republic of Peru)?", US, {"leak_in_question": "drop"}),
-    "another word": ("How to visit Texas like a Peruvian?", US, {}),
+    "derived from the new": ("How to visit Texas like a Peruvian?", US, {"leak_in_question": "drop"}),
+    "another word": ("How to visit Texas and its perusers?", US, {}),
     "no subject": ("How to visit a state?", US, {"subject_in_question": "drop"}),
     "object in the subject": ("How to wash a Porsche Panamera?", PORSCHE, {"leak_in_question": "unsure"}),
     "object beside the subject": (

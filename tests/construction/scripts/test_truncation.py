@@ -203,3 +203,27 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
     cut = first_cut(Q, (step,), old=Object(text=old))
     assert cut is not None and (cut.text, cut.separator, cut.step) == (text, separator, 1)
     assert render(Q, (step,))[cut.mention.start : cut.mention.end] == cut.mention.text
+
+
+@pytest.mark.parametrize(
+    ("steps", "old", "step", "said"),
+    [
+        (["Learn about Nippon", "Fly to Japan"], "Japan", 2, "Japan"),  # a byname gives way to the name
+        (["Pack", "Learn about Nippon"], "Japan", 2, "Nippon"),
+        (["Fly to the USA", "Tour the United States"], "United States", 1, "USA"),
+        (["Call an Italian", "Pack"], "Italy", None, None),  # a derived word is no place to cut
+        (["Cross London Bridge", "Sleep in London"], "London", 2, "London"),
+        (["Cross London Bridge", "Sleep"], "London", 1, "London"),
+        (["Leave the square", "Pay by Square"], "Square", 2, "Square"),
+    ],
+)
+def test_where_the_second_rules_cut(steps, old, step, said):
+    cut = first_cut(Q, tuple(steps), old=Object(text=old))
+    assert (cut and cut.step, cut and cut.mention.text) == (step, said)
+    assert bool(cut and cut.doubt) == (steps == ["Cross London Bridge", "Sleep"])
+
+
+@pytest.mark.parametrize(("rules", "step"), [(1, 1), (2, 2)])
+def test_the_first_rules_cut_as_they_always_did(rules, step):
+    cut = first_cut(Q, ("Leave the square", "Pay by Square"), old=Object(text="Square"), rules=rules)
+    assert cut is not None and cut.step == step and not cut.doubt

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from construction.checks import CheckInputs
+from construction.checks.no_mention import NoMention
+from construction.scripts.script_step import Draft, script_of
+from schemas.scripts import ScriptQuestion
+from tests.support.facts import make_fact
+
+
+def verdict(old, steps, rules=2):
+    fact = make_fact("Acme", old, "Oslo")
+    question = ScriptQuestion(key="q", fact=fact.key, text="How to go?")
+    script = script_of(question, Draft(steps))
+    check = NoMention(NoMention.Params(rules=rules))
+    return check.judge_one(CheckInputs(fact=fact, question=question, script=script))
+
+
+@pytest.mark.parametrize(
+    ("old", "steps", "label", "why"),
+    [
+        ("Lima", ["Pack", "Fly to Lima"], "keep", ""),
+        ("Lima", ["Pack", "Go"], "drop", "Lima"),
+        ("Square", ["Meet at the town square"], "drop", "common word"),
+        ("London", ["Cross London Bridge"], "unsure", "London Bridge"),
+        ("Square", ["Square headquarters open late"], "unsure", "begins the sentence"),
+        ("Italy", ["Call an Italian"], "drop", "derived from 'Italy'"),
+    ],
+)
+def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, why):
+    found = verdict(old, steps)
+    assert (found.label, found.by) == (label, "no_mention@3")
+    assert why in found.reason
+
+
+def test_under_the_first_rules_its_verdict_is_that_of_version_2():
+    found = verdict("Square", ["Meet at the town square"], rules=1)
+    assert (found.label, found.by, found.reason) == ("keep", "no_mention@2", "")
