@@ -17,6 +17,7 @@ from construction.pipeline.rehearsal import RehearsedModels
 from construction.scripts.question_step import QuestionStep
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion
@@ -47,8 +48,9 @@ def earlier_generations(
 ) -> list[Generation]:
     """What stands in a store for facts about which this construction would ask anew.
 
-    A fact goes on where one of its calls for questions is on record, as an edit or as a neighbour; and a question
-    where one of the authors has written for it. Facts that nothing was written for are new, not asked anew.
+    A fact goes on where one of its calls for questions is on record, as an edit or as a neighbour, and where one of the
+    authors has written a script for a question of this model and prompt. Facts that nothing was written for are new,
+    not asked anew.
 
     Args:
         store: The store.
@@ -62,14 +64,21 @@ def earlier_generations(
     questions = _written(store, ScriptQuestion, "questions", facts)
     going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
     for key in questions.keys() - going_on:
-        found.update(("questions", line.model or "", line.prompt or "") for line in questions[key])
-    asked = {q.key for q in store.of_parents(ScriptQuestion, going_on)} if going_on else set()
+        found.update(("questions", *_author(line)) for _, line in questions[key])
+    label = QuestionStep(models.wording.questions).label
+    asked = {q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)}
     own = {(name, step.label) for name, step in models.writers}
-    for lines in _written(store, Script, "scripts", asked).values():
-        pairs = Counter((line.model or "", line.prompt or "") for line in lines)
+    wrote: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for question, lines in _written(store, Script, "scripts", asked).items():
+        wrote[asked[question]].update(_author(line) for _, line in lines)
+    for pairs in wrote.values():
         if not pairs.keys() & own:
             found.update({("scripts", *pair): n for pair, n in pairs.items()})
     return [Generation(*place, n) for place, n in sorted(found.items())]
+
+
+def _author(line: Lineage) -> tuple[str, str]:
+    return line.model or "", line.prompt or ""
 
 
 def refuse_second_generation(found: Sequence[Generation], *, where: str) -> None:
@@ -94,15 +103,15 @@ def sentence(found: Sequence[Generation]) -> str:
 
 def _written(
     store: Store, kind: type[ScriptQuestion] | type[Script], stage: str, parents: Iterable[str]
-) -> dict[str, list[Lineage]]:
-    """Lines of items that a model wrote, by the key of their parent; items that were replaced are left out."""
+) -> dict[str, list[tuple[Record, Lineage]]]:
+    """Items that a model wrote with their lines, by the key of their parent; those that were replaced are left out."""
     items = {item.id: item for item in store.of_parents(kind, set(parents))}
     gone = {v.item_id for v in store.verdicts(items) if is_replaced(v)} if items else set()
-    found: dict[str, list[Lineage]] = defaultdict(list)
+    found: dict[str, list[tuple[Record, Lineage]]] = defaultdict(list)
     for line in store.lineages(stage=stage) if items else ():
         item = items.get(line.item_id)
         if item is not None and line.request and line.item_id not in gone:
-            found[item.fact if isinstance(item, ScriptQuestion) else item.question].append(line)
+            found[item.fact if isinstance(item, ScriptQuestion) else item.question].append((item, line))
     return found
 
 

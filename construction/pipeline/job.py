@@ -10,6 +10,7 @@ from typing import NamedTuple
 from construction.authoring.replacement import Choice
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
+from construction.mentions.rules import EARLIEST, rules_of
 from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
 from construction.pipeline.generations import earlier_generations, sentence
@@ -122,7 +123,7 @@ class PreparedJob(NamedTuple):
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; replies on record are not counted."""
         access = self.session.access
-        with recorded_replies(self.session) as cache:
+        with recorded_replies(self.session.journal, retry_failed=access.retry_failed) as cache:
             expected = estimate(
                 self.work,
                 self.plan,
@@ -158,13 +159,13 @@ class PreparedJob(NamedTuple):
 
 
 @contextmanager
-def recorded_replies(session: Session) -> Iterator[ReplyCache | None]:
-    """The replies of a session's journal, to be read; None where there is no journal yet."""
-    if not session.journal.exists():
+def recorded_replies(path: Path, *, retry_failed: bool = False) -> Iterator[ReplyCache | None]:
+    """The replies of a journal, to be read; None where there is no journal yet."""
+    if not path.exists():
         yield None
         return
-    with Journal(session.journal) as journal:
-        yield ReplyCache(journal, retry_failed=session.access.retry_failed)
+    with Journal(path) as journal:
+        yield ReplyCache(journal, retry_failed=retry_failed)
 
 
 def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJob | None:
@@ -192,6 +193,9 @@ def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJ
             f"The journal was begun with earlier prompts ({earlier}); it goes on with them, unless --profile is given."
         )
         plan = job.plan_with(earlier)
+    with recorded_replies(job.journal) as cache:
+        if cache is not None and rules_of(cache) == EARLIEST:  # its work stays what it was when it was begun
+            plan = plan.model_copy(update={"own_neighbours": False})
     session = Session(
         store=job.store,
         journal=job.journal,

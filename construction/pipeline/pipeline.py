@@ -27,7 +27,8 @@ from construction.llm.client import Client, gather_all
 from construction.llm.concurrency import ordered_map
 from construction.mentions.rules import RULES, Rules
 from construction.neighbours.near_subjects import nearest
-from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, source_neighbours
+from construction.neighbours.own_prompts import own_neighbours
+from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
@@ -60,6 +61,8 @@ class ConstructionPlan(Options):
         neighbour_questions: Script questions for a fact that only serves as a neighbour; over-generated in proportion.
         neighbours_by: How a temporal edit's nearest subjects are found: ``tfidf``, ``embeddings``, a model's folder or
             name; ``source`` takes the neighbours, of any edit, that came with the facts.
+        own_neighbours: Whether a counterfactual edit whose object nobody else in the table has gets neighbours from its
+            own neighbourhood prompts; not in a construction that was begun without them.
         batch: Facts between two transactions.
         rules: Version of the rules of mentions and cuts.
         generation: What becomes of questions and scripts that an earlier construction wrote for the same facts with
@@ -74,6 +77,7 @@ class ConstructionPlan(Options):
     neighbours: int = 2
     neighbour_questions: int = 1
     neighbours_by: str = TFIDF
+    own_neighbours: bool = True
     batch: int = 20
     rules: Rules = RULES
     generation: Choice | None = None
@@ -139,10 +143,22 @@ def plan_work(
         later = [f for f in edits if f.change == "temporal"]
         same = draw_same_object([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
         near = nearest(later, whole, k=plan.neighbours, space=space_of(plan.neighbours_by)) if later else {}
+        if plan.own_neighbours:
+            _fill_up(same, [f for f in edits if f.key in same], whole, k=plan.neighbours)
         drawn = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
     own = {f.key for f in edits}
     others = {d.fact.key: d.fact for found in drawn.values() for d in found if d.fact.key not in own}
     return ConstructionWork(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))
+
+
+def _fill_up(drawn: dict[str, list[Fact]], edits: Sequence[Fact], table: Sequence[Fact], *, k: int) -> None:
+    """Add facts from the edits' own neighbourhood prompts where the table gave fewer than ``k``."""
+    lacking = [f for f in edits if len(drawn[f.key]) < k and f.neighbour_prompts]
+    more = own_neighbours(lacking, table, k={f.key: len(f.neighbour_prompts) for f in lacking}) if lacking else {}
+    for key, found in more.items():
+        known = {norm(f.subject.text) for f in drawn[key]}
+        new = [f for f in found if norm(f.subject.text) not in known]
+        drawn[key] = [*drawn[key], *new[: k - len(drawn[key])]]
 
 
 class AuthorClient(NamedTuple):

@@ -37,7 +37,7 @@ def run(tmp_path, facts, monkeypatch):
 
     def go(*options, model="gpt-4o", questions=2):
         line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
-        line += ["--questions", questions, "--neighbours", 0, "--json", *options]
+        line += ["--questions", questions, "--candidates", questions, "--neighbours", 0, "--json", *options]
         done = CliRunner().invoke(construct, list(map(str, line)))
         if isinstance(done.exception, UserError):
             return done.exception
@@ -155,6 +155,14 @@ def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
             line = [path, "--store", tmp_path / "s", "--model", "m", "--base-url", server.url, "--limit", limit]
             done = CliRunner().invoke(construct, [*map(str, line), "--json"])
             assert done.exit_code == 0, done.output
+
+
+def test_another_version_of_the_prompts_is_told_and_a_later_run_goes_on_with_what_it_added(run):
+    run("--profile", "paper@1")
+    refused = run("--profile", "paper")
+    assert isinstance(refused, UserError) and "4 questions of gpt-4o (questions_paper@1)" in str(refused)
+    assert run("--profile", "paper", "--add")["calls"] == 6
+    assert run("--profile", "paper")["calls"] == 0 == run("--profile", "paper@1")["calls"]
 
 
 def test_add_and_replace_are_one_choice(run):

@@ -71,7 +71,7 @@ def test_a_journal_of_version_1_goes_on_under_version_1(tmp_path: Path, facts: P
 def test_a_named_profile_is_taken_at_its_word(tmp_path: Path, facts: Path) -> None:
     with ScriptedServer(many) as server:
         run(facts, tmp_path / "o", server, "--profile", "paper@1")
-        run(facts, tmp_path / "o", server, "--profile", "paper")
+        run(facts, tmp_path / "o", server, "--profile", "paper", "--add")
         before = len(server.requests)
         run(facts, tmp_path / "o", server)
         assert len(server.requests) == before, "version 2 is on record now, so it is gone on with"
