@@ -16,55 +16,76 @@ if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
     from construction.pipeline.job import PreparedJob
 
-_AUTHOR = "Model that writes scripts, instead of --model; give it again for more. NAME[@ADDRESS[@KEY_VARIABLE]]."
-_VERIFY = "Model that reads every question and prompt for leaks before it counts; named like an author."
-_BY = "Nearest subjects of temporal edits: tfidf, embeddings, or a model; source: the file's own neighbours."
-_ADD = "Asked anew with another model, prompt or number: keep what earlier runs wrote for the same facts."
-_REPLACE = "Likewise, but what they wrote no longer counts; it stays in the store."
+_AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
+_VERIFY = "Second model that checks every question and prompt for leaks; named as for --author."
+_BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
+_ADD = "If another model, prompt or number wrote for the same facts before: keep both generations."
+_REPLACE = "The same, but the earlier generation no longer counts; it stays in the store."
 
 
 @click.command()
 @click.argument("facts")
-@store_option("store", also="It is made if need be.")
+@store_option("store", also="Created if absent.")
 @shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option(
-    "--profile", help="Prompts to use; 'embedded' for the embedded model, else 'paper'; paper@1 for version 1."
+    "--profile",
+    help="Prompts to use: 'paper' (default; paper@1 is its first version), or 'embedded' for the embedded model.",
 )
-@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with prompts of your own.")
-@click.option("--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions a fact.")
+@click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
+@click.option(
+    "--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions per fact to edit."
+)
 @click.option(
     "--candidates",
     type=click.IntRange(1, 60),
-    help="Ask for N questions a fact, keep the most diverse ones; left out, twice as many with 'paper'.",
+    help="Questions to ask for, of which the most diverse are kept (with 'paper' twice --questions).",
 )
-@click.option("--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts a question.")
+@click.option(
+    "--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts per question and author."
+)
 @click.option("--author", "named", multiple=True, help=_AUTHOR)
 @click.option("--verify", "reader_name", help=_VERIFY)
-@click.option("--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts a fact.")
+@click.option(
+    "--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts per fact to edit."
+)
 @click.option(
     "--neighbour-questions",
     type=click.IntRange(1, 20),
     default=1,
     show_default=True,
-    help="Questions each.",
+    help="Script questions per neighbour fact.",
 )
 @click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
-@click.option("--neighbours-from", "table_paths", multiple=True, help="More facts that may be neighbours (a file).")
-@limit_option(also="facts to edit; neighbours come from all.")
+@click.option(
+    "--neighbours-from",
+    "table_paths",
+    multiple=True,
+    help="File of further facts that may serve as neighbours; repeatable.",
+)
+@limit_option(also="facts to edit; neighbours may be any facts of the file.")
 @click.option("--add", "generation", flag_value="add", help=_ADD)
 @click.option("--replace", "generation", flag_value="replace", help=_REPLACE)
-@click.option("--journal", "journal_path", type=click.Path(path_type=Path), help="Replies on record (STORE.llm.jsonl).")
-@click.option("--fsync", is_flag=True, help="Force every reply to the disk: survives a power cut.")
-@click.option("--snapshot", type=click.Path(path_type=Path), help="Keep a copy of the store here for readers.")
-@shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
+@click.option(
+    "--journal",
+    "journal_path",
+    type=click.Path(path_type=Path),
+    help="File of recorded replies (default: STORE.llm.jsonl).",
+)
+@click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
+@click.option(
+    "--snapshot",
+    type=click.Path(path_type=Path),
+    help="Keep a copy of the store here, to be read while the run goes on.",
+)
+@shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
 @model_options
 @json_option
 def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Write script questions, scripts and prompts for FACTS (a file, or 'shipped') with a language model.
 
-    Every reply goes into a journal before it is used, so a run that is stopped or killed goes on when the same
-    command is given again, and no reply is paid for twice. The key is read from the environment and written nowhere.
+    Every reply is recorded before it is used: give the same command again to resume a stopped or killed run, and no
+    reply is paid for twice. The API key is read from the environment and written nowhere.
 
     \b
     Examples:
@@ -91,7 +112,9 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     result = _run(prepared, origin=job.facts)
     click.echo(result.model_dump_json() if as_json else _table(result, job.store))
     if result.unfinished:
-        click.echo(f"{result.unfinished} facts wait for an answer: give the same command again.", err=True)
+        click.echo(
+            f"{result.unfinished} facts are unfinished, calls went unanswered: give the same command again.", err=True
+        )
         raise SystemExit(1)
 
 
@@ -157,9 +180,11 @@ def _clip(text: str, length: int = 100) -> str:
 
 @click.command()
 @click.argument("cases", type=click.Path(path_type=Path))
-@store_option(also="It is made if need be.")
-@click.option("--source", default="written by hand", show_default=True, help="Name of the source, kept with each fact.")
-@click.option("--licence", default="not stated", show_default=True, help="Licence, kept with each fact.")
+@store_option(also="Created if absent.")
+@click.option(
+    "--source", default="written by hand", show_default=True, help="Name of the source, stored with each fact."
+)
+@click.option("--licence", default="not stated", show_default=True, help="Licence, stored with each fact.")
 @json_option
 def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.

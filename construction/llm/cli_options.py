@@ -17,7 +17,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 _KEY = "Environment variable with the key."
 _MODEL = "Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE."
 _ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
-_COST = "US dollars at most, earlier runs on the journal included."
+_COST = "Budget in US dollars, earlier runs on the same journal included."
 _BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
 _JOURNAL = "Replies on record (STORE.llm.jsonl)."
 _ATTEMPTS = "Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1)."
@@ -26,16 +26,24 @@ _OPTIONS = (
     click.option("--model", default="embedded", show_default=True, help=_MODEL),
     click.option("--base-url", help=_ADDRESS),
     click.option("--api-key-env", "key_name", default="OPENAI_API_KEY", show_default=True, help=_KEY),
-    click.option("--concurrency", type=click.IntRange(1, 512), help="Calls at once (8; a model on this machine: 1)."),
+    click.option(
+        "--concurrency", type=click.IntRange(1, 512), help="Calls in flight at once (8; a model on this machine: 1)."
+    ),
     click.option("--context", type=click.IntRange(256, 1_048_576), help=_CONTEXT),
     click.option("--threads", type=click.IntRange(1, 512), help=_THREADS),
-    click.option("--rpm", type=_POSITIVE, help="Requests a minute at most."),
-    click.option("--tpm", type=_POSITIVE, help="Tokens a minute at most, in and out together."),
-    click.option("--timeout", type=_POSITIVE, default=120.0, show_default=True, help="Seconds for one call."),
+    click.option("--rpm", type=_POSITIVE, help="At most this many requests a minute."),
+    click.option("--tpm", type=_POSITIVE, help="At most this many tokens a minute, in and out together."),
+    click.option(
+        "--timeout", type=_POSITIVE, default=120.0, show_default=True, help="Time limit of one call, in seconds."
+    ),
     click.option("--max-cost", type=click.FloatRange(min=0), help=_COST),
-    click.option("--max-tokens", type=click.IntRange(min=0), help="Tokens at most, likewise."),
-    click.option("--reply-tokens", type=click.IntRange(min=1), help="Tokens of one reply (with a budget: 2048)."),
-    click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours."),
+    click.option("--max-tokens", type=click.IntRange(min=0), help="Budget in tokens, likewise."),
+    click.option(
+        "--reply-tokens",
+        type=click.IntRange(min=1),
+        help="At most this many tokens in one reply (with a budget: 2048).",
+    ),
+    click.option("--prices", type=click.Path(path_type=Path), help="Your own price table (TOML); it takes precedence."),
     click.option("--batch", is_flag=True, help=_BATCH),
     click.option(
         "--batch-poll",

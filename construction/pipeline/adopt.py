@@ -92,7 +92,7 @@ def adopt(path: Path, *, source: Source) -> Adopted:
 
 
 def keep(adopted: Adopted, store: Path, *, origin: str) -> None:
-    """Put adopted cases with their verdicts and lineage into a store, which is made if need be."""
+    """Put adopted cases with their verdicts and lineage into a store, which is created if absent."""
     made_at = now()
     lines = (Lineage(item_id=r.id, stage="adopt", made_at=made_at, detail={"from": origin}) for r in adopted.records)
     with Store.open(store, create=True) as kept:

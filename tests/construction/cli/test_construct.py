@@ -179,7 +179,7 @@ def test_unfinished_facts_are_left_for_another_run(tmp_path, facts):
 
     with ScriptedServer(answer) as server:
         first = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
-        assert (first.returncode, "1 facts wait" in first.stderr) == (1, True)
+        assert (first.returncode, "1 facts are unfinished" in first.stderr) == (1, True)
         server.answer = author
         second = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
     assert second.returncode == 0, second.stderr
