@@ -260,14 +260,24 @@ def annotations_of_task(
         accounts: Pseudonyms by account number.
         pushed: Content ids by task number; None takes the id that stands in the task's data (an export file).
     """
-    data = task.get("data") or {}
-    item = data.get("scedit_item") if pushed is None else pushed.get(str(task.get("id")))
-    for a in task.get("annotations") or []:
+    data = task.get("data")
+    data = data if isinstance(data, Mapping) else {}
+    found = data.get("scedit_item") if pushed is None else pushed.get(str(task.get("id")))
+    item = None if found is None else str(found)
+    annotations = task.get("annotations") or []
+    for n, a in enumerate(annotations if isinstance(annotations, list) else [None]):
+        if not isinstance(a, Mapping):
+            name = f"number {n + 1} of task {task.get('id')}"
+            yield RawAnnotation(
+                item, None, "", None, "unknown", forged=False, result=None, cancelled=False, at="", seconds=None,
+                unique=name, broken="it is no annotation: an object is expected",
+            )  # fmt: skip
+            continue
         by = a.get("completed_by")
         by = by.get("id") if isinstance(by, Mapping) else by
         wrote = a.get("updated_by")
         yield RawAnnotation(
-            item=None if item is None else str(item),
+            item=item,
             named=None if pushed is None else data.get("scedit_item"),
             form=str(data.get("scedit_form", "")),
             person=accounts.get(str(by)),

@@ -103,7 +103,7 @@ def parse_result(result: object, form: Form) -> tuple[dict[str, Any], list[str]]
     faults = []
     for region in result:
         name = region.get("from_name") if isinstance(region, Mapping) else None
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             faults.append(f"unknown control {name!r}")
         elif name in answers:
             faults.append(f"'{name}' is answered twice")

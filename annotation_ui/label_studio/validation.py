@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,9 @@ from annotation_ui.label_studio.labeling_config import parse_result
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import Form
 from curation.files.json_files import read_json
-from schemas.core.errors import DataError
+from schemas.core.errors import DataError, UserError
+
+LONGEST = 1e7  # seconds; a lead time beyond that (four months) is none
 
 
 class RawAnnotation(NamedTuple):
@@ -25,8 +29,9 @@ class RawAnnotation(NamedTuple):
         forged: Another account wrote it than the one it names.
         result: The answers, in Label Studio's shape.
         cancelled: It was skipped.
-        at: When it was last changed. ``seconds``: time that it took.
+        at: When it was last changed. ``seconds``: time that it took, as it was given.
         unique: Its name there.
+        broken: Why it cannot be read at all; empty where it can.
     """
 
     item: str | None
@@ -38,8 +43,9 @@ class RawAnnotation(NamedTuple):
     result: Any
     cancelled: bool
     at: str
-    seconds: float | None
+    seconds: Any
     unique: str
+    broken: str = ""
 
 
 class RejectedAnnotation(NamedTuple):
@@ -75,7 +81,7 @@ def validate_annotations(
     mine = {(a.person, a.item) for a in db.assignments(name)}
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected = []
-    for a in sorted(given, key=lambda a: (a.at, a.unique)):
+    for a in sorted(given, key=lambda a: (_moment(a.at), a.at, a.unique)):
         answers, faults = parse_result(a.result, form)
         why = _refusal(a, form, mine) or "; ".join([*faults, *form.faults(answers)])
         if why:
@@ -85,8 +91,23 @@ def validate_annotations(
         if key in good:
             rejected.append(_fault(good[key][0], "a later one of the same person on the same item holds"))
         good[key] = (a, form.clean(answers))
-    new = sum(_save(db, name, form, a, answers) for a, answers in good.values())
-    return PullResult(len(good), new, tuple(rejected), tuple(missing))
+    new = held = 0
+    for a, answers in good.values():
+        try:
+            new += _save(db, name, form, a, answers)
+            held += 1
+        except UserError as error:
+            rejected.append(_fault(a, error.what))
+    return PullResult(held, new, tuple(rejected), tuple(missing))
+
+
+def _moment(at: str) -> datetime:
+    """A time to order by, whatever its time zone; the beginning of time where it is none."""
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _save(db: RatingsDB, name: str, form: Form, a: RawAnnotation, answers: dict[str, Any]) -> bool:
@@ -98,6 +119,8 @@ def _save(db: RatingsDB, name: str, form: Form, a: RawAnnotation, answers: dict[
 
 
 def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
+    if a.broken:
+        return a.broken
     if a.item is None:
         return "its task was not pushed from this ratings file"
     if a.named is not None and a.named != a.item:
@@ -108,15 +131,32 @@ def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
         return f"the account {a.account} does not belong to an invited rater"
     if a.forged:
         return f"it names {a.person}, but another account wrote it"
-    if a.form and a.form != form.label:
+    if not a.form:
+        return "the task's data was changed: it names no form"
+    if a.form != form.label:
         return f"it was given to the form {a.form}, the campaign has {form.label}"
     if (a.person, a.item) not in mine:
         return f"the item is not assigned to {a.person}"
+    if a.seconds is not None and not _is_duration(a.seconds):
+        return f"its lead time is {reprlib.repr(a.seconds)}, not a number of seconds"
+    if _printable(a.unique + a.at) != a.unique + a.at:
+        return "its name or date holds half a character, which cannot be stored"
     return ""
 
 
+def _is_duration(seconds: Any) -> bool:
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return number and 0 <= seconds <= LONGEST
+
+
+def _printable(text: str) -> str:
+    """A text that can be written to any file: half characters are spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
-    return RejectedAnnotation(a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
+    told = (a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
+    return RejectedAnnotation(*map(_printable, told))
 
 
 def read_export(path: Path) -> list[Mapping[str, Any]]:

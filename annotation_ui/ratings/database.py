@@ -231,7 +231,7 @@ class RatingsDB:
             token: A name for this very save: given again (a browser that sends twice) it is not saved twice.
 
         Raises:
-            UserError: the item is not assigned to this person.
+            UserError: the item is not assigned to this person, or the token belongs to another item's save.
             StoreError: the file cannot be written; nothing was saved.
         """
         with self._transaction() as db:
@@ -241,7 +241,9 @@ class RatingsDB:
             if allowed is None:
                 raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
             if token is not None:
-                row = db.execute("SELECT id FROM revisions WHERE token = ?", [token]).fetchone()
+                row = db.execute("SELECT id, campaign, person, item FROM revisions WHERE token = ?", [token]).fetchone()
+                if row is not None and tuple(row)[1:] != (campaign, person, item):
+                    raise UserError("its name was used for an answer to another item", where=campaign)
                 if row is not None:
                     return int(row["id"])
             body = None if answers is None else json.dumps(dict(answers), ensure_ascii=False)
@@ -323,6 +325,7 @@ def _placed(row: sqlite3.Row) -> CampaignItem:
 
 def _revision(row: sqlite3.Row) -> Revision:
     answers = None if row["answers"] is None else json.loads(row["answers"])
+    seconds = row["seconds"] if isinstance(row["seconds"], int | float) else None  # earlier versions took any text
     return Revision(
-        row["id"], row["campaign"], row["person"], row["item"], row["form"], answers, row["seconds"], row["saved_at"]
+        row["id"], row["campaign"], row["person"], row["item"], row["form"], answers, seconds, row["saved_at"]
     )

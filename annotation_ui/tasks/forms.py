@@ -74,6 +74,8 @@ class Field(Frozen):
         if self.kind == "text":
             if not isinstance(answer, str):
                 return f"'{self.name}' is not text"
+            if any("\ud800" <= c <= "\udfff" for c in answer):
+                return f"'{self.name}' holds half a character, which cannot be stored"
             long = len(answer) > COMMENT_LENGTH
             return f"'{self.name}' is longer than {COMMENT_LENGTH} characters" if long else ""
         if self.kind == "many":

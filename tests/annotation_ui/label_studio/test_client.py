@@ -297,6 +297,20 @@ def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_pus
     assert unknown.item is None
 
 
+@pytest.mark.parametrize("annotations", [["x"], [None], [[]], {"a": 1}, "abc", 5])
+def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
+    task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert (found.item, found.person) == ("i", None) and "no annotation" in found.broken
+
+
+@pytest.mark.parametrize("data", ["x", [1], 5])
+def test_data_that_is_no_object_names_no_item(data: Any) -> None:
+    task = {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 7}]}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert found.item is None and found.person == "ann"
+
+
 @pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])
 def test_a_task_without_annotations_gives_none(task: dict[str, Any]) -> None:
     assert list(client.annotations_of_task(task, {}, None)) == []

@@ -64,6 +64,7 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
         ({"cancelled": True}, "it was skipped"),
         ({"person": None}, "the account 7 does not belong to an invited rater"),
         ({"forged": True}, "it names ann, but another account wrote it"),
+        ({"form": ""}, "the task's data was changed: it names no form"),
         ({"form": "filter_question@9"}, "it was given to the form filter_question@9"),
         ({"item": "e" * 20, "named": "e" * 20}, "the item is not assigned to ann"),
         ({"result": build_result({**YES, "guides": "perhaps"}, FORM)}, "'guides' is 'perhaps'; allowed: yes, no"),
@@ -71,13 +72,55 @@ def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
         ({"result": build_result({**YES, "guides": "no"}, FORM)}, "'guides' is no without a reason"),
         ({"result": [{"from_name": "zeal", "value": {}}]}, "unknown control 'zeal'"),
         ({"result": "yes"}, "the annotation has no list of results"),
+        ({"result": [{"from_name": ["guides"], "value": {}}]}, "unknown control ['guides']"),
+        ({"result": [{"from_name": {"a": 1}, "value": {}}]}, "unknown control {'a': 1}"),
+        ({"result": build_result({**YES, "comment": "x\ud800"}, FORM)}, "'comment' holds half a character"),
+        ({"seconds": "abc"}, "its lead time is 'abc', not a number of seconds"),
+        ({"seconds": -1}, "its lead time is -1"),
+        ({"seconds": 1e308}, "its lead time is 1e+308"),
+        ({"seconds": float("nan")}, "its lead time is nan"),
+        ({"seconds": 10**400}, "its lead time is 1000"),
+        ({"seconds": True}, "its lead time is True"),
+        ({"seconds": [1]}, "its lead time is [1]"),
+        ({"unique": "\ud800"}, "its name or date holds half a character"),
+        ({"at": "\udfff"}, "its name or date holds half a character"),
+        ({"form": "\ud800"}, "it was given to the form \\ud800"),
+        ({"broken": "it is no annotation", "person": None}, "it is no annotation"),
     ],
 )
 def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dict[str, Any], why: str) -> None:
-    done = validate_annotations(ready, "filter", [good(ready, **change)])
-    assert (done.answers, done.new) == (0, 0)
+    beside = good(ready, n=1)
+    done = validate_annotations(ready, "filter", [good(ready, **change), beside])
+    assert (done.answers, done.new) == (1, 1), "one that is bad stops no other"
     assert why in done.rejected[0].why
-    assert ready.history("filter") == []
+    assert [r.item for r in ready.history("filter")] == [beside.item]
+    "".join(map(str, done.rejected[0])).encode("utf-8")  # it can be written into a report
+
+
+def test_the_latest_is_the_latest_whatever_the_time_zone(ready: RatingsDB) -> None:
+    late = good(ready, unique="1", at="2026-01-01T09:00:00Z", result=build_result({**YES, "comment": "late"}, FORM))
+    early = good(ready, unique="2", at="2026-01-01T10:00:00+05:00")  # 05:00 in UTC
+    undated = good(ready, unique="3", at="yesterday")
+    done = validate_annotations(ready, "filter", [late, early, undated])
+    assert done.answers == 1 and {r.annotation for r in done.rejected} == {"2", "3"}
+    assert (ready.current_answers("filter")[0].answers or {})["comment"] == "late"
+
+
+def test_a_name_that_is_used_for_two_items_loses_no_answer_silently(ready: RatingsDB) -> None:
+    first, second = good(ready, n=0, unique="same"), good(ready, n=1, unique="same")
+    done = validate_annotations(ready, "filter", [first, second])
+    assert (done.answers, done.new, len(done.rejected)) == (1, 1, 1)
+    assert "used for an answer to another item" in done.rejected[0].why
+    again = validate_annotations(ready, "filter", [first, second])
+    assert (again.answers, again.new, len(again.rejected)) == (1, 0, 1)
+
+
+def test_what_earlier_versions_stored_as_a_time_stops_nobody(ready: RatingsDB) -> None:
+    from annotation_ui.campaigns.campaign import rater_progress
+
+    validate_annotations(ready, "filter", [good(ready, n=0), good(ready, n=1)])
+    ready.connection.execute("UPDATE revisions SET seconds = 'abc' WHERE id = 1")
+    assert [s.seconds for s in rater_progress(ready, "filter") if s.person == "ann"] == [3.5]
 
 
 def test_of_duplicates_the_latest_good_one_holds_and_the_rest_is_reported(ready: RatingsDB) -> None:
