@@ -6,6 +6,19 @@ from typing import Any
 
 from schemas.core.records import Frozen
 
+SMOKE_TEST = "plumbing"
+"""How lineage and journals spell the quality of a text that only shows that the pipeline runs."""
+
+
+def quality_name(stored: str | None) -> str:
+    """What a quality is called on screens and pages; empty where nothing was said of it.
+
+    Example:
+        >>> quality_name("plumbing"), quality_name("draft"), quality_name(None)
+        ('smoke-test', 'draft', '')
+    """
+    return "smoke-test" if stored == SMOKE_TEST else stored or ""
+
 
 class Lineage(Frozen):
     """One act that made or judged an item.

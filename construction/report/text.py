@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
 from construction.report.records import StoreYield
+from schemas.lineage import quality_name
 
 AUTHORS_HEAD = ("author", "scripts", "kept", "unsure", "left out", "kept %")
 COSTS_HEAD = ("stage", "model", "calls", "failed", "tokens in", "tokens out", "US dollars")
@@ -13,14 +14,13 @@ CHANGES = {"counterfactual": "ScEdit-CF", "temporal": "ScEdit-T"}
 
 
 def quality_sentence(quality: str | None) -> str:
-    """What the quality of the text means; ``plumbing`` is how records spell a smoke test.
+    """What the quality of the text means.
 
     Example:
         >>> quality_sentence("plumbing")
         'This text is of smoke-test quality: a small model shows that the pipeline runs, and no more.'
     """
-    name = "smoke-test" if quality == "plumbing" else quality
-    return f"This text is of {name} quality: a small model shows that the pipeline runs, and no more."
+    return f"This text is of {quality_name(quality)} quality: a small model shows that the pipeline runs, and no more."
 
 
 def filtered_sentence(found: StoreYield) -> str:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.store.store import Store
-
-PLUMBING = "plumbing"
+from schemas.lineage import SMOKE_TEST
 
 
 class VerdictCounts(NamedTuple):
@@ -22,7 +21,7 @@ class VerdictCounts(NamedTuple):
     checks: list[tuple[str, dict[str, int]]]
     reasons: list[tuple[str, str, int]]
     models: list[str]
-    plumbing: bool
+    smoke_test: bool
 
 
 def count_verdicts(path: Path) -> VerdictCounts:
@@ -43,8 +42,8 @@ def count_verdicts(path: Path) -> VerdictCounts:
                 reasons[(verdict.check, verdict.reason)] += 1
         lineages = [x for x in store.lineages() if x.model]
     models = sorted({x.model for x in lineages if x.model})
-    plumbing = any(m in (EMBEDDED, EMBEDDED_LABEL) for m in models)
-    plumbing = plumbing or any(PLUMBING in str(x.detail.get("quality", "")) for x in lineages)
+    smoke_test = any(m in (EMBEDDED, EMBEDDED_LABEL) for m in models)
+    smoke_test = smoke_test or any(SMOKE_TEST in str(x.detail.get("quality", "")) for x in lineages)
     dropped = sum("drop" in labels for labels in items.values())
     unsure = sum("drop" not in labels and bool(labels & {"unsure", "unscored"}) for labels in items.values())
     return VerdictCounts(
@@ -55,5 +54,5 @@ def count_verdicts(path: Path) -> VerdictCounts:
         checks=[(name, dict(counts)) for name, counts in sorted(by_check.items())],
         reasons=[(check, reason, n) for (check, reason), n in reasons.most_common(15)],
         models=models,
-        plumbing=plumbing,
+        smoke_test=smoke_test,
     )

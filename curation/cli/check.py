@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import json_options, limit_option, shared_option, store_option
+from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _tell(done: CheckOutcome, *, as_json: bool) -> None:
         return
     labels = ", ".join(f"{n} {label}" for label, n in sorted(done.labels.items())) or "nothing was due"
     left = f"; {done.left} left without a verdict, still due" if done.left else ""
-    click.echo(f"{check.by}{_with(check)}: {done.due} {check.on}s, {labels}{left}")
+    click.echo(f"{check.by}{_with(check)}: {counted(done.due, check.on)}, {labels}{left}")
 
 
 def _with(check: StoreCheck) -> str:

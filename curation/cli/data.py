@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.loaders import Problem
@@ -65,9 +66,10 @@ def import_(
     if as_json:
         click.echo(json.dumps({**counts, "format": done.format}))
         return
-    others = f" and {done.put.seen - done.facts} other records" if done.put.seen > done.facts else ""
+    others = f" and {counted(done.put.seen - done.facts, 'other record')}" if done.put.seen > done.facts else ""
     click.echo(
-        f"{done.facts} facts{others} read as {done.format}, {done.put.new} of them new, {done.problems} problems."
+        f"{counted(done.facts, 'fact')}{others} read as {done.format}, {done.put.new:,} of them new, "
+        f"{counted(done.problems, 'problem')}."
     )
 
 
@@ -88,7 +90,7 @@ def formats(as_json: bool) -> None:
             continue
         click.echo(f"{name:<17} {upstream.name} ({upstream.licence}){' ' + upstream.url if upstream.url else ''}")
         for file, count in upstream.counts.items():
-            click.echo(f"{'':<17}   {file}: {count:,} records")
+            click.echo(f"{'':<17}   {file}: {counted(count, 'record')}")
 
 
 @click.command()
@@ -127,7 +129,9 @@ def audit(
             for problem in problems:
                 click.echo(json.dumps({"file": str(path), **problem._asdict()}, ensure_ascii=False))
             continue
-        click.echo(f"{path}: {len(loaded.facts):,} facts as {loaded.format}, {len(problems):,} problems")
+        click.echo(
+            f"{path}: {counted(len(loaded.facts), 'fact')} as {loaded.format}, {counted(len(problems), 'problem')}"
+        )
         _tell(problems, path, examples=examples)
     if strict and lost:
         context.exit(1)
@@ -191,4 +195,4 @@ def convert(
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
     facts = loaded.require(skip_bad=skip_bad)
     count = write_records([*facts, *(() if facts_only else loaded.records)], target)
-    click.echo(f"{target}: {count:,} records ({len(facts):,} facts read as {loaded.format})")
+    click.echo(f"{target}: {counted(count, 'record')} ({counted(len(facts), 'fact')} read as {loaded.format})")

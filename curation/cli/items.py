@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from curation.cli.options import json_option, json_options, limit_option, store_option
+from schemas.lineage import quality_name
 from schemas.text.escaping import escape
 
 
@@ -37,7 +38,7 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
             click.echo(escape(f"{name}: {_plain(value)}"))
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
-        quality = line.get("detail", {}).get("quality")
+        quality = quality_name(line.get("detail", {}).get("quality"))
         click.echo(
             f"made: {line['stage']} {line['made_at']} {who}".rstrip() + (f" [{quality} quality]" if quality else "")
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from curation.cli.options import json_option, json_options, shared_option, store_option
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.overlap.contamination import Overlap
@@ -186,25 +187,25 @@ def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool
             click.echo(json.dumps({"keep": keys[0], "like": keys[1:], "greatest": round(cluster.greatest, 6)}))
         return
     click.echo(
-        f"{len(found.items)} items, {found.duplicates} with a preferred one at {found.unit} {found.threshold:g} or "
-        f"above, {found.clustered} clusters ({found.method}); "
+        f"{counted(len(found.items), 'item')}, {found.duplicates:,} with a preferred one at {found.unit} "
+        f"{found.threshold:g} or above, {counted(found.clustered, 'cluster')} ({found.method}); "
         + (f"verdicts written as {found.by}" if written else "nothing written")
     )
     for cluster in islice(clusters, most):
-        click.echo(f"\n{len(cluster.members)} items, greatest {cluster.greatest:.3f}")
+        click.echo(f"\n{counted(len(cluster.members), 'item')}, greatest {cluster.greatest:.3f}")
         for n, member in enumerate(cluster.members[:6]):
             click.echo(f"  {'stays' if n == 0 else 'like '}  {member.key}  {' '.join(member.text.split())[:90]}")
         if len(cluster.members) > 6:
             click.echo(f"         ... and {len(cluster.members) - 6} more")
     if found.clustered > most:
-        click.echo(f"\n... and {found.clustered - most} clusters more: --show, or --json for all")
+        click.echo(f"\n... and {counted(found.clustered - most, 'more cluster')}: --show, or --json for all")
 
 
 def _tell_overlap(report: Overlap) -> None:
     from curation.overlap.contamination import LEVELS
 
-    click.echo(f"A  {report.a}: {report.owners_a} items, {report.texts_a} texts")
-    click.echo(f"B  {report.b}: {report.owners_b} items, {report.texts_b} texts\n")
+    click.echo(f"A  {report.a}: {counted(report.owners_a, 'item')}, {counted(report.texts_a, 'text')}")
+    click.echo(f"B  {report.b}: {counted(report.owners_b, 'item')}, {counted(report.texts_b, 'text')}\n")
     for level in report.levels:
         share = level.a / report.owners_a if report.owners_a else 0.0
         click.echo(f"{level.a:>7} of A ({share:.1%}), {level.b} of B  {level.name}: {LEVELS[level.name]}")

@@ -10,6 +10,7 @@ import click
 
 from curation.cli.options import json_option, shared_option, store_option
 from schemas.core.clock import today
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.splits.split_file import Split
@@ -67,7 +68,7 @@ def publish(
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
         return
-    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {len(made.cases)} cases")
+    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {counted(len(made.cases), 'case')}")
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:

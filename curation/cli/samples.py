@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from curation.cli.options import json_option, json_options, seed_option, shared_option, store_option
+from schemas.text.counting import counted
 
 _PATH = click.Path(path_type=Path)
 
@@ -75,7 +76,8 @@ def draw(
     if as_json:
         click.echo(json.dumps({**about, "strata": strata_counts(drawn)}, ensure_ascii=False))
         return
-    click.echo(f"sample {drawn.name}: {len(drawn.items)} of {drawn.population} {unit}s, {len(people)} sheets in {out}")
+    number = f"{len(drawn.items):,} of {counted(drawn.population, unit)}"
+    click.echo(f"sample {drawn.name}: {number}, {counted(len(people), 'sheet')} in {out}")
 
 
 @click.command("import")

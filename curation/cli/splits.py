@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from curation.cli.options import json_option, shared_option, store_option
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.rules.rule import SplitRule
@@ -101,7 +102,9 @@ def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
     with Store.open(store_path) as store:
         made = store.open_split(name)
         written = write(made, path, format_name)
-    click.echo(f"{path}: {written} cases of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}")
+    click.echo(
+        f"{path}: {counted(written, 'case')} of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}"
+    )
 
 
 @click.command()
@@ -156,8 +159,8 @@ def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool) -> None:
         click.echo(json.dumps(made.header, ensure_ascii=False))
         return
     click.echo(
-        f"split {made.name}@{made.version}: {len(made.cases)} cases, {sizes[0]} script prompts, "
-        f"{sizes[1]} neighbour prompts, "
+        f"split {made.name}@{made.version}: {counted(len(made.cases), 'case')}, {counted(sizes[0], 'script prompt')}, "
+        f"{counted(sizes[1], 'neighbour prompt')}, "
         f"digest {made.digest[:12]}"
     )
     for reason, n in made.header.get("counts", {}).items():

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import json_options, limit_option, store_option
+from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from curation.store.backup import DumpCounts
 
 _PATH = click.Path(path_type=Path)
 
@@ -31,7 +36,7 @@ def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
     if not as_json:
         _table(found.columns, [tuple("" if v is None else str(v) for v in row) for row in found.rows[:limit]])
     if len(found.rows) > limit:
-        click.echo(f"... more than {limit} rows; show them with --limit", err=True)
+        click.echo(f"... more than {counted(limit, 'row')}; show them with --limit", err=True)
 
 
 def _table(columns: list[str], rows: list[tuple[str, ...]]) -> None:
@@ -84,9 +89,7 @@ def dump(path: Path, store_path: Path) -> None:
 
     with Store.open(store_path) as store:
         sizes = write(store, path)
-    click.echo(
-        f"{path}: {sizes.records} records, {sizes.lineage} lineage, {sizes.splits} splits, {sizes.results} results"
-    )
+    click.echo(f"{path}: {_sizes(sizes)}, {counted(sizes.results, 'result')}")
 
 
 @click.command()
@@ -100,4 +103,9 @@ def rebuild(path: Path, store_path: Path) -> None:
     from curation.store.backup import rebuild as make
 
     sizes = make(path, store_path)
-    click.echo(f"{store_path}: {sizes.records} records, {sizes.lineage} lineage, {sizes.splits} splits rebuilt")
+    click.echo(f"{store_path}: {_sizes(sizes)} rebuilt")
+
+
+def _sizes(sizes: DumpCounts) -> str:
+    lineage = counted(sizes.lineage, "line of lineage", "lines of lineage")
+    return f"{counted(sizes.records, 'record')}, {lineage}, {counted(sizes.splits, 'split')}"

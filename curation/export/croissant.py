@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from curation.export.parquet import EXTRAS, TABLES, Column
 from curation.export.summary import SplitSummary
 from curation.splits.split_file import Split
+from schemas.text.counting import counted
 
 _URLS = {  # addresses of the licences that sources name
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
@@ -101,8 +102,9 @@ def croissant(
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": split.name,
         "description": (
-            f"{len(split.cases):,} cases for evaluating knowledge editing with scripts, "
-            f"{found.prompts:,} script prompts, {found.neighbour_prompts:,} neighbour script prompts. "
+            f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts, "
+            f"{counted(found.prompts, 'script prompt')}, "
+            f"{counted(found.neighbour_prompts, 'neighbour script prompt')}. "
             f"Digest of the cases: {split.digest}."
         ),
         "license": licences[0] if len(licences) == 1 else licences,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from curation.export.parquet import tables_of
 from curation.export.summary import HumanJudgements, SplitSummary
 from curation.splits.split_file import Split
+from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
 
 _HUB = {  # the hub's names of licences
@@ -97,9 +98,9 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 def _opening(split: Split, found: SplitSummary) -> str:
     return (
-        f"{len(split.cases):,} cases for evaluating knowledge editing with scripts: each is one edit of a fact "
-        f"with script prompts (a how-to question, and a script cut before the object) and with neighbours that the "
-        f"edit must leave alone. Digest of the cases: `{split.digest}`."
+        f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts: each is one edit of a "
+        f"fact with script prompts (a how-to question, and a script cut before the object) and with neighbours that "
+        f"the edit must leave alone. Digest of the cases: `{split.digest}`."
     )
 
 
@@ -176,7 +177,7 @@ def _checks(split: Split, found: SplitSummary) -> Iterator[str]:
         if dropped:
             yield from ("", f"Verdicts that say drop: {dropped:,}; a person outranked them, or the rule ignores them.")
     if found.judge_models:
-        models = ", ".join(f"{model} ({n:,} ratings)" for model, n in found.judge_models.items())
+        models = ", ".join(f"{model} ({counted(n, 'rating')})" for model, n in found.judge_models.items())
         yield from ("", f"Rated by judge models: {models}.")
 
 
@@ -192,7 +193,8 @@ def _people(found: SplitSummary) -> Iterator[str]:
 
 def _task(task: HumanJudgements) -> Iterator[str]:
     ordinal = task.level == "ordinal"
-    yield f"**{task.task}**: {task.judgements:,} judgements of {task.items:,} items by {task.raters} raters."
+    items, raters = counted(task.items, "item"), counted(task.raters, "rater")
+    yield f"**{task.task}**: {counted(task.judgements, 'judgement')} of {items} by {raters}."
     yield ""
     yield f"- judgements: {', '.join(f'{label} {n:,}' for label, n in task.labels.items())}"
     if task.acceptance:
@@ -223,7 +225,8 @@ _USE = (
 def _limits(split: Split, found: SplitSummary) -> Iterator[str]:
     cases = len(split.cases)
     half = 100 * 1.96 * math.sqrt(0.25 / cases)
-    yield f"- With {cases:,} cases, a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
+    near = f"a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
+    yield f"- With {counted(cases, 'case')}, {near}"
     top, most = next(iter(found.relations.items()))
     yield f"- The most frequent relation ({top}) makes up {100 * most / cases:.0f} % of the cases."
     if found.lonely:

@@ -20,6 +20,7 @@ from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
+from schemas.text.counting import counted
 
 __all__ = [
     "FileNotes",
@@ -85,7 +86,7 @@ class LoadResult(NamedTuple):
         lost = [p for p in self.problems if p.lost]
         if lost and not skip_bad:
             first, more = lost[0], len(lost) - 1
-            tail = f" ({more} more problem{'s' if more > 1 else ''} in the file)" if more else ""
+            tail = f" ({counted(more, 'more problem')} in the file)" if more else ""
             raise DataError(
                 f"{first.kind} {'file' if first.kind == 'truncated' else 'record'}: {first.what}{tail}",
                 where=first.where,
@@ -160,7 +161,7 @@ class Loader:
         known = shape.upstream.counts.get(path.name)
         if known is not None and known != count:
             how = f"{abs(known - count):,} {'fewer' if count < known else 'more'} here"
-            yield Problem(str(path), "count", f"{count:,} records, upstream has {known:,} ({how})")
+            yield Problem(str(path), "count", f"{counted(count, 'record')}, upstream has {known:,} ({how})")
 
 
 def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedRecord | Problem]:
@@ -252,7 +253,7 @@ class FileNotes:
     def told(self, where: str, kind: str = "left") -> Iterator[Problem]:
         """One problem for each reason."""
         for reason, n in self._count.items():
-            yield Problem(where, kind, f"{n:,} record{'s' if n > 1 else ''}: {reason} (first: {self._first[reason]})")
+            yield Problem(where, kind, f"{counted(n, 'record')}: {reason} (first: {self._first[reason]})")
 
 
 def read_text(path: Path) -> str:

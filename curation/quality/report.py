@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from curation.quality.sample import CRITERIA, Sample
 from curation.quality.sheets import TASK
 from curation.store.store import Store
+from schemas.text.counting import counted
 
 ASPECTS = ("all", *(c.name for c in CRITERIA))
 
@@ -130,7 +131,7 @@ def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, na
 def text(found: QualityReport) -> str:
     """The report as lines."""
     s = found.sample
-    lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {s.population} {s.unit}s"]
+    lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {counted(s.population, s.unit)}"]
     for person, lost in found.missing.items():
         lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
     lines.append("Acceptance (weighted to the split, 95 %)")

@@ -205,7 +205,7 @@ def sample_named(store: Store, name: str) -> Sample:
     found = [s for s in known if s.name.startswith(name)]
     if len(found) != 1:
         raise UserError(
-            f"{len(found) or 'no'} samples are called '{name}'",
+            f"{len(found)} samples are called '{name}'" if found else f"no sample is called '{name}'",
             allowed=", ".join(f"{s.name} of {s.split}" for s in known) or "none is drawn yet",
             fix="draw one with: scedit split sample draw" if not known else None,
         )

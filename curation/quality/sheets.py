@@ -18,6 +18,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.lineage import Lineage
 from schemas.raters import Rater
+from schemas.text.counting import counted
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"
@@ -100,9 +101,9 @@ def read_sheet(path: Path, sample: Sample, *, partial: bool = False) -> SheetImp
         faults.append(f"one sheet is of one person with a name without spaces, found: {', '.join(map(repr, people))}")
     missing = tuple(sorted(known - set(answers)))
     if missing and not partial:
-        faults.append(f"{len(missing)} of {len(known)} items have no answer")
+        faults.append(f"{len(missing)} of {counted(len(known), 'item')} have no answer")
     if faults:
-        more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+        more = f" (and {counted(len(faults) - 1, 'more fault')})" if len(faults) > 1 else ""
         fix = "mend the sheet; nothing was imported"
         if faults[0].endswith("have no answer"):
             fix = "fill them in, or import what is there with --partial; nothing was imported"

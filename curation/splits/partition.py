@@ -17,6 +17,7 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
 from schemas.facts import Entity, Fact
+from schemas.text.counting import counted
 
 log = logging.getLogger(__name__)
 
@@ -139,8 +140,8 @@ def _check_sizes(
     if empty:
         largest = max(sizes.values(), default=0)
         raise UserError(
-            f"the part '{empty[0]}' would be empty: {total} cases form {len(sizes)} groups that share no "
-            f"{' or '.join(by)}, the largest of {largest}",
+            f"the part '{empty[0]}' would be empty: {counted(total, 'case')} form {counted(len(sizes), 'group')}, the "
+            f"largest of {largest:,}; no two groups share a {' or '.join(by)}",
             fix="separate by less, or into fewer parts",
         )
     for name, share in parts.items():

@@ -21,6 +21,7 @@ from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.extras import Extra
+from schemas.text.counting import counted
 
 FORMAT = 1
 WITH_EXTRAS = 2
@@ -175,7 +176,7 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
     if counts is not None:
         reasons = sorted(((n, why) for why, n in counts.items() if n and why not in ("cases", "facts")), reverse=True)
         told = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
-        facts = f"{counts.get('facts', 0):,} facts to edit in the rule's scope"
+        facts = f"{counted(counts.get('facts', 0), 'fact')} to edit in the rule's scope"
         what += f" ({facts}{f'; {told}' if told else ''})"
     return UserError(what, fix="loosen its rule, or see why: scedit store stats")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.stats.prediction_powered import LEAST, Contributions, Unit, check, contributions
+from schemas.text.counting import counted
 
 
 class LabelBudget(NamedTuple):
@@ -40,7 +41,9 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
     check(units)
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST:
-        return LabelBudget(None, None, None, f"people rated {labelled} cases, fewer than {LEAST}: no spread is known")
+        return LabelBudget(
+            None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST}: no spread is known"
+        )
     found, people = contributions(units), contributions(units, fixed=0.0)
     scripts = _enough(half_width, found, len(units), confidence)
     alone = _enough(half_width, people, len(units), confidence)

@@ -23,6 +23,7 @@ import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
 from schemas.core.ids import seed
+from schemas.text.counting import counted
 
 FOLDS = 5
 LEAST = 5  # labelled cases below which no interval is worth printing
@@ -111,7 +112,7 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
     alone = _estimate("judge alone", contributions(_as_labels(units), cross=False, fixed=0.0), confidence)
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST:
-        why = f"people rated {labelled} cases, fewer than {LEAST}"
+        why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST}"
         none = [
             undefined(name, why, n=labelled, cases=cases) for name in ("prediction-powered", "people alone", "bias")
         ]

@@ -18,6 +18,7 @@ from curation.loaders.sources import SCEDIT_CF, SCEDIT_T
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation
 from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.text.counting import counted
 
 # A straight quotation mark right after a letter closes a quotation: it belongs to the text.
 _STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
@@ -50,7 +51,7 @@ class _Counted(FormatReader):
             return
         for (what, known), found in zip(self.counts, (self.edits, self.near), strict=True):
             if known != found:
-                yield Problem(str(self.path), "count", f"{found:,} {what}, the paper has {known:,}")
+                yield Problem(str(self.path), "count", f"{counted(found, what)}, the paper has {known:,}")
 
 
 class ScEditCF(_Counted):
@@ -62,7 +63,7 @@ class ScEditCF(_Counted):
     """
 
     upstream = SCEDIT_CF
-    counts = (("script prompts", 7_342), ("neighbour script prompts", 13_672))
+    counts = (("script prompt", 7_342), ("neighbour script prompt", 13_672))
     _CARRIED: tuple[str, ...] = (
         "case_id",
         "prompt",
@@ -121,7 +122,7 @@ class ScEditT(_Counted):
     """
 
     upstream = SCEDIT_T
-    counts = (("script prompts", 7_038), ("neighbour script prompts", 6_597))
+    counts = (("script prompt", 7_038), ("neighbour script prompt", 6_597))
     _CARRIED: tuple[str, ...] = (
         "case_id",
         "subject",

@@ -37,17 +37,17 @@ def test_by_hand(tmp_path: Path) -> None:
         ("length", {"measured": 1}),
     ]
     assert found.reasons == [("leak", "because", 2)]
-    assert (found.models, found.plumbing) == ([], False)
+    assert (found.models, found.smoke_test) == ([], False)
 
 
 @pytest.mark.parametrize(
-    ("model", "quality", "plumbing"), [("gpt", "", False), ("embedded", "", True), ("gpt", "plumbing quality", True)]
+    ("model", "quality", "smoke_test"), [("gpt", "", False), ("embedded", "", True), ("gpt", "plumbing quality", True)]
 )
-def test_what_a_small_model_wrote_is_called_so(tmp_path: Path, model: str, quality: str, plumbing: bool) -> None:
+def test_what_a_small_model_wrote_is_called_so(tmp_path: Path, model: str, quality: str, smoke_test: bool) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([Q0], [made_by(Q0.id, model, quality=quality)])
     found = count_verdicts(tmp_path / "s.duckdb")
-    assert (found.models, found.plumbing) == ([model], plumbing)
+    assert (found.models, found.smoke_test) == ([model], smoke_test)
 
 
 def test_an_absent_store(tmp_path: Path) -> None:

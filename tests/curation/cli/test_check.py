@@ -33,7 +33,7 @@ def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert counted == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
     told = json.loads(invoke("store", "check", "length", "--store", path, "--set", "length.silent_on=f/1", "--jsonl"))
     assert (told["due"], told["labels"], told["left"]) == (3, {"measured": 2}, 1)
-    assert "length@1: 1 facts, 1 measured" in invoke("store", "check", "length", "-s", path)
+    assert "length@1: 1 fact, 1 measured" in invoke("store", "check", "length", "-s", path)
     assert "nothing was due" in invoke("store", "check", "length", "-s", path)
 
 

@@ -45,7 +45,7 @@ def test_a_folder_with_foreign_files(tmp_path: Path, peru: Fact) -> None:
     (tmp_path / "b.json").write_text('{"x": 1}')
     result = CliRunner().invoke(audit_command, [str(tmp_path)])
     assert result.exit_code == 0
-    assert "a.jsonl: 1 facts as jsonl, 0 problems" in result.output and "b.json: not a known shape" in result.output
+    assert "a.jsonl: 1 fact as jsonl, 0 problems" in result.output and "b.json: not a known shape" in result.output
     alone = CliRunner().invoke(audit_command, [str(tmp_path / "b.json")])
     assert isinstance(alone.exception, UserError)
 
@@ -65,5 +65,5 @@ def test_convert(tmp_path: Path) -> None:
     assert isinstance(stopped.exception, UserError) and not (tmp_path / "o.jsonl").exists()
     result = CliRunner().invoke(convert, [str(tmp_path / "f.csv"), str(tmp_path / "o.jsonl"), *words, "--skip-bad"])
     assert result.exit_code == 0, result.output
-    assert "1 records (1 facts read as table)" in result.output and "line 3: invalid" in result.output
+    assert "1 record (1 fact read as table)" in result.output and "line 3: invalid" in result.output
     assert load(tmp_path / "o.jsonl").facts[0].subject.text == "Peru"

@@ -76,7 +76,7 @@ def test_the_command_prints_no_traceback(args: list[str], status: int, message: 
     assert message in done.stderr and "Traceback" not in done.stderr
 
 
-def test_show_says_what_is_plumbing(store: Path) -> None:
+def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
     from curation.store.store import Store
     from schemas.lineage import Lineage
     from tests.support.facts import peru_fact
@@ -84,4 +84,7 @@ def test_show_says_what_is_plumbing(store: Path) -> None:
     line = Lineage(item_id=peru_fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
     with Store.open(store, write=True) as opened:
         opened.put([peru_fact()], [line])
-    assert "[plumbing quality]" in invoke("store", "show", "f/peru", "-s", store)
+    shown = invoke("store", "show", "f/peru", "-s", store)
+    assert "[smoke-test quality]" in shown and "plumbing" not in shown
+    kept = json.loads(invoke("store", "show", "f/peru", "-s", store, "--json"))
+    assert kept["lineage"][0]["detail"] == {"quality": "plumbing"}, "the stored word stays"

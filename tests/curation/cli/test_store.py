@@ -97,8 +97,8 @@ def test_a_damaged_backup_is_not_put_back(path: Path, tmp_path: Path) -> None:
 
 def test_a_dump_is_made_a_store_again(path: Path, tmp_path: Path) -> None:
     lines, again = tmp_path / "d.jsonl", tmp_path / "again.duckdb"
-    assert "6 records, 1 lineage, 0 splits, 0 results" in run("dump", lines, "--store", path).stdout
-    assert "6 records, 1 lineage, 0 splits" in run("rebuild", lines, "--store", again).stdout
+    assert "6 records, 1 line of lineage, 0 splits, 0 results" in run("dump", lines, "--store", path).stdout
+    assert "6 records, 1 line of lineage, 0 splits" in run("rebuild", lines, "--store", again).stdout
     assert content(again) == content(path)
     with pytest.raises(UserError, match="exists already"):
         run("rebuild", lines, "--store", again)

@@ -98,7 +98,7 @@ def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
     text = card(split, found, PARTS)
     assert "No people" not in text and "No person" not in text
     assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
-    assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 ratings)" in text
+    assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 rating)" in text
     assert "| questions | m | ask@1 | 1 | 2026-01-02 |" in text
     assert f"- Gwet's AC1: {look.ac1}" in text and f"- Krippendorff's alpha (nominal): {look.alpha}" in text
 

@@ -149,7 +149,7 @@ def test_more_faults_are_counted_in_words() -> None:
 def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) -> None:
     rows = [{"subject": f"S{n}", "old": "X", "key": f"k{n}"} for n in range(count)]
     told = [p.what for p in CAPITALS(write(tmp_path / "capitals.jsonl", *rows)).problems if p.kind == "count"]
-    here = {1: ["1 records, upstream has 2 (1 fewer here)"], 2: [], 3: ["3 records, upstream has 2 (1 more here)"]}
+    here = {1: ["1 record, upstream has 2 (1 fewer here)"], 2: [], 3: ["3 records, upstream has 2 (1 more here)"]}
     assert told == here[count]
 
 

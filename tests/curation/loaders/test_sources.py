@@ -12,9 +12,7 @@ def test_known_counts_are_checked(shared: Path, tmp_path: Path) -> None:
     assert [p.what for p in told] == ["1,197 records, upstream has 1,209 (12 fewer here)"]
     assert not told[0].lost
     scedit = [p.what for p in one(tmp_path, CF, name="ScEdit-CF.json").problems]
-    assert scedit[0] == "1 script prompts, the paper has 7,342" and scedit[-1].startswith(
-        "1 records, upstream has 1,830"
-    )
+    assert scedit[0] == "1 script prompt, the paper has 7,342" and scedit[-1].startswith("1 record, upstream has 1,830")
 
 
 def test_every_loader_names_its_source() -> None:

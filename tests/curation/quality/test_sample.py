@@ -61,5 +61,5 @@ def test_the_store_remembers_the_sample(store: Store, sample: Sample) -> None:
     keep_sample(store, draw(MINI, percent=30, people=("eve",)))
     assert [s.people for s in samples(store, digest=MINI.digest)] == [("ann", "bob", "eve")]
     assert samples(store, digest="0") == []
-    with pytest.raises(UserError, match="no samples are called 'zz'; allowed: "):
+    with pytest.raises(UserError, match="no sample is called 'zz'; allowed: "):
         sample_named(store, "zz")

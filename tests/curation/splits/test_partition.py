@@ -120,7 +120,10 @@ def test_neighbours_tie_cases_together() -> None:
         ({"parts": {"a": 1.5, "b": -0.5}}, "no shares"),
         ({"by": ["colour"]}, "cannot separate by 'colour'"),
         ({"by": []}, "nothing is named"),
-        ({"by": ["relation"], "parts": {"a": 0.5, "b": 0.5}}, "would be empty: 2 cases form 1 groups"),
+        (
+            {"by": ["relation"], "parts": {"a": 0.5, "b": 0.5}},
+            "would be empty: 2 cases form 1 group, the largest of 2; no two groups share a relation",
+        ),
     ],
 )
 def test_mistakes(options: dict[str, object], message: str) -> None:

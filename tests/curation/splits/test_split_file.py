@@ -120,4 +120,4 @@ def test_freezing_nothing_says_what_was_left_out_for_which_reason(tmp_path: Path
         store.put([fact, held])
         with pytest.raises(UserError) as told:
             freeze(store, "t", SplitRule())
-    assert "1 facts to edit" in str(told.value) and "held by fact_dates: 1" in str(told.value)
+    assert "1 fact to edit" in str(told.value) and "held by fact_dates: 1" in str(told.value)
