@@ -164,7 +164,7 @@ class Author:
     ) -> AuthorAttempts:
         """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
         step, scripts = writer.step, list[ScriptOutcome]()
-        call = ScriptAsk(question=question, old=fact.old, relation=relation_words(fact))
+        call = ScriptAsk(question=question, old=fact.old, relation=relation_words(fact), relation_id=fact.relation.id)
         trouble: list[Verdict] = []
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
             reply = await _ask(writer.client, step, call, question.key, sample=sample)

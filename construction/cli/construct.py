@@ -30,7 +30,7 @@ _REPLACE = "The same, but the earlier generation no longer counts; it stays in t
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option(
     "--profile",
-    help="Prompts to use: 'paper' (default; paper@1 is its first version), or 'embedded' for the embedded model.",
+    help="Prompts to use: 'paper' (paper@1: its first version); 'embedded', 'local': for the models of these names.",
 )
 @click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
 @click.option(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
 from construction.pipeline.pipeline import AuthorClient
-from curation.files.local_models import names_a_file
+from curation.files.local_models import LOCAL, names_a_file
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ class ScriptAuthor(NamedTuple):
     profile: str
 
 
+def profile_of(access: Access, capable: str) -> str:
+    """The profile of prompts for a model: models that we know to be small have one of their own.
+
+    Args:
+        access: The model.
+        capable: The profile of all others.
+    """
+    if access.embedded:
+        return "embedded"
+    return "local" if access.on_this_machine and access.model == LOCAL else capable
+
+
 def script_authors(named: Sequence[str], base: Access, profile: str) -> list[ScriptAuthor]:
     """The authors that ``--author`` names.
 
@@ -49,7 +61,7 @@ def script_authors(named: Sequence[str], base: Access, profile: str) -> list[Scr
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.
     """
-    authors = [ScriptAuthor(access, "embedded" if access.embedded else profile) for access in _accesses(named, base)]
+    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base)]
     labels = [a.access.label for a in authors]
     twice = next((x for x in labels if labels.count(x) > 1), None)
     if twice is not None:
@@ -79,8 +91,9 @@ def _accesses(named: Sequence[str], base: Access) -> list[Access]:
 
 
 def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
-    """The model that ``--verify`` names, in the same words as ``--author``."""
-    return script_authors([named], base, profile)[0]
+    """The model that ``--verify`` names, in the same words as ``--author``; there is no wording for small models."""
+    author = script_authors([named], base, profile)[0]
+    return author._replace(profile="embedded" if author.access.embedded else profile)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from construction.authoring.replacement import Choice
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.mentions.rules import EARLIEST, rules_of
-from construction.pipeline.author_models import ScriptAuthor, script_authors, verifier
+from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
 from construction.pipeline.generations import earlier_generations, sentence
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
@@ -26,7 +26,7 @@ from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
-_CAPABLE, _EMBEDDED = "paper", "embedded"  # profiles of prompts
+_CAPABLE = "paper"  # profile of prompts for all models that have none of their own
 
 
 class ConstructionJob(Options):
@@ -81,7 +81,7 @@ class ConstructionJob(Options):
     @property
     def plan(self) -> ConstructionPlan:
         """What to construct, with the current version of the prompts where the profile names none."""
-        return self.plan_with(self.profile or (_EMBEDDED if self.access.embedded else _CAPABLE))
+        return self.plan_with(self.profile or profile_of(self.access, _CAPABLE))
 
     def plan_with(self, profile: str) -> ConstructionPlan:
         """What to construct with the prompts of a profile, which say how many candidates to ask for.
@@ -214,8 +214,9 @@ def _begun_with(job: ConstructionJob, plan: ConstructionPlan, edits: Sequence[Fa
 
 
 def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:
-    """Authors are asked with the profile of the questions; beside the embedded model with that of capable ones."""
-    profile = job.profile or (_CAPABLE if plan.profile == _EMBEDDED else plan.profile)
+    """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
+    own = plan.profile if plan.profile.partition("@")[0] == _CAPABLE else _CAPABLE
+    profile = job.profile or own
     return tuple(script_authors(job.named, job.access, profile))
 
 

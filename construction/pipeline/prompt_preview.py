@@ -9,6 +9,7 @@ from construction.prompts.custom import custom_prompts
 from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
+from construction.verifier.prompt_files import FILES as VERIFIER
 from construction.verifier.prompt_files import load_verify
 from construction.verifier.steps import STEPS, VerifyAsk
 from schemas.facts import Fact
@@ -56,10 +57,10 @@ def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None)
 
 
 def _verifying(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
-    """Task and profile of the verifier's prompts; it knows current versions only."""
+    """Task and profile of the verifier's prompts; it knows current versions only, and not every profile."""
     if folder is None:
-        for name in [profile.partition("@")[0]] if profile else profiles():
-            yield from ((task, name) for task in STEPS)
+        chosen = [profile.partition("@")[0]] if profile else profiles()
+        yield from ((task, name) for name in chosen if name in VERIFIER.profiles() for task in STEPS)
 
 
 def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:

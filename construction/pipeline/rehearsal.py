@@ -166,7 +166,7 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
         "question": f"How can one plan a day with {named}?"[:300],
         "steps": ["Look for some help", f"Ask for {old}"],
         "word": old[:40],
-        "key_step": f"Ask for {old}"[:44],
+        "key_step": f"Ask them for {old}"[:44],
         "before": ["Look for help", "Pack a bag"],
         "after": ["Come back"],
         "why": "",

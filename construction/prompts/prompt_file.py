@@ -25,7 +25,7 @@ REQUIRED: Mapping[str, frozenset[str]] = {
 }
 SHAPES: Mapping[str, tuple[str, ...]] = {
     "questions": ("list", "why_list", "one"),
-    "scripts": ("steps", "why_steps", "slots"),
+    "scripts": ("steps", "why_steps", "slots", "object_last"),
 }
 MOST_ATTEMPTS = 50
 MOST_CANDIDATES = 15
@@ -38,7 +38,7 @@ class WriterPrompt(PromptFile):
         task: ``questions`` or ``scripts``.
         profile: Kind of model it is written for.
         shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``steps``,
-            ``why_steps`` or ``slots`` (scripts).
+            ``why_steps``, ``slots`` or ``object_last`` (scripts).
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
         again: What a further attempt is told after one that the checks reject, with ``{reason}``; None to ask anew.
@@ -48,7 +48,7 @@ class WriterPrompt(PromptFile):
 
     task: Literal["questions", "scripts"]
     profile: str
-    shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots"]
+    shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots", "object_last"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
     again: str | None = None

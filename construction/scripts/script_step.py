@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from construction.llm.prompt_text import fill, tidy
-from construction.llm.step import Message
+from construction.llm.step import Message, Request
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
+from construction.scripts.object_last import LED_TO, ObjectLast, object_last
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import Thought
 from schemas.core.ids import content_id
@@ -32,6 +33,7 @@ class ScriptAsk:
 
     Attributes:
         relation: What relates the object to the question's subject, in words.
+        relation_id: Its id, as the facts give it.
         rejected: Steps of an earlier attempt that cannot be used.
         reason: Why they cannot, in words that name no object which the steps do not name.
     """
@@ -39,6 +41,7 @@ class ScriptAsk:
     question: ScriptQuestion
     old: Object
     relation: str = ""
+    relation_id: str = ""
     rejected: tuple[str, ...] = ()
     reason: str = ""
 
@@ -79,7 +82,12 @@ class StepSlots(BaseModel):
     after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
 
 
-_REPLIES: Mapping[str, type[BaseModel]] = {"steps": StepList, "why_steps": ReasonedSteps, "slots": StepSlots}
+_REPLIES: Mapping[str, type[BaseModel]] = {
+    "steps": StepList,
+    "why_steps": ReasonedSteps,
+    "slots": StepSlots,
+    "object_last": ObjectLast,
+}
 
 
 def script_key(question: ScriptQuestion, steps: tuple[str, ...]) -> str:
@@ -110,6 +118,13 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
         self.rules = rules
         self.reply = _REPLIES[prompt.shape]
 
+    def request(self, item: ScriptAsk, *, parameters: dict[str, Any], sample: int = 0) -> Request:
+        """The whole request; where the step with the object has a fixed form, its reply type is made for the object."""
+        request = super().request(item, parameters=parameters, sample=sample)
+        if self.wording.shape == "object_last":
+            request = request._replace(reply=object_last(tidy(item.old.text), led_to=item.relation_id in LED_TO))
+        return request
+
     def prompt(self, item: ScriptAsk) -> list[Message]:
         """The messages for one script; after a rejected one with its steps and the reason, where the wording has it."""
         values = {"question": item.question.text, "object": item.old.text, "relation": item.relation}
@@ -122,7 +137,7 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
 
     def parse(self, item: ScriptAsk, reply: BaseModel) -> list[Draft]:
         """One draft: tidied steps in order without labels and markup, empty ones left out."""
-        assert isinstance(reply, StepSlots | StepList)
+        assert isinstance(reply, StepSlots | StepList | ObjectLast)
         raw = reply.steps if isinstance(reply, StepList) else [*reply.before, reply.key_step, *reply.after]
         tidied = [tidy(s) for s in raw]
         if self.rules == 1:

@@ -175,7 +175,8 @@ def test_how_authors_are_named(what):
     text, expected = AUTHORS[what]
     (found,) = script_authors([text], Access(model="m", base_url="http://here/v1"), "paper")
     assert (found.access.model, found.access.base_url, found.access.key_name) == expected
-    assert found.profile == ("embedded" if text == "embedded" else "paper")
+    own = {"embedded": "embedded", "local": "local"}
+    assert found.profile == own.get(text, "paper"), "a small model has prompts of its own, an endpoint's has not"
 
 
 @pytest.mark.parametrize(

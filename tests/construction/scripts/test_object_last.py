@@ -1,0 +1,93 @@
+"""The fixed form: whatever a model fills in, the step ends with the object, in the format of a script."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from construction.llm.request_formats import RequestFormat, body_of
+from construction.prompts.prompt_file import load_prompt
+from construction.scripts.object_last import LED_TO, PREPOSITIONS, object_last
+from construction.scripts.script_step import ScriptAsk, ScriptStep
+from schemas.facts import Object
+from schemas.scripts import words
+from tests.support.construction.prompt_questions import QUESTION
+
+AROUND = {"before": ["Pack a bag", "Lock the door"], "after": ["Rest there"]}
+
+
+def fits(step: str, old: str, *, led_to: bool = True) -> bool:
+    try:
+        object_last(old, led_to=led_to).model_validate({**AROUND, "key_step": step})
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "step", ["Take the train to Oslo", "Write a letter in Oslo", "Ask friends about Oslo", "Go slowly to Oslo"]
+)
+def test_a_step_that_leads_to_the_object_fits(step: str) -> None:
+    assert fits(step, "Oslo")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Take the train",
+        "Oslo",
+        "Fly to Oslo today",
+        "Visit beautiful Oslo",
+        "fly over to Oslo",
+        "Fly out to oslo",
+        "Fly out to Oslos",
+        "1. Fly out to Oslo",
+        "**Fly out to Oslo",
+        "Walk on and on and on and on to Oslo",
+        "Fly out to\nOslo",
+    ],
+)
+def test_any_other_step_does_not(step: str) -> None:
+    assert not fits(step, "Oslo")
+
+
+def test_without_a_preposition_any_word_may_lead() -> None:
+    assert fits("Watch a famous violinist", "violinist", led_to=False)
+    assert not fits("Watch a famous violinist", "violinist", led_to=True)
+
+
+@given(st.text(alphabet="ab.C+*?()[]{}|^$\\/- é'ʻ", min_size=1, max_size=14).map(str.strip).filter(bool))
+def test_signs_in_an_object_are_letters_of_it_and_no_pattern(old: str) -> None:
+    assert fits(f"Take lessons in {old}", old)
+    assert not fits(f"Take lessons in {old}x", old) and not fits("Take lessons in zz", old)
+
+
+@pytest.mark.parametrize("old", ["Oslo", "New York City", "Saint Petersburg in Russia", "a b c d e f g h"])
+def test_the_longest_step_keeps_the_format_where_the_object_allows_it(old: str) -> None:
+    pattern = object_last(old, led_to=True).model_json_schema()["properties"]["key_step"]["pattern"]
+    most = int(re.findall(r"\{1,(\d+)\} \(", pattern)[-1])
+    step = " ".join(["Go", *["on"] * most, "to", old])
+    assert fits(step, old) and (words(step) <= 7 or len(old.split()) > 4)
+
+
+def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
+    step = ScriptStep(load_prompt("scripts", "local"))
+    ask = ScriptAsk(question=QUESTION, old=Object(text="C++"), relation_id="P277")
+    request = step.sample(ask, "q", attempt=0)
+    schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
+    assert schema["properties"]["key_step"]["pattern"].endswith(r" C\+\+$") and "about" not in json.dumps(schema)
+    led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
+    assert "|about|" in json.dumps(led.reply.model_json_schema()) and "P36" in LED_TO
+    (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))
+    assert draft == ("Pack a bag", "Lock the door", "Learn some basic C++", "Rest there")
+
+
+def test_one_object_has_one_reply_type_so_that_journal_keys_hold() -> None:
+    assert object_last("Oslo", led_to=True) is object_last("Oslo", led_to=True)
+    assert len(set(PREPOSITIONS)) == len(PREPOSITIONS)
