@@ -22,6 +22,7 @@ from construction.llm.reply_cache import ReplyCache, Stored, request_key
 from construction.llm.step import Request
 from construction.mentions.rules import rules_of
 from construction.prompts.prompt_file import WriterPrompts
+from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.second_reader import SecondReader
@@ -166,7 +167,7 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
         "question": f"How can one plan a day with {named}?"[:300],
         "steps": ["Look for some help", f"Ask for {old}"],
         "word": old[:40],
-        "key_step": f"Ask them for {old}"[:44],
+        "key_step": _key_step(reply, old),
         "before": ["Look for help", "Pack a bag"],
         "after": ["Come back"],
         "why": "",
@@ -178,3 +179,10 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
         return reply.model_validate({name: known[name] for name in reply.model_fields if name in known})
     except ValidationError:
         return None
+
+
+def _key_step(reply: type[BaseModel], old: str) -> str:
+    """A step with the object, in the form that the reply type fixes."""
+    if issubclass(reply, ObjectLast):
+        return f"Ask someone {reply.leading[0] if reply.leading else 'for'} {old}"
+    return f"Ask for {old}"[:44]

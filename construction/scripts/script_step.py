@@ -14,7 +14,7 @@ from construction.llm.step import Message, Request
 from construction.mentions.rules import RULES, Rules
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
-from construction.scripts.object_last import LED_TO, ObjectLast, object_last
+from construction.scripts.object_last import LEADING, ObjectLast, object_last
 from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import Thought
 from schemas.core.ids import content_id
@@ -122,7 +122,7 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft]):
         """The whole request; where the step with the object has a fixed form, its reply type is made for the object."""
         request = super().request(item, parameters=parameters, sample=sample)
         if self.wording.shape == "object_last":
-            request = request._replace(reply=object_last(tidy(item.old.text), led_to=item.relation_id in LED_TO))
+            request = request._replace(reply=object_last(tidy(item.old.text), LEADING.get(item.relation_id, ())))
         return request
 
     def prompt(self, item: ScriptAsk) -> list[Message]:

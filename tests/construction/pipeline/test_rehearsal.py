@@ -13,8 +13,9 @@ from construction.llm.step import PlainText
 from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.pipeline import ConstructionPlan
 from construction.pipeline.rehearsal import Rehearsal, _stand_in
-from construction.scripts.question_step import OneQuestion, QuestionList
-from construction.scripts.script_step import StepList, StepSlots
+from construction.scripts.object_last import object_last
+from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
+from construction.scripts.script_step import ReasonedSteps, StepList, StepSlots
 from construction.verifier.steps import Depends, DependsShort, OneQuote, Quotes
 from curation.files.journal import Journal
 from tests.support.construction.authored import run
@@ -130,12 +131,23 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
 
 
 @pytest.mark.parametrize(
-    "reply", [QuestionList, OneQuestion, StepList, StepSlots, Quotes, OneQuote, Depends, DependsShort]
+    "reply",
+    [
+        *(QuestionList, ReasonedQuestions, OneQuestion, StepList, ReasonedSteps, StepSlots),
+        *(Quotes, OneQuote, Depends, DependsShort),
+    ],
 )
 @pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])
 def test_a_reply_of_every_type_can_be_made_up(reply, old):
     made = _stand_in(reply, make_fact("Peru", old, "Oslo"))
     assert isinstance(made, reply)
+
+
+@pytest.mark.parametrize("leading", [(), ("to", "in"), ("with",)])
+@pytest.mark.parametrize("old", ["Lima", "C++", "a very long name of nine words in all here"])
+def test_a_reply_in_a_fixed_form_can_be_made_up(leading, old):
+    made = _stand_in(object_last(old, leading), make_fact("Peru", old, "Oslo"))
+    assert made is not None and made.key_step.endswith(f" {old}")
 
 
 def test_a_type_that_nobody_knows_is_left_unanswered(tmp_path):
