@@ -184,5 +184,5 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
 def _key_step(reply: type[BaseModel], old: str) -> str:
     """A step with the object, in the form that the reply type fixes."""
     if issubclass(reply, ObjectLast):
-        return f"Ask someone {reply.leading[0] if reply.leading else 'for'} {old}"
+        return f"Ask someone {reply.leading[0]} {old}" if reply.leading else f"Ask for {old}"
     return f"Ask for {old}"[:44]
