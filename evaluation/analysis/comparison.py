@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from curation.stats.bootstrap import Resampling
 from curation.stats.intervals import Interval, mean_interval, paired_interval
 from evaluation.analysis.two_way_intervals import TwoWayInterval, two_way_intervals
+from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Normalisation, Summary
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
@@ -218,6 +219,6 @@ def _merged(runs: Sequence[Run]) -> Run:
             continue
         results = {**editor.results, **{k: v for k, v in known.results.items() if v.error is None}}
         editors[editor.manifest.key] = known._replace(results={k: results[k] for k in cases if k in results})
-    metrics = list(dict.fromkeys(m for r in runs for m in r.about["metrics"]))
+    metrics = list(METRICS.distinct(m for r in runs for m in r.about["metrics"]))
     about = {**first.about, "metrics": metrics}
     return first._replace(cases=cases, editors=tuple(editors.values()), about=about)

@@ -18,7 +18,7 @@ from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_
 from evaluation.metrics.text_level.script_parser import (
     MentionedObjects,
     broken_rules,
-    loops,
+    has_repetition,
     n_gram_entropy,
     names,
     parse,
@@ -45,7 +45,7 @@ class ObjectMentionRates(NamedTuple):
         texts: Texts written. ``missing``: probes without a text.
         new, old, neither: The object that is named first.
         mixed: Both are named.
-        loops: The text repeats itself. ``sound``: the new object comes first and the text does not.
+        repetition: The text repeats itself. ``sound``: the new object comes first and the text does not.
     """
 
     label: str
@@ -56,7 +56,7 @@ class ObjectMentionRates(NamedTuple):
     old: Interval
     neither: Interval
     mixed: Interval
-    loops: Interval
+    repetition: Interval
     sound: Interval
 
 
@@ -204,7 +204,7 @@ def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> O
     def share(values: Sequence[bool]) -> Interval:
         return _interval([(t.case, float(v)) for t, v in zip(found, values, strict=True)])
 
-    circles = [loops(t.written.text) for t in found]
+    repeated = [has_repetition(t.written.text) for t in found]
     return ObjectMentionRates(
         label,
         place,
@@ -214,8 +214,8 @@ def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> O
         old=share([t.named.first == "old" for t in found]),
         neither=share([t.named.first == "neither" for t in found]),
         mixed=share([t.named.mixed for t in found]),
-        loops=share(circles),
-        sound=share([t.named.first == "new" and not c for t, c in zip(found, circles, strict=True)]),
+        repetition=share(repeated),
+        sound=share([t.named.first == "new" and not c for t, c in zip(found, repeated, strict=True)]),
     )
 
 

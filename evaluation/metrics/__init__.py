@@ -11,17 +11,26 @@ METRICS = Registry(
         "ps",
         "ns",
         "s_es",
-        "s_flip",
+        "s_flip_rate",
         "s_ns",
         "s_bo",
         "s_es_gen",
         "s_es_gen_question",
         "script_format",
-        "script_old",
-        "script_loops",
-        "script_refused",
+        "old_object_rate",
+        "repetition_rate",
+        "refusal_rate",
         "n_gram_entropy",
         "collapse",
     ),
+    former={
+        "s_flip": "s_flip_rate",
+        "script_old": "old_object_rate",
+        "script_loops": "repetition_rate",
+        "script_refused": "refusal_rate",
+    },
 )
-"""Registered metrics; others add theirs through the entry-point group ``scedit.metric``."""
+"""Registered metrics; others add theirs through the entry-point group ``scedit.metric``.
+
+Former names stand in configurations and in ``run.json`` of runs made by earlier versions: they stay good for ever.
+"""

@@ -100,10 +100,14 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
 
 
 class CaseMean:
-    """The usual summary: every case counts once, whatever its number of prompts."""
+    """The usual summary: every case counts once, whatever its number of prompts.
+
+    ``unit`` says what its values are: fractions from 0 to 1, or something else.
+    """
 
     name: ClassVar[str]
     role: ClassVar[Role] = "other"
+    unit: ClassVar[str] = "fraction"
     asks_for_texts: ClassVar[bool] = False
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:

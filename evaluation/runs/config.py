@@ -157,10 +157,7 @@ class RunConfig(Options):
                 METRICS.get(name)
             except UserError as error:
                 raise ValueError(str(error)) from None
-        once = {
-            METRICS.present(name): name for name in reversed(metrics)
-        }  # as written: run.json says what was asked for
-        return tuple(name for name in dict.fromkeys(metrics) if once[METRICS.present(name)] == name)
+        return METRICS.distinct(metrics)  # former names as written: run.json says what was asked for
 
 
 ENGINE = {"name": "engine", **{name: name for name in ("address", "workers", "group", "batch_tokens")}}

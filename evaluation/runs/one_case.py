@@ -64,8 +64,7 @@ def score_case(
     probes = ask(case, made)
     before = _answers(lm, probes, None)
     after = before if edit is None else _answers(lm, probes, edit)
-    scores = (metric.score(case, after, before, normalisation) for metric in made)
-    return dict(zip(metrics, scores, strict=True))
+    return {m.name: m.score(case, after, before, normalisation) for m in made}
 
 
 def _answers(lm: LM, probes: Sequence[Probe], edit: Edit | None) -> dict[str, Answer]:

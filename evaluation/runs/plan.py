@@ -57,9 +57,17 @@ def ask(case: Case, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
 
 
 def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
-    """Metrics by name; those that ask for texts are told how to have them written."""
-    kinds = [METRICS.get(name) for name in names]
+    """Metrics by name; those that ask for texts are told how to have them written.
+
+    A metric that is asked for by a former name goes by it: a run of an earlier version gives the same tables as then.
+    """
+    kinds = [_named(METRICS.get(name), name) for name in names]
     return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
+
+
+def _named(kind: type[Any], name: str) -> type[Any]:
+    """A metric under the name that it was asked for by."""
+    return type(kind.__name__, (kind,), {"name": name}) if name in METRICS.former else kind
 
 
 def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:

@@ -35,7 +35,7 @@ class Variant(Protocol):
         ...
 
 
-class AsItIs:
+class IdentityVariant:
     """Nothing is changed: what variants start from."""
 
     def asks(self, case: Case) -> Case:
@@ -47,7 +47,7 @@ class AsItIs:
         return fact
 
 
-class Masked(AsItIs):
+class MaskedSubject(IdentityVariant):
     """Script prompts and questions with the edited subject hidden behind an X.
 
     A subject-bound edit has nothing left to act on, so S-ES should fall to that of the unedited model; what stays is
@@ -66,7 +66,7 @@ class Masked(AsItIs):
         return case.model_copy(update={"prompts": prompts, "questions": questions})
 
 
-class Shuffled(AsItIs):
+class ShuffledSteps(IdentityVariant):
     """Script prompts whose finished steps stand in another order; the question and the cut step stay where they are.
 
     A metric that reads the procedure should notice; one that reads the cut step only will not.
@@ -94,7 +94,7 @@ class Shuffled(AsItIs):
         return _retold(prompt, "\n".join([head, *mixed, cut]))
 
 
-class RandomObject(AsItIs):
+class RandomObject(IdentityVariant):
     """The edit writes the new object of another case; the case is asked for its own.
 
     Nothing speaks for the asked object, so what a metric still credits above the unedited model is credit for change.

@@ -204,17 +204,17 @@ def _scored(
             continue
         failed = sum(result.error is not None for result in editor.results.values())
         means = {}
-        for name, metric in zip(objective, metrics, strict=True):
+        for metric in metrics:
             summary = metric.summarise(list(scores.by_editor[editor.label][metric.name].values()))
             applies = any(metric.probes(case) for case in run.split.cases if case.key in editor.results)
             if not applies:
                 raise UserError(
-                    f"no case of '{run.split.name}' has anything for the metric '{name}'",
+                    f"no case of '{run.split.name}' has anything for the metric '{metric.name}'",
                     fix="give another --objective, such as es,ps,ns",
                 )
             done = len(editor.results) - failed
             value = (summary.mean or 0.0) * done / max(1, len(editor.results))  # a failed edit counts as 0
-            means[name] = 1 - value if metric.better == "lower" else value
+            means[metric.name] = 1 - value if metric.better == "lower" else value
         out[editor.label] = ScoredSetting(
             editor.label,
             dict(settings[editor.label]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from operator import attrgetter
@@ -121,6 +121,19 @@ class Registry:
             'flip_rate'
         """
         return self.former.get(name, name)
+
+    def distinct(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names, each component once, where it was first named; by its present name if that is among them.
+
+        Example:
+            >>> Registry("metric", former={"flips": "flip_rate"}).distinct(["es", "flips", "flip_rate", "es"])
+            ('es', 'flip_rate')
+        """
+        found: dict[str, str] = {}
+        for name in names:
+            now = self.present(name)
+            found[now] = now if now in (name, found.get(now)) else name
+        return tuple(found.values())
 
     def get(self, name: str) -> Any:
         """The component itself, by its present or a former name; imports its module.

@@ -10,6 +10,7 @@ import pytest
 from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
+from evaluation.runs.plan import load_metrics
 from schemas.cases import Case
 from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
@@ -40,7 +41,7 @@ def test_asks_the_same_every_time(metric):
 
 @pytest.mark.parametrize("how", ["mean", "sum"])
 def test_is_pure_and_values_are_fractions(metric, how):
-    most = 1.0 if getattr(metric, "unit", "fraction") == "fraction" else float("inf")
+    most = 1.0 if metric.unit == "fraction" else float("inf")
     lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0, "Rome": -2.0})
     for case in CASES:
         probes = metric.probes(case)
@@ -68,3 +69,26 @@ def test_summary_of_nothing(metric):
 
 def test_some_case_is_asked_something(metric):
     assert any(metric.probes(case) for case in CASES)
+
+
+FORMER = {
+    "s_flip": "s_flip_rate",
+    "script_old": "old_object_rate",
+    "script_loops": "repetition_rate",
+    "script_refused": "refusal_rate",
+}
+"""Names of 0.2.0 and before: users' configurations and finished runs have them, so none is ever taken off."""
+
+
+@pytest.mark.parametrize("old", FORMER)
+def test_a_former_name_scores_as_the_present_one_and_is_listed_nowhere(old: str) -> None:
+    assert METRICS.get(old) is METRICS.get(FORMER[old]) and METRICS.present(old) == FORMER[old]
+    assert old not in METRICS.names()
+    then, now = load_metrics([old, FORMER[old]])
+    assert (then.name, now.name) == (old, FORMER[old]) and then.title == now.title
+    lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0})
+    for case in CASES:
+        assert then.probes(case) == now.probes(case)
+        before, after = answers(now.probes(case), lm), answers(now.probes(case), edited)
+        a, b = (m.score(case, after, before, "mean") for m in (then, now))
+        assert (a.metric, a.items) == (old, b.items) and b.metric == FORMER[old]

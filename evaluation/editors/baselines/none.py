@@ -10,7 +10,7 @@ from evaluation.edits.edit import Edit, NoEdit
 from schemas.facts import Fact
 
 
-class Nothing(Editor):
+class UneditedBaseline(Editor):
     """Leaves model and prompts as they are."""
 
     name: ClassVar[str] = "none"

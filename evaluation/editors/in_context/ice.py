@@ -14,7 +14,7 @@ from schemas.core.config import Options
 from schemas.facts import Fact
 
 
-class InContext(Editor):
+class InContextEditor(Editor):
     """Puts an instruction with the new facts before every prompt.
 
     Cohen et al. (2024, "Evaluating the Ripple Effects of Knowledge Editing") write "Imagine that" before the fact; the

@@ -10,7 +10,7 @@ from evaluation.edits.edit import Edit, PromptEdit
 from schemas.facts import Fact
 
 
-class Prompt(Editor):
+class PromptEditor(Editor):
     """Says the new fact before each prompt.
 
     The exact form is the fact prompt with its subject, one space, the new object, a full stop and one space, for each

@@ -10,7 +10,7 @@ from evaluation.editors.locate_edit.rome import Rome
 from schemas.facts import Fact
 
 
-class RebuiltRome(Rome):
+class RRome(Rome):
     """ROME whose closed form is one: v* is written at the averaged key, the very one that u is made of.
 
     ROME averages the key over context templates for u and takes the bare prompt's key in the denominator, so a bare

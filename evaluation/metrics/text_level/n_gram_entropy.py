@@ -26,6 +26,7 @@ class NGramEntropy(WrittenMetric):
         f"{ENTROPY_WORDS} words and signs"
     )
     better: ClassVar[Literal["higher", "lower"]] = "higher"
+    unit: ClassVar[str] = "bits"
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """Bits, or that the text is too short."""

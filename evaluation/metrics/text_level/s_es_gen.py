@@ -17,8 +17,8 @@ from schemas.probes import GenerateProbe
 class SESGen(WrittenMetric):
     """Continued from the script prompt, does the cut step name the new object first?
 
-    A step that names neither object counts as not naming the new one. Whether the text turns in circles and which
-    objects it names beside is told apart by ``evaluation.analysis.text_statistics``.
+    A step that names neither object counts as not naming the new one. Whether the text repeats itself, and which
+    other objects it names, is counted by ``evaluation.analysis.text_statistics``.
     """
 
     name: ClassVar[str] = "s_es_gen"

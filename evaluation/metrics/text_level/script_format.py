@@ -11,7 +11,7 @@ from schemas.cases import Case
 from schemas.probes import GenerateProbe
 
 
-class ScriptFormat(WrittenMetric):
+class FormatCompliance(WrittenMetric):
     """Is the script in the format: "Step k:" labels from 1, nine steps at most, fewer than eight words, steps only?"""
 
     name: ClassVar[str] = "script_format"

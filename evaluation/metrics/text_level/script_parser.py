@@ -158,16 +158,15 @@ def refused(text: str) -> bool:
     return not parse(text).steps and _REFUSAL.search(text[:_OPENING]) is not None
 
 
-def loops(text: str) -> bool:
-    r"""Whether a text turns in circles.
+def has_repetition(text: str) -> bool:
+    r"""Whether a text repeats itself.
 
-    A word stands there four times on end, a longer phrase three times, half of the steps twice, or half of the trigrams
-    stood there before (of twelve or more). Labels are left out of account, so that "Step 5: Click. Step 6: Click. Step
-    7: Click." is a circle.
+    A word occurs four times in a row, a longer phrase three times, or half of the steps, or of at least twelve
+    trigrams, are repeated. Labels do not count, so that "Step 5: Click. Step 6: Click. Step 7: Click." is repetition.
 
     Example:
-        >>> loops("Fly to Rome Rome Rome Rome"), loops("Step 1: Fly to Rome\nStep 2: See Rome"), loops("")
-        (True, False, False)
+        >>> has_repetition("Fly to Rome Rome Rome Rome"), has_repetition("Step 1: Fly\nStep 2: See Rome")
+        (True, False)
     """
     script = parse(text)
     plain = "\n".join(script.steps) if script.steps else text
@@ -182,7 +181,7 @@ def loops(text: str) -> bool:
 
 
 def _repeats(words: Sequence[str], period: int) -> int:
-    """The most times on end that any ``period`` words stand there."""
+    """How often any ``period`` words follow themselves at most."""
     best = run = 0
     for n in range(len(words) - period):
         run = run + 1 if words[n] == words[n + period] else 0

@@ -47,13 +47,13 @@ def test_a_stage_is_found_by_its_role_whatever_the_metric_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A metric of somebody else's with the role of a stage stands there in place of ours, where the run names it."""
-    run = finished(tmp_path, ["s_flip", "ns", "es"])
+    run = finished(tmp_path, ["s_flip_rate", "ns", "es"])
     assert [r.metric for r in stage_breakdowns(run, known="all")[0].stages] == ["es", "s_es"], (
         "S-flip asks what S-ES asks"
     )
-    monkeypatch.setattr(METRICS.get("s_flip"), "role", "efficacy")
+    monkeypatch.setattr(METRICS.get("s_flip_rate"), "role", "efficacy")
     (whole,) = stage_breakdowns(run, known="all")
-    assert [r.metric for r in whole.stages] == [METRICS.get("s_flip").name, "s_es"]
+    assert [r.metric for r in whole.stages] == ["s_flip_rate", "s_es"]
 
 
 def test_known_is_what_the_unedited_model_names(tmp_path: Path) -> None:

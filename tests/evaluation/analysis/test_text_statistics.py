@@ -16,7 +16,7 @@ def test_naming_and_gaps_by_hand(tmp_path: Path) -> None:
     rows = {(n.label, n.place): n for n in object_mention_rates(run)}
     assert set(rows) == {(e, p) for e in ("none", "push") for p in ("script prompt", "question")}
     none, push = rows["none", "question"], rows["push", "script prompt"]
-    assert (none.texts, none.old.mean, none.new.mean, none.mixed.mean, none.loops.mean) == (12, 1.0, 0.0, 0.0, 0.0)
+    assert (none.texts, none.old.mean, none.new.mean, none.mixed.mean, none.repetition.mean) == (12, 1.0, 0.0, 0.0, 0.0)
     assert (push.new.mean, push.sound.mean, push.neither.mean, push.missing) == (1.0, 1.0, 0.0, 0)
     gap = {g.label: g for g in score_text_gaps(run)}["push"]
     assert gap.prompts == gap.known_prompts == 12 and gap.known_new.mean == 1.0

@@ -142,12 +142,12 @@ def test_only_some_editors(place):
 
 
 def test_too_many_failures_end_in_an_error(place, monkeypatch):
-    from evaluation.editors.in_context.prompt import Prompt
+    from evaluation.editors.in_context.prompt import PromptEditor
 
     def broken(self, requests):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Prompt, "edit", broken)
+    monkeypatch.setattr(PromptEditor, "edit", broken)
     write_split(make_cases(12, 0), place / "split.jsonl")
     with pytest.raises(UserError, match="stopped early .prompt: 10 of 10 cases failed.*--retry-failed"):
         call(commands.run, place / "run.toml", "--editors", "prompt")

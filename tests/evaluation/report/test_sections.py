@@ -42,7 +42,15 @@ def test_what_is_missing_says_which_command_makes_it(two, tmp_path):
 
 
 def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
-    wanted = [*METRICS, "s_es_gen", "s_es_gen_question", "script_format", "script_loops", "n_gram_entropy", "collapse"]
+    wanted = [
+        *METRICS,
+        "s_es_gen",
+        "s_es_gen_question",
+        "script_format",
+        "repetition_rate",
+        "n_gram_entropy",
+        "collapse",
+    ]
     split = make_cases(5, 1)
     cases = [
         c.model_copy(update={"questions": (ScriptQuestion(key=f"{c.key}/q", fact=c.fact.key, text="How to go?"),)})

@@ -10,7 +10,6 @@ from curation.files.artifact_cache import Cache
 from curation.shipped import mini_split
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import PromptEdit
-from evaluation.metrics import METRICS
 from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import log_probs, score_case
@@ -74,7 +73,7 @@ def test_refusals(tiny: LM) -> None:
         log_probs(tiny, "The capital is", [""])
 
 
-def test_scores_stand_under_the_names_that_were_given(tiny: LM, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METRICS.former, "scripts", "s_es")
-    scores = score_case(tiny, CASE, metrics=["scripts", "es"])
-    assert scores == {"scripts": score_case(tiny, CASE)["s_es"], "es": score_case(tiny, CASE)["es"]}
+def test_scores_stand_under_the_names_that_were_given(tiny: LM) -> None:
+    old, new = (score_case(tiny, CASE, metrics=["es", name]) for name in ("s_flip", "s_flip_rate"))
+    assert (list(old), list(new)) == (["es", "s_flip"], ["es", "s_flip_rate"])
+    assert old["s_flip"].items == new["s_flip_rate"].items

@@ -240,3 +240,12 @@ def test_merge_brings_runs_together_and_the_baseline_once(tmp_path):
     assert [len(e.results) for e in merged.editors] == [6, 6, 3]
     go(tmp_path / "c", lm=ArithmeticLM(revision="2"))
     assert len(merge_runs([load_run(tmp_path / x) for x in "abc"])) == 2
+
+
+def test_runs_with_a_former_and_the_present_name_of_a_metric_share_a_column(tmp_path):
+    go(tmp_path / "a", metrics=["s_flip", "es"])
+    go(tmp_path / "b", metrics=["es", "s_flip_rate"], editors=[{"name": "push", "params": {"strength": 9}}])
+    (merged,) = merge_runs([load_run(tmp_path / "a"), load_run(tmp_path / "b")])
+    assert merged.about["metrics"] == ["s_flip_rate", "es"]
+    alone = load_run(tmp_path / "a")
+    assert alone.about["metrics"] == ["s_flip", "es"] == alone.about["config"]["metrics"]

@@ -13,7 +13,14 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from evaluation.runs.session import with_variants
-from evaluation.runs.validity_variants import VARIANTS, Masked, RandomObject, Shuffled, asked_case, variant_of
+from evaluation.runs.validity_variants import (
+    VARIANTS,
+    MaskedSubject,
+    RandomObject,
+    ShuffledSteps,
+    asked_case,
+    variant_of,
+)
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt
@@ -47,20 +54,20 @@ def test_variants_leave_valid_cases_and_what_is_not_theirs(name: str) -> None:
 
 def test_masked_hides_the_subject() -> None:
     for case in mini_split().cases[:10]:
-        asked = Masked().asks(case)
+        asked = MaskedSubject().asks(case)
         assert not any(find(t.text, case.fact.subject) for t in (*asked.prompts, *asked.questions))
-    assert Masked().asks(long_case()).prompts[0].text.startswith("How to reach X?\nStep 1: Pack\n")
+    assert MaskedSubject().asks(long_case()).prompts[0].text.startswith("How to reach X?\nStep 1: Pack\n")
 
 
 def test_shuffled_moves_finished_steps_only() -> None:
     case = long_case()
-    (prompt,) = Shuffled().asks(case).prompts
+    (prompt,) = ShuffledSteps().asks(case).prompts
     head, *done, cut = prompt.text.split("\n")
     assert (head, cut) == ("How to reach Peru?", "Step 4: Fly to")
     assert [s[:7] for s in done] == ["Step 1:", "Step 2:", "Step 3:"]
     assert sorted(s[8:] for s in done) == ["Book", "Pack", "Wait"] and prompt.text != LONG
     short = make_case("Peru")
-    assert Shuffled().asks(short) == short, "nothing can change places"
+    assert ShuffledSteps().asks(short) == short, "nothing can change places"
 
 
 def test_random_object_is_another_cases() -> None:
@@ -111,7 +118,7 @@ def test_the_plain_rows_are_those_of_a_run_without(tmp_path: Path) -> None:
 def test_a_manifest_says_how_a_case_was_asked() -> None:
     case = long_case()
     assert variant_of({}) is None and asked_case(case, {"scorer": "1"}) is case
-    assert asked_case(case, {"variant": "masked@1"}) == Masked().asks(case)
+    assert asked_case(case, {"variant": "masked@1"}) == MaskedSubject().asks(case)
 
 
 def test_refusals(tmp_path: Path) -> None:

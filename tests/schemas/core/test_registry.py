@@ -154,3 +154,10 @@ def test_an_old_installation_is_told_as_such_although_it_has_the_former_name(mon
     installed(monkeypatch, ("scedit", "make_slug", SLUG))
     with pytest.raises(UserError, match="older than its code: no thing 'slug'"):
         Registry("thing", ("slug",), former={"make_slug": "slug"}).names()
+
+
+def test_a_component_under_two_names_is_one() -> None:
+    table = Registry("thing", former={"old": "new"})
+    assert table.distinct(["a", "old", "b"]) == ("a", "old", "b"), "as it was written"
+    assert table.distinct(["old", "a", "new"]) == table.distinct(["new", "a", "old", "old"]) == ("new", "a")
+    assert table.distinct([]) == ()

@@ -13,7 +13,14 @@ from tests.support.arithmetic import make_case
 
 def test_metrics_share_the_scripts_they_read() -> None:
     case = make_case("Peru")
-    names = ("s_es_gen_question", "script_format", "script_old", "script_loops", "script_refused", "n_gram_entropy")
+    names = (
+        "s_es_gen_question",
+        "script_format",
+        "old_object_rate",
+        "repetition_rate",
+        "refusal_rate",
+        "n_gram_entropy",
+    )
     asked = [tuple(p.id for p in METRICS.get(n)().probes(case)) for n in names]
     assert len(set(asked)) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from evaluation.metrics.text_level.script_parser import (
     INSTRUCTION,
     broken_rules,
-    loops,
+    has_repetition,
     n_gram_bits,
     n_gram_entropy,
     names,
@@ -95,13 +95,13 @@ def test_refusals() -> None:
         pytest.param("Step 1: A b\nStep 2: C d\nStep 3: A b\nStep 4: E f", False, id="one step twice"),
     ],
 )
-def test_loops(text: str, turns: bool) -> None:
-    assert loops(text) is turns
+def test_repetition(text: str, turns: bool) -> None:
+    assert has_repetition(text) is turns
 
 
-def test_of_the_printed_scripts_only_fine_tuning_turns_in_circles(shared: Path) -> None:
+def test_of_the_printed_scripts_only_fine_tuning_repeats_itself(shared: Path) -> None:
     told = json.loads((shared / "data/scedit/paper_examples.json").read_text(encoding="utf-8"))["case_study"]["scripts"]
-    assert {s["method"]: loops(s["script"]) for s in told} == {
+    assert {s["method"]: has_repetition(s["script"]) for s in told} == {
         "Base": False, "FT": True, "ROME": False, "MEMIT": False, "PROMPT": False,
     }  # fmt: skip
     new, old = Object(text="English"), Object(text="Dutch")

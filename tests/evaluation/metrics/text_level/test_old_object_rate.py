@@ -9,9 +9,9 @@ from tests.support.evaluation.text_scores import SCRIPT, scored
 
 
 def test_unscored_is_counted_and_says_why() -> None:
-    found = scored("script_old", ["No steps.", None])
+    found = scored("old_object_rate", ["No steps.", None])
     assert [i.reason for i in found.items] == ["the text has no steps", "no answer"] and found.mean is None
-    assert METRICS.get("script_old")().summarise([found]).unscored == 2
+    assert METRICS.get("old_object_rate")().summarise([found]).unscored == 2
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_unscored_is_counted_and_says_why() -> None:
     ],
 )
 def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("script_old", texts).items] == values
+    assert [i.value for i in scored("old_object_rate", texts).items] == values

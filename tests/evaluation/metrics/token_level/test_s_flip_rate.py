@@ -24,10 +24,10 @@ FLIPS = [
 
 @pytest.mark.parametrize(("after", "before", "mean", "without"), FLIPS)
 def test_flips_by_hand(after, before, mean, without):
-    found = scored("s_flip", make_case("Peru"), after, before=before)
+    found = scored("s_flip_rate", make_case("Peru"), after, before=before)
     assert found.mean == mean and sum(i.value is None for i in found.items) == without
 
 
 def test_it_asks_what_s_es_asks():
     case = make_case("Peru")
-    assert METRICS.get("s_flip")().probes(case) == METRICS.get("s_es")().probes(case)
+    assert METRICS.get("s_flip_rate")().probes(case) == METRICS.get("s_es")().probes(case)

@@ -14,4 +14,4 @@ from tests.support.evaluation.text_scores import SCRIPT, scored
     ],
 )
 def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("script_loops", texts).items] == values
+    assert [i.value for i in scored("repetition_rate", texts).items] == values

@@ -13,10 +13,10 @@ from schemas.probes import GenerateProbe
 from schemas.text.mentions import find
 
 
-class ScriptOld(WrittenMetric):
+class OldObjectRate(WrittenMetric):
     """Share of a script's steps that name the old object; a text without steps is unscored."""
 
-    name: ClassVar[str] = "script_old"
+    name: ClassVar[str] = "old_object_rate"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Old in steps"
     about: ClassVar[str] = "Share of a written script's steps that name the old object"

@@ -11,14 +11,14 @@ from schemas.cases import Case
 from schemas.probes import ScoreProbe
 
 
-class SFlip(Preference):
+class SFlipRate(Preference):
     """Of the script prompts at which the unedited model preferred the old object: does the edited one prefer the new?
 
     S-ES also counts prompts at which the model preferred the new object before anything was edited. They have no value
     here, and say why.
     """
 
-    name: ClassVar[str] = "s_flip"
+    name: ClassVar[str] = "s_flip_rate"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "S-flip"
     about: ClassVar[str] = (
