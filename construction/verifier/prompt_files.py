@@ -1,4 +1,4 @@
-"""The verifier's prompt files, ``verify_leak.PROFILE.toml`` and ``verify_depends.PROFILE.toml``."""
+"""The verifier's prompt files, ``verify_leak``, ``verify_depends`` and ``verify_cut``, each for a profile."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FILES = PromptFolder(
     VerifierPrompt,
     package="construction.prompts",
     folder="templates",
-    tasks=("verify_leak", "verify_depends"),
+    tasks=("verify_leak", "verify_depends", "verify_cut"),
     reader="the verifier",
 )
 
 
 def load_verify(task: str, profile: str) -> VerifierPrompt:
-    """The verifier's prompt file of a task (``leak``, ``depends``) in a profile.
+    """The verifier's prompt file of a task (``leak``, ``depends``, ``cut``) in a profile.
 
     Raises:
         UserError: no such profile, or a broken file.

@@ -73,6 +73,21 @@ class DependsShort(BaseModel):
     same: Literal["yes", "no"]
 
 
+class Guides(BaseModel):
+    """Whether the object comes next where a prompt was cut."""
+
+    model_config = ConfigDict(extra="forbid")
+    why: str
+    next: Literal["yes", "no", "unsure"]
+
+
+class GuidesShort(BaseModel):
+    """The same, for the embedded model."""
+
+    model_config = ConfigDict(extra="forbid")
+    next: Literal["yes", "no"]
+
+
 class VerifyStep(PromptStep[VerifyAsk, Verdict]):
     """Base of the verifier's steps.
 
@@ -216,7 +231,40 @@ class DependsStep(VerifyStep):
         return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
 
 
-STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep}
+class CutStep(VerifyStep):
+    """Asks whether the place of the cut leads to the object (the third criterion of ScEdit Appendix B.2.2)."""
+
+    check: ClassVar[str] = "verify_cut"
+    task: ClassVar[str] = "cut"
+
+    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
+        super().__init__(wording, model=model)
+        self.reply = Guides if wording.shape == "list" else GuidesShort
+
+    def item(self, ask: VerifyAsk) -> Record:
+        """The script prompt."""
+        assert ask.prompt is not None
+        return ask.prompt
+
+    def text(self, ask: VerifyAsk) -> str:
+        """Question and steps up to the cut."""
+        assert ask.prompt is not None
+        return ask.prompt.text
+
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """``keep`` where the object comes next, ``drop`` where it does not, ``unsure`` where the model is."""
+        assert isinstance(reply, Guides | GuidesShort)
+        why = reply.why if isinstance(reply, Guides) else ""
+        labels: dict[str, tuple[Label, str]] = {
+            "yes": ("keep", "the place of the cut leads to the object"),
+            "no": ("drop", "the place of the cut does not lead to the object"),
+            "unsure": ("unsure", "the model cannot tell whether the place of the cut leads to the object"),
+        }
+        label, reason = labels[reply.next]
+        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
+
+
+STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep, "cut": CutStep}
 
 
 async def verify(step: VerifyStep, ask: VerifyAsk, client: Client) -> tuple[list[Verdict], list[Lineage]]:

@@ -135,3 +135,12 @@ class DependenceVerification(VerifyCheck):
     on: ClassVar[str] = "question"
     about: ClassVar[str] = "a model says whether the script depends on the object"
     task: ClassVar[str] = "depends"
+
+
+class CutVerification(VerifyCheck):
+    """Whether the place where a script was cut leads to the object, said by a model."""
+
+    name: ClassVar[str] = "verify_cut"
+    on: ClassVar[str] = "prompt"
+    about: ClassVar[str] = "a model says whether the place of the cut leads to the object"
+    task: ClassVar[str] = "cut"

@@ -15,7 +15,7 @@ def test_prompts_command_lists_and_renders(tmp_path):
     runner = CliRunner()
     rows = [json.loads(x) for x in runner.invoke(prompts_command, ["--jsonl"]).output.splitlines()]
     assert {(r["task"], r["profile"]) for r in rows} == {
-        (t, p) for t in (*TASKS, "verify_leak", "verify_depends") for p in ("paper", "embedded")
+        (t, p) for t in (*TASKS, "verify_leak", "verify_depends", "verify_cut") for p in ("paper", "embedded")
     } | {("questions", "local"), ("scripts", "local")}
     path = tmp_path / "f.jsonl"
     path.write_text(make_fact().model_dump_json() + "\n")

@@ -22,7 +22,9 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
     rows = list(listing())
     tasks = {(row["task"], row["profile"]) for row in rows}
     assert tasks == {
-        (t, p) for t in ("questions", "scripts", "verify_leak", "verify_depends") for p in ("paper", "embedded")
+        (t, p)
+        for t in ("questions", "scripts", "verify_leak", "verify_depends", "verify_cut")
+        for p in ("paper", "embedded")
     } | {("questions", "local"), ("scripts", "local")}
     assert len({row["label"].partition("@")[0] for row in rows}) == len(rows)
     for row in rows:

@@ -13,7 +13,18 @@ from pydantic import ValidationError
 from construction.llm.client import Client, Endpoint
 from construction.llm.prompt_text import LONGEST, fenced, quoted
 from construction.llm.reply_cache import ReplyCache
-from construction.verifier.steps import STEPS, Depends, DependsShort, OneQuote, Quotes, VerifyAsk, verify, verify_all
+from construction.verifier.steps import (
+    STEPS,
+    Depends,
+    DependsShort,
+    Guides,
+    GuidesShort,
+    OneQuote,
+    Quotes,
+    VerifyAsk,
+    verify,
+    verify_all,
+)
 from curation.checks.leak_benchmark import leak_prompts
 from curation.files.journal import Journal
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -81,6 +92,21 @@ def test_the_short_reply(quote, label):
 def test_whether_a_question_depends_on_its_fact(reply, label):
     (verdict,) = step("depends").parse(ASK, reply)
     assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_depends@1")
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        (Guides(why="a city follows", next="yes"), "keep"),
+        (Guides(why="anything may follow", next="no"), "drop"),
+        (Guides(why="hard to say", next="unsure"), "unsure"),
+        (GuidesShort(next="no"), "drop"),
+    ],
+)
+def test_whether_the_cut_leads_to_the_object(reply, label):
+    (verdict,) = step("cut").parse(ASK, reply)
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, ASK.prompt.id, "verify_cut@1")
+    assert isinstance(reply, GuidesShort) or reply.why in verdict.reason
 
 
 @pytest.mark.parametrize("task", STEPS)

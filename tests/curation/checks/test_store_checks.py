@@ -78,7 +78,7 @@ def test_a_model_for_all_or_for_one() -> None:
 
 def test_without_names_all_run_but_those_on_request() -> None:
     asked = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
-    assert asked == {"verify_leak", "verify_depends"}
+    assert asked == {"verify_leak", "verify_depends", "verify_cut"}
     assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - asked
     made = {c.name: c.model for c in make_checks([], models=["verify_leak=gpt-x", "predictability=gpt2"])}
     assert (made["verify_leak"], made["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in made
