@@ -9,23 +9,22 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 from pydantic import ValidationError
 
 from curation.files.atomic import atomic_file
+from curation.splits.empty_split import no_case
 from schemas.cases import Case
 from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.extras import Extra
-from schemas.text.counting import counted
 
 FORMAT = 1
 WITH_EXTRAS = 2
-_REASONS = 8  # that are named where a split would be empty
 """Format of a file that has lines ``{"extra": ...}`` behind its cases."""
 
 
@@ -163,22 +162,6 @@ class RunningDigest:
 def header_of(name: str, version: str, cases: int, digest: str, about: dict[str, Any] | None) -> dict[str, Any]:
     """A split's header: what every one has, then what is said of this one."""
     return {"format": FORMAT, "split": name, "version": version, "cases": cases, "digest": digest, **(about or {})}
-
-
-def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
-    """The one sentence for a split without a case.
-
-    Args:
-        name: The split's name.
-        counts: Facts looked at (``facts``), and how many items were left out for which reason, where that is known.
-    """
-    what = f"the split '{name}' would have no case"
-    if counts is not None:
-        reasons = sorted(((n, why) for why, n in counts.items() if n and why not in ("cases", "facts")), reverse=True)
-        told = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
-        facts = f"{counted(counts.get('facts', 0), 'fact')} to edit in the rule's scope"
-        what += f" ({facts}{f'; {told}' if told else ''})"
-    return UserError(what, fix="loosen its rule, or see why: scedit store stats")
 
 
 def under_version(split: Split, version: str, about: dict[str, Any] | None = None) -> Split:

@@ -15,7 +15,8 @@ from typing import Any
 
 import duckdb
 
-from curation.splits.split_file import RunningDigest, Split, header_of, no_case
+from curation.splits.empty_split import no_case
+from curation.splits.split_file import RunningDigest, Split, header_of
 from curation.store.connection import Transaction, connect, prepare, sweep
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
