@@ -49,8 +49,18 @@ def command(job, folder, url, *more):
     code = "import sys, scedit; sys.exit(scedit.main())"
     return [
         *(sys.executable, "-c", code, "construct", job.facts, "--store", str(folder / "s.duckdb"), "--json"),
-        *("--model", "scripted", "--base-url", url, "--questions", "1", "--neighbours", "1", "--timeout", "3"),
-        *("--limit", str(job.edits), "--concurrency", str(CONCURRENCY), "--attempts", str(job.attempts), *more),
+        *("--model", "scripted", "--base-url", url, "--questions", "1", "--candidates", "1", "--neighbours", "1"),
+        *(
+            "--timeout",
+            "3",
+            "--limit",
+            str(job.edits),
+            "--concurrency",
+            str(CONCURRENCY),
+            "--attempts",
+            str(job.attempts),
+            *more,
+        ),
     ]
 
 

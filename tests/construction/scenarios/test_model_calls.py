@@ -48,7 +48,7 @@ def construct(tmp_path, monkeypatch):
         path.write_text("".join(f.model_dump_json() + "\n" for f in made))
         line = ["construct", path, "--store", tmp_path / store, "--model", model]
         line += ["--base-url", url] if url else []
-        return scedit(*line, "--questions", 1, "--neighbours", 0, "--json", *options)
+        return scedit(*line, "--questions", 1, "--candidates", 1, "--neighbours", 0, "--json", *options)
 
     run.folder = tmp_path
     return run
@@ -261,7 +261,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatc
         done = construct("http://127.0.0.1:1/v1", *options)
         assert done.code == 1 and words in done.err, done.err
     done = construct(None, "--batch", model="embedded")
-    assert "the embedded model has no batches; leave --batch out" in done.err
+    assert "has no batches; leave --batch out" in done.err
     for option, value in (("--rpm", 0), ("--tpm", -1), ("--concurrency", 0), ("--max-cost", -1), ("--timeout", 0)):
         done = CliRunner().invoke(cli, ["construct", "x", "-s", "y", option, str(value)])
         assert done.exit_code == 2 and f"Invalid value for '{option}'" in done.stderr
