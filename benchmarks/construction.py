@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fake_endpoint import serving
 from benchmarks.neighbours import neighbours
+from benchmarks.support.fake_endpoint import serving
 
 LATENCY, CONCURRENCY, CALLS = 0.5, 64, 4096
 FACTS = 800  # of 4 questions each: 800 + 3,200 calls

@@ -1,4 +1,4 @@
-"""Editing and scoring against the plain way (``benchmarks/naive_reference.py``), side by side in one run, same
+"""Editing and scoring against the plain way (``benchmarks/support/naive_reference.py``), side by side in one run, same
 results required.
 
     python benchmarks/run.py evaluation                  all sections, into results/evaluation.json; about 12 minutes
@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
-from benchmarks import naive_reference as plain
-from benchmarks.workload import after, facts, script_cases, search_of, templates, timed, widest
+from benchmarks.support import naive_reference as plain
+from benchmarks.support.workload import after, facts, script_cases, search_of, templates, timed, widest
 from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors.presets import make_editor

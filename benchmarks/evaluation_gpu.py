@@ -6,8 +6,8 @@
 
 Ours goes through the engine that runs use: the unedited model is asked first (its time is given apart: once a model
 for all methods), then every method edits and is asked in groups. The plain way edits and is asked one case at a time
-(``benchmarks/naive_reference.py``). Both ways have the same weights, templates, statistics and precision, and are
-compared.
+(``benchmarks/support/naive_reference.py``). Both ways have the same weights, templates, statistics and precision, and
+are compared.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import naive_reference as plain
-from benchmarks.workload import after, facts, script_cases, search_of, templates, timed, widest
+from benchmarks.support import naive_reference as plain
+from benchmarks.support.workload import after, facts, script_cases, search_of, templates, timed, widest
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Moments
 from evaluation.editors.presets import make_editor

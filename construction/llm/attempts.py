@@ -6,6 +6,11 @@ brought stays on record with its cost, and a resumed run walks through the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Request
 
@@ -58,3 +63,50 @@ def note_attempts(cache: ReplyCache, attempts: int) -> None:
     begun = any(True for _ in cache.replies())
     if attempts_of(cache, None) != attempts or (cache.noted(_NOTE) is None and not begun):
         cache.note(_NOTE, attempts)
+
+
+class Reply(NamedTuple):
+    """The outcome of a request, after repair.
+
+    Attributes:
+        status: ``ok``, ``refused``, ``unparseable``, ``permanent``, or ``unanswered`` (nothing is on record: ask again
+            another time).
+        value: The parsed reply where ``ok``.
+        raw: Text of the last reply.
+        message: Why it is not ``ok``.
+        request: Journal key of the last call.
+        asked: Calls that went over the network now; 0 when all was on record.
+        cost: US dollars of all rounds and attempts together; None where no price is known.
+        logprobs: Log-probabilities of the last reply's tokens where they were asked for and the endpoint gives them.
+    """
+
+    status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
+    value: BaseModel | None
+    raw: str
+    message: str
+    request: str
+    tokens_in: int | None
+    tokens_out: int | None
+    at: str
+    asked: int
+    cost: float | None = None
+    logprobs: list[dict[str, Any]] | None = None
+
+
+def joined(earlier: Reply | None, reply: Reply) -> Reply:
+    """A reply with what the attempts before it took."""
+    if earlier is None:
+        return reply
+    both = (earlier, reply)
+    return reply._replace(
+        tokens_in=known_sum(r.tokens_in for r in both),
+        tokens_out=known_sum(r.tokens_out for r in both),
+        cost=known_sum(r.cost for r in both),
+        asked=earlier.asked + reply.asked,
+    )
+
+
+def known_sum(values: Iterable[Any]) -> Any:
+    """The sum of what is known, or None where nothing is."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
 
 import openai
-from pydantic import BaseModel
 
-from construction.llm.activity import Activity, ModelProgress
-from construction.llm.attempts import ASKED_AGAIN, another_attempt
-from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
-from construction.llm.concurrency import gather_all
+from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, joined, known_sum
+from construction.llm.calls.activity import Activity, ModelProgress
+from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
+from construction.llm.calls.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Endpoint, bare_address, key_of
@@ -43,34 +41,6 @@ logger = logging.getLogger(__name__)
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
 _LIMITED = 4  # times as many tries where the endpoint only says that we are too fast
 REPLY_TOKENS = 2048  # of one reply, where a budget is given and the request sets no limit
-
-
-class Reply(NamedTuple):
-    """The outcome of a request, after repair.
-
-    Attributes:
-        status: ``ok``, ``refused``, ``unparseable``, ``permanent``, or ``unanswered`` (nothing is on record: ask again
-            another time).
-        value: The parsed reply where ``ok``.
-        raw: Text of the last reply.
-        message: Why it is not ``ok``.
-        request: Journal key of the last call.
-        asked: Calls that went over the network now; 0 when all was on record.
-        cost: US dollars of all rounds and attempts together; None where no price is known.
-        logprobs: Log-probabilities of the last reply's tokens where they were asked for and the endpoint gives them.
-    """
-
-    status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
-    value: BaseModel | None
-    raw: str
-    message: str
-    request: str
-    tokens_in: int | None
-    tokens_out: int | None
-    at: str
-    asked: int
-    cost: float | None = None
-    logprobs: list[dict[str, Any]] | None = None
 
 
 class Client:
@@ -189,7 +159,7 @@ class Client:
             if earlier is not None and not self._may_ask(again, attempt, earlier):
                 reply = earlier
                 break
-            reply = _joined(earlier, await self._in_rounds(again))
+            reply = joined(earlier, await self._in_rounds(again))
             if reply.status not in ASKED_AGAIN:
                 break
             earlier = reply
@@ -222,8 +192,8 @@ class Client:
             if status != "unparseable" or attempt == self.endpoint.repairs:
                 break
             request = repair(request, outcome.raw, message)
-        tokens_in, tokens_out = _sum(s.tokens_in for s in rounds), _sum(s.tokens_out for s in rounds)
-        last, cost = rounds[-1], _sum(s.cost for s in rounds)
+        tokens_in, tokens_out = known_sum(s.tokens_in for s in rounds), known_sum(s.tokens_out for s in rounds)
+        last, cost = rounds[-1], known_sum(s.cost for s in rounds)
         return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, asked, cost, last.logprobs)
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
@@ -359,22 +329,3 @@ class Client:
 
     def _fatal(self, fault: CallError) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
-
-
-def _joined(earlier: Reply | None, reply: Reply) -> Reply:
-    """A reply with what the attempts before it took."""
-    if earlier is None:
-        return reply
-    both = (earlier, reply)
-    return reply._replace(
-        tokens_in=_sum(r.tokens_in for r in both),
-        tokens_out=_sum(r.tokens_out for r in both),
-        cost=_sum(r.cost for r in both),
-        asked=earlier.asked + reply.asked,
-    )
-
-
-def _sum(values: Iterator[Any]) -> Any:
-    """The sum of what is known, or None where nothing is."""
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None

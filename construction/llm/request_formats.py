@@ -16,7 +16,7 @@ from typing import Any, Literal
 import openai
 from pydantic import BaseModel
 
-from construction.llm.call_errors import CallError
+from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import PlainText, Request
 from schemas.core.config import validate

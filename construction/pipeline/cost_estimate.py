@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
+from typing import NamedTuple
 
 from construction.authoring.author import QuestionQuota
 from construction.llm.attempts import attempts_of
@@ -148,6 +149,16 @@ def expected_calls(
     return dict(total)
 
 
+class _ModelsAsked(NamedTuple):
+    """Who is asked, how often at most, and where the replies on record are."""
+
+    model: str
+    authors: Sequence[ScriptAuthor]
+    reader: ScriptAuthor | None
+    cache: ReplyCache | None
+    attempts: int | None
+
+
 def estimate(
     work: ConstructionWork,
     plan: ConstructionPlan,
@@ -174,17 +185,8 @@ def estimate(
         limits: With the budget and the attempts at a call, where there are any.
     """
     wording = wording or plan.wording()
-    stages = _stages(
-        work,
-        plan,
-        wording,
-        price,
-        model=model or "",
-        authors=authors,
-        reader=reader,
-        cache=cache,
-        attempts=limits.attempts if limits else None,
-    )
+    asked = _ModelsAsked(model or "", authors, reader, cache, limits.attempts if limits else None)
+    stages = _stages(work, plan, wording, price, asked)
     paid = [*authors, *([reader] if reader else [])]
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
@@ -211,14 +213,10 @@ def _stages(
     plan: ConstructionPlan,
     wording: WriterPrompts,
     price: Price | None,
-    *,
-    model: str,
-    authors: Sequence[ScriptAuthor],
-    reader: ScriptAuthor | None,
-    cache: ReplyCache | None,
-    attempts: int | None,
+    models_asked: _ModelsAsked,
 ) -> list[StageEstimate]:
     """Questions first, then the scripts of each author, then what the verifier reads."""
+    model, authors, reader, cache, attempts = models_asked
     models = models_of(plan, wording, model, authors=authors, reader=reader)
     names = ["questions", *(f"scripts, {a.access.label}" for a in authors or ())]
     names += [] if authors else ["scripts"]

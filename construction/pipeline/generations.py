@@ -23,7 +23,7 @@ from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion
 
 
-class Generation(NamedTuple):
+class EarlierItems(NamedTuple):
     """Items of an earlier construction.
 
     Attributes:
@@ -45,7 +45,7 @@ class Generation(NamedTuple):
 
 def earlier_generations(
     store: Store, work: ConstructionWork, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache | None
-) -> list[Generation]:
+) -> list[EarlierItems]:
     """What stands in a store for facts about which this construction would ask anew.
 
     A fact goes on where one of its calls for questions is on record, as an edit or as a neighbour, and where one of the
@@ -74,14 +74,14 @@ def earlier_generations(
     for pairs in wrote.values():
         if not pairs.keys() & own:
             found.update({("scripts", *pair): n for pair, n in pairs.items()})
-    return [Generation(*place, n) for place, n in sorted(found.items())]
+    return [EarlierItems(*place, n) for place, n in sorted(found.items())]
 
 
 def _author(line: Lineage) -> tuple[str, str]:
     return line.model or "", line.prompt or ""
 
 
-def refuse_second_generation(found: Sequence[Generation], *, where: str) -> None:
+def refuse_second_generation(found: Sequence[EarlierItems], *, where: str) -> None:
     """Say what stands there, before anything is asked.
 
     Raises:
@@ -96,7 +96,7 @@ def refuse_second_generation(found: Sequence[Generation], *, where: str) -> None
         )
 
 
-def sentence(found: Sequence[Generation]) -> str:
+def sentence(found: Sequence[EarlierItems]) -> str:
     """What stands in the store, in words."""
     return f"{' and '.join(map(str, found))} stand here; asking anew makes a second generation"
 

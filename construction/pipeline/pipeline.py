@@ -23,8 +23,8 @@ from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.standing import MARK, asked_as_edit, standing
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
+from construction.llm.calls.concurrency import ordered_map
 from construction.llm.client import Client, gather_all
-from construction.llm.concurrency import ordered_map
 from construction.mentions.rules import RULES, Rules
 from construction.neighbours.near_subjects import nearest
 from construction.neighbours.own_prompts import own_neighbours

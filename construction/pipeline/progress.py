@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from construction.llm.activity import ModelProgress
+from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Budget
 from construction.pipeline.pipeline import ConstructionProgress
 from schemas.text.escaping import drawing_stream, escape_line

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
-from construction.llm.activity import Activity
-from construction.llm.call_errors import CallError
+from construction.llm.calls.activity import Activity
+from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CallCounter

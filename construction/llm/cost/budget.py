@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Any, NamedTuple
 
-from construction.llm.activity import Activity
+from construction.llm.calls.activity import Activity
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, Stored
 from schemas.core.errors import ModelError

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import openai
 
-from construction.llm.call_errors import CallError
+from construction.llm.calls.call_errors import CallError
 from construction.llm.cost.budget import Amount, cost_of
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, Stored

@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 
 import openai
 
-from construction.llm.call_errors import CallError, classify_error, error_of_status, fatal_error, pause, unreachable
+from construction.llm.calls.call_errors import (
+    CallError,
+    classify_error,
+    error_of_status,
+    fatal_error,
+    pause,
+    unreachable,
+)
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import Stored
 from construction.llm.transport.live import masked

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from construction.llm.call_errors import CallError
+from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.replies import outcome_of, read
 from construction.llm.reply_cache import ReplyCache, Stored

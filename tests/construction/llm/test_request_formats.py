@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.call_errors import CallError
+from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.request_formats import RequestFormat, fallback

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from construction.llm.activity import ModelProgress
+from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.pipeline import ConstructionProgress

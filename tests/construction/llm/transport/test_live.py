@@ -8,7 +8,7 @@ import time
 import openai
 import pytest
 
-from construction.llm.call_errors import CallError
+from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import Stored
 from construction.llm.transport.live import LiveTransport, masked
 from construction.llm.transport.rate_limits import Throttle

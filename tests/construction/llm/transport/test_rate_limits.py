@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from construction.llm.call_errors import asked_wait, error_of_status
+from construction.llm.calls.call_errors import asked_wait, error_of_status
 from construction.llm.client import Client, Endpoint
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request

@@ -1,4 +1,4 @@
-"""The vectorised search and training against one edit at a time with full passes (``benchmarks.naive_reference``)."""
+"""The vectorised search and training against one edit at a time with full passes (``naive_reference``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import naive_reference as plain
+from benchmarks.support import naive_reference as plain
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
 from evaluation.editors.locate_edit.parts import value_search

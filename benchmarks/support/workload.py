@@ -28,7 +28,7 @@ from schemas.probes import ScoreProbe
 
 def shared() -> Path | None:
     named = os.environ.get("SCEDIT_SHARED")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared"
+    folder = Path(named) if named else Path(__file__).resolve().parents[3] / "shared"
     return folder if (folder / "data").is_dir() else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.llm.activity import Activity
+from construction.llm.calls.activity import Activity
 
 
 @pytest.fixture
