@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from construction.llm.cli_options import model_options
+from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import json_option, limit_option, shared_option, store_option
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ _REPLACE = "The same, but the earlier generation no longer counts; it stays in t
 @limit_option(also="facts to edit; neighbours may be any facts of the file.")
 @click.option("--add", "generation", flag_value="add", help=_ADD)
 @click.option("--replace", "generation", flag_value="replace", help=_REPLACE)
-@click.option(
-    "--journal",
-    "journal_path",
-    type=click.Path(path_type=Path),
-    help="File of recorded replies (default: STORE.llm.jsonl).",
-)
+@journal_option
 @click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
 @click.option(
     "--snapshot",

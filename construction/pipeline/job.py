@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.replacement import Choice
+from construction.llm.cli_options import journal_of
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.mentions.rules import EARLIEST, rules_of
@@ -76,7 +77,7 @@ class ConstructionJob(Options):
     @property
     def journal(self) -> Path:
         """The replies on record."""
-        return self.journal_path or self.store.with_name(f"{self.store.name}.llm.jsonl")
+        return self.journal_path or journal_of(self.store)
 
     @property
     def plan(self) -> ConstructionPlan:
