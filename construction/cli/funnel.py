@@ -12,7 +12,7 @@ from curation.cli.options import json_option, store_option
 @click.command()
 @store_option()
 @click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page with pictures here.")
-@click.option("--prices", type=click.Path(path_type=Path), help="Price table (TOML) that goes before ours.")
+@click.option("--prices", type=click.Path(path_type=Path), help="Your own price table (TOML); it takes precedence.")
 @json_option
 def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bool) -> None:
     """Count what became of the facts: the funnel to prompts, reasons with examples, Table 1, cost by stage and model.
