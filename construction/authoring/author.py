@@ -143,6 +143,8 @@ class Author:
                 standing_ += slot.standing != "drop"
         if quota.candidates > quota.questions:
             _settle(slots, chosen=queue[:tried], surplus=queue[tried:])
+            if standing_ >= quota.questions:  # candidates that the model left out are not missed
+                slots = [slot if slot.questions else Slot(failure=slot.failure, surplus=True) for slot in slots]
         return slots
 
     async def _scripted(self, fact: Fact, slot: Slot, count: int, trace: list[Lineage]) -> Slot:

@@ -79,7 +79,7 @@ class Slot:
     Attributes:
         questions: The attempts; the last one is the one that counts.
         failure: Why there is none.
-        surplus: It would do, but as many as wanted were chosen without it.
+        surplus: As many as wanted were chosen without it: it would have done, or the model left it out.
     """
 
     questions: tuple[QuestionOutcome, ...] = ()

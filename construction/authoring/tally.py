@@ -52,7 +52,7 @@ class ConstructionCounts(Frozen):
         kept: Questions that came to a prompt which every check keeps.
         unsure: Questions whose prompt is for people to decide.
         rejected: Questions that came to nothing, by reason in ``reasons``.
-        surplus: Questions that passed but were not needed, as enough others were chosen.
+        surplus: Questions that were not needed, as enough others were chosen; left out by the model, some of them.
         early: Prompts cut in step 1.
         links: Neighbour links; ``links_kept`` of them have a prompt that is fit for the edit.
         calls: Calls made over the network in this run.

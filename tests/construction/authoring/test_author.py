@@ -163,6 +163,15 @@ def test_candidates_replace_a_question_whose_script_fails_and_the_rest_is_surplu
     assert client.calls == 1 + 3 * 2 and not any(slot.surplus for slot in made.slots), "all were tried in vain"
 
 
+def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_chosen():
+    made = make(author_of(answers(QUESTIONS[:2]))[0], questions=2, candidates=4)
+    assert [slot.surplus for slot in made.slots] == [False, False, True, True]
+    short = make(author_of(answers(QUESTIONS[:1]))[0], questions=2, candidates=4)
+    assert [slot.surplus for slot in short.slots] == [False] * 4, "here one more was wanted"
+    plain = make(author_of(answers(QUESTIONS[:1]))[0], questions=2)
+    assert [slot.surplus for slot in plain.slots] == [False, False]
+
+
 def test_a_second_reader_that_is_away_leaves_the_fact_for_another_run():
     reader = SecondReader(client_of(lambda request: None, model="reader"), "paper")
     author, _ = author_of(answers(), reader=reader)

@@ -261,7 +261,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatc
         done = construct("http://127.0.0.1:1/v1", *options)
         assert done.code == 1 and words in done.err, done.err
     done = construct(None, "--batch", model="embedded")
-    assert "has no batches; leave --batch out" in done.err
+    assert "embedded: a model on this machine has no batches; leave --batch out" in done.err
     for option, value in (("--rpm", 0), ("--tpm", -1), ("--concurrency", 0), ("--max-cost", -1), ("--timeout", 0)):
         done = CliRunner().invoke(cli, ["construct", "x", "-s", "y", option, str(value)])
         assert done.exit_code == 2 and f"Invalid value for '{option}'" in done.stderr
