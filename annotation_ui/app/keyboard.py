@@ -11,6 +11,13 @@ export default function () {
   const typing = (e) => e.isContentEditable || e.tagName === "TEXTAREA" ||
     (e.tagName === "INPUT" && e.type !== "radio" && e.type !== "checkbox");
   const leaveField = () => { if (document.activeElement) document.activeElement.blur(); };
+  let closing = 0;
+  const closeList = (left = 20) => {  // a busy page may give the field its focus back: again until the list is gone
+    leaveField();
+    const open = left && document.querySelector('[role="option"]');
+    closing = open ? setTimeout(() => closeList(left - 1), 100) : 0;
+  };
+  const closeSoon = () => { closing = setTimeout(() => closeList(), 60); };
   let last = null;  // the question that was answered or entered last: another digit corrects it
   let fresh = new Map();  // answered by a key just now: the page may not show it yet when the next key comes
   const open = (g) => !g.querySelector("input:checked") && !(Date.now() - fresh.get(g) < 500);
@@ -43,20 +50,22 @@ export default function () {
     }
   };
   const onKey = (event) => {
+    clearTimeout(closing);
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" && event.target.getAttribute("aria-expanded") === "true") setTimeout(leaveField, 60);
+    if (event.key === "Enter" && event.target.getAttribute("aria-expanded") === "true") closeSoon();
     if (!typing(event.target)) answer(event);
   };
   const onTouch = (event) => { last = groupOf(event.target) || last; };
   const onClick = (event) => {  // a list closes when something was picked from it; a stepped number keeps no focus
     const done = '[role="option"], [data-testid^="stNumberInputStep"]';
-    if (event.target.closest && event.target.closest(done)) setTimeout(leaveField, 60);
+    if (event.target.closest && event.target.closest(done)) closeSoon();
   };
   if (window.__sceditKeys) window.__sceditKeys.abort();
   window.__sceditKeys = new AbortController();
   const options = {capture: true, signal: window.__sceditKeys.signal};
   window.addEventListener("keydown", onKey, options);
+  window.addEventListener("pointerdown", () => clearTimeout(closing), options);
   window.addEventListener("change", onTouch, options);
   window.addEventListener("focusin", onTouch, options);
   window.addEventListener("click", onClick, options);
