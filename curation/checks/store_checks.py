@@ -204,7 +204,7 @@ def run_check(
     around: CheckContext | None = None,
     again: bool = False,
     limit: int | None = None,
-    tell: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> CheckOutcome:
     """Judge what is due, batch by batch; each batch's verdicts are in the store before the next one begins.
 
@@ -214,7 +214,7 @@ def run_check(
         around: Shared by several checks of one run, so that facts are read once.
         again: Also judge what has a verdict; the new one replaces it.
         limit: Only so many items.
-        tell: Called with (done, due) after every batch.
+        on_progress: Called with (done, due) after every batch.
     """
     around = around or CheckContext(store)
     ids = due(store, check, again=again)[:limit]
@@ -229,8 +229,8 @@ def run_check(
             labels[label] = labels.get(label, 0) + 1
         left += len({item.id for item in items} - {v.item_id for v in verdicts})
         done += len(items)
-        if tell:
-            tell(done, len(ids))
+        if on_progress:
+            on_progress(done, len(ids))
     return CheckOutcome(check, len(ids), labels, left)
 
 

@@ -122,7 +122,7 @@ def walk(group: click.Group) -> dict[str, click.Command]:
         ['store']
     """
     ctx = click.Context(group)
-    path = getattr(group, "path", "")
+    path = group.path if isinstance(group, LazyGroup) else ""
     found: dict[str, click.Command] = {}
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option
+from curation.cli.options import (
+    F,
+    identity_options,
+    json_option,
+    json_options,
+    limit_option,
+    shared_option,
+    store_option,
+    writes,
+)
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.loaders import Problem
+    from curation.loaders.importer import Identity
+    from curation.store.import_sources import SourceUpdate
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
+
+
+def _reading_options(command: F) -> F:
+    """How a file of facts is read: its format, a foreign table's columns, and whether bad records end the command."""
+    table = "A foreign table's column for a field, such as old=answer; repeatable."
+    mapping = "A mapping as a TOML file: tables [columns], [values], [source]."
+    for option in (
+        click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping."),
+        click.option("--mapping", type=click.Path(path_type=Path), help=mapping),
+        click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help=table),
+        shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command("import")
 @click.argument("facts")
 @store_option(also="It is made if need be.")
-@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
-@click.option(
-    "--map",
-    "pairs",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="A foreign table's column for a field, such as old=answer; repeatable.",
-)
-@click.option(
-    "--mapping", type=click.Path(path_type=Path), help="A mapping as a TOML file: tables [columns], [values], [source]."
-)
-@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@_reading_options
 @limit_option(also="facts, without what else the file holds.")
+@identity_options
 @json_option
 def import_(
     facts: str,
     store_path: Path,
     format_name: str | None,
-    pairs: tuple[str, ...],
+    columns: tuple[str, ...],
     mapping: Path | None,
     skip_bad: bool,
     limit: int | None,
+    identity: Identity,
     as_json: bool,
 ) -> None:
     """Bring FACTS (a file, or 'shipped') and what else the file holds into a store, which is made if need be.
+
+    A key that another file or split uses for other content is a conflict: nothing is imported. A corrected file under
+    the same --source replaces all that the source brought, and what it no longer holds is gone from the store.
 
     Formats: our JSONL and CSV, CounterFact, ScEdit-CF and -T, WikiFactDiff, zsRE, MQuAKE, KnowEdit, RippleEdits and
     more (scedit data formats lists them); any other table with --map.
@@ -55,22 +75,53 @@ def import_(
     from curation.loaders.formats.custom_table import read_mapping
     from curation.loaders.importer import import_file
 
-    table = read_mapping(mapping, pairs) if mapping or pairs else None
-    done = import_file(facts, store_path, format=format_name, mapping=table, skip_bad=skip_bad, limit=limit)
+    table = read_mapping(mapping, columns) if mapping or columns else None
+    with listed_conflicts():
+        done = import_file(
+            facts, store_path, format=format_name, mapping=table, skip_bad=skip_bad, limit=limit, identity=identity
+        )
     for problem in done.shown:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
     if done.problems > len(done.shown):
         more = done.problems - len(done.shown)
         click.echo(f"... and {more} more; all of them: scedit data audit FILE --examples 99", err=True)
-    counts = {"facts": done.facts, "new": done.put.new, "records": done.put.seen, "problems": done.problems}
+    counts = {"facts": done.facts, "new": done.update.new, "records": done.put.seen, "problems": done.problems}
+    counts |= {name: getattr(done.update, name) for name in ("source", "changed", "gone", "set_aside", "taken")}
     if as_json:
         click.echo(json.dumps({**counts, "format": done.format}))
         return
     others = f" and {counted(done.put.seen - done.facts, 'other record')}" if done.put.seen > done.facts else ""
     click.echo(
-        f"{counted(done.facts, 'fact')}{others} read as {done.format}, {done.put.new:,} of them new, "
-        f"{counted(done.problems, 'problem')}."
+        f"{counted(done.facts, 'fact')}{others} read as {done.format}, {update_text(done.update)}, "
+        f"{counted(done.problems, 'problem')}; source '{done.update.source}'."
     )
+    for key in done.update.shown:
+        click.echo(f"no longer current: {key}", err=True)
+
+
+def update_text(update: SourceUpdate) -> str:
+    """What a source changed, in a clause; what did not happen is left out."""
+    parts = [f"{update.new:,} of them new"]
+    parts += [f"{update.changed:,} changed"] if update.changed else []
+    parts += [f"{update.taken:,} taken over from others"] if update.taken else []
+    parts += [f"{update.gone:,} gone"] if update.gone else []
+    parts += [f"{update.set_aside:,} set aside that hung on what was replaced"] if update.set_aside else []
+    return ", ".join(parts)
+
+
+@contextlib.contextmanager
+def listed_conflicts() -> Iterator[None]:
+    """Conflicts of keys are listed on standard error before the error that says what can be done."""
+    from curation.store.import_sources import ConflictError
+
+    try:
+        yield
+    except ConflictError as error:
+        for conflict in error.conflicts:
+            click.echo(f"conflict: {conflict.kind} {conflict.key}: held by {conflict.holder}", err=True)
+        if error.number > len(error.conflicts):
+            click.echo(f"... and {error.number - len(error.conflicts):,} more", err=True)
+        raise
 
 
 @click.command()
@@ -159,19 +210,9 @@ def _tell(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
-@click.option(
-    "--map",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="A foreign table's column for a field, such as old=answer; repeatable.",
-)
-@click.option(
-    "--mapping", type=click.Path(path_type=Path), help="A mapping as a TOML file: tables [columns], [values], [source]."
-)
-@click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
+@_reading_options
 @click.option("--facts-only", is_flag=True, help="Leave out questions, prompts, neighbours and extras.")
+@writes("target")
 def convert(
     source: Path,
     target: Path,

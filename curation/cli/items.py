@@ -28,7 +28,9 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
         record = store.get(item)
         lineage = [x.model_dump(mode="json", exclude_none=True) for x in store.lineage(record.id)]
         verdicts = [v.payload() for v in store.verdicts([record.id])]
+        sources = store.sources_of(record.id)
     whole = {"kind": record.kind, "id": record.id, **record.payload(), "lineage": lineage, "verdicts": verdicts}
+    whole["sources"] = sources
     if as_json:
         click.echo(json.dumps(whole, ensure_ascii=False))
         return
@@ -36,6 +38,8 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
     for name, value in record.payload().items():
         if name != "key" and value not in (None, "", [], {}):
             click.echo(escape(f"{name}: {_plain(value)}"))
+    for name in sources:
+        click.echo(escape(f"from: {name}"))
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
         quality = quality_name(line.get("detail", {}).get("quality"))
@@ -103,5 +107,7 @@ def stats(store_path: Path, as_json: bool) -> None:
     click.echo(f"{counts['lineage']:>9}  lineage\n{counts['results']:>9}  results of runs")
     for v in counts["verdicts"]:
         click.echo(f"{v['count']:>9}  verdicts '{v['label']}' by {v['by']}")
+    for s in counts["sources"]:
+        click.echo(escape(f"{s['records']:>9}  records of source '{s['source']}' ({s['file']})"))
     for s in counts["splits"]:
         click.echo(f"{s['cases']:>9}  cases in split {s['split']} ({s['digest'][:12]})")

@@ -37,6 +37,7 @@ TEXTS = {
     "--errata": "File of known faults (scedit split errata add).",
     "--resamples": "Bootstrap resamples for the intervals.",
     "--retry-failed": "Try again what failed.",
+    "--force": "Replace what stands at the output, though this command did not write it or it was changed since.",
 }
 
 
@@ -92,9 +93,9 @@ def former_option(*names: str, now: str) -> Callable[[F], F]:
     """
     present = dict(zip(names, now.split(), strict=True))
 
-    def refuse(context: click.Context, option: click.Parameter, given: str | None) -> None:
-        if given is not None:
-            raise click.UsageError(f"'{given}' is now '{present[given]}'.", context)
+    def refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"'{value}' is now '{present[value]}'.", context)
 
     def decorate(command: F) -> F:
         for name in names:
@@ -112,10 +113,69 @@ def heldout_option(*, multiple: bool = False) -> Callable[[F], F]:
     return shared_option("--heldout", metavar="SPLIT", multiple=multiple)
 
 
-def limit_option(*, default: int | None = None, least: int = 1, also: str = "") -> Callable[[F], F]:
+def writes(*files: str, folders: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Guard a command's outputs and give it ``--force``; every other file that it is given counts as an input.
+
+    Args:
+        files: Parameters that name a file to write.
+        folders: Parameters that name a folder to write files into (or a folder or a file, as a format has it).
+    """
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def with_guard(*args: Any, force: bool, **values: Any) -> Any:
+            from curation.files.outputs import outputs_of
+
+            own = {name: values[name] for name in (*files, *folders) if values[name] is not None}
+            others = [value for name, value in values.items() if name not in own]
+            inputs = [place for value in others for place in _files_in(value)]
+            path = click.get_current_context().command_path.partition(" ")[2]
+            of_files, of_folders = ([Path(own[n]) for n in names if n in own] for names in (files, folders))
+            of_folders = [p.parent if p.suffix.lower() in (".html", ".htm") else p for p in of_folders]
+            with outputs_of(path or command.__name__, of_files, of_folders, inputs=inputs, force=force):
+                return command(*args, **values)
+
+        return shared_option("--force", is_flag=True)(with_guard)  # type: ignore[return-value]
+
+    return decorate
+
+
+def _files_in(value: Any) -> list[Path]:
+    """The files that a parameter's value names."""
+    if isinstance(value, (tuple, list)):
+        return [place for one in value for place in _files_in(one)]
+    if not isinstance(value, (str, Path)) or "\0" in str(value) or len(str(value)) > 4096:
+        return []
+    try:
+        return [Path(value)] if Path(value).is_file() else []
+    except OSError:  # a text that is no name of a file
+        return []
+
+
+def identity_options(command: F) -> F:
+    """``--source``, ``--replace`` and ``--as``: the parameter ``identity``, as what a file is known to a store."""
+
+    @functools.wraps(command)
+    def with_identity(*args: Any, source_name: str | None, replace: bool, prefix: str | None, **options: Any) -> Any:
+        from curation.loaders.importer import Identity
+
+        if replace and prefix is not None:
+            raise click.UsageError("give --replace or --as, not both")
+        return command(*args, identity=Identity(source_name, replace, prefix), **options)
+
+    beside = "Put this name before all keys, so that both stand."
+    taken = "Take the place of other sources' records with the same keys."
+    again = "Name of the source; the same name again replaces all that it brought."
+    with_identity = click.option("--as", "prefix", metavar="NAME", help=beside)(with_identity)
+    with_identity = click.option("--replace", is_flag=True, help=taken)(with_identity)
+    with_identity = click.option("--source", "source_name", metavar="NAME", help=again)(with_identity)
+    return with_identity  # type: ignore[return-value]
+
+
+def limit_option(*, default: int | None = None, minimum: int = 1, also: str = "") -> Callable[[F], F]:
     """``--limit``: the parameter ``limit``."""
     shown = {} if default is None else {"default": default, "show_default": True}
-    return shared_option("--limit", type=click.IntRange(min=least), also=also, **shown)
+    return shared_option("--limit", type=click.IntRange(min=minimum), also=also, **shown)
 
 
 def seed_option(*, also: str = "") -> Callable[[F], F]:

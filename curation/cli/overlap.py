@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import json_option, json_options, shared_option, store_option
+from curation.cli.options import json_option, json_options, shared_option, store_option, writes
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 @click.option(
     "--similarity", "method", default="rouge1", show_default=True, help="Measure: rouge1, minhash, exact or embedding."
 )
-@click.option("--threshold", type=float, help="From which similarity on; 0.4 for ROUGE-1, 0.9 for embeddings.")
+@click.option(
+    "--threshold", type=float, help="From which similarity on; ROUGE-1 0.7 (scripts, prompts: 0.4), embeddings 0.9."
+)
 @click.option("--prefer", default="key", show_default=True, help="Who represents: key, longest, shortest or judged.")
 @click.option("--split", "split_name", help="Only items of this split's cases.")
 @shared_option("--device", default="cpu", show_default=True, also="Embeddings only.")
 @shared_option("--dry-run", is_flag=True, also="Shows the clusters.")
-@click.option("--show", "most", type=click.IntRange(min=0), default=10, show_default=True, help="Clusters to show.")
+@click.option("--show", "limit", type=click.IntRange(min=0), default=10, show_default=True, help="Clusters to show.")
 @json_options
 def dedup(
     store_path: Path,
@@ -41,7 +43,7 @@ def dedup(
     split_name: str | None,
     device: str,
     dry_run: bool,
-    most: int,
+    limit: int,
     as_json: bool,
 ) -> None:
     """Measure near-duplicates in a store, write a verdict on each item, show the clusters.
@@ -51,10 +53,18 @@ def dedup(
 
     Example: scedit store dedup --store my.duckdb --kind question --within fact
     """
-    from curation.overlap.near_duplicates import METHODS, check_choice, kept_counts, near_duplicates, store_items
+    from curation.overlap.near_duplicates import (
+        METHODS,
+        check_choice,
+        default_threshold,
+        kept_counts,
+        near_duplicates,
+        store_items,
+    )
     from curation.store.store import Store
 
     check_choice(method, METHODS, "method")
+    threshold = default_threshold(method, kind) if threshold is None else threshold
     embedder = None
     if method == "embedding":
         from curation.similarity.embeddings import Embedder
@@ -72,7 +82,7 @@ def dedup(
         )
         if not dry_run:
             store.put(found.verdicts())
-    _tell_clusters(found, most=most, as_json=as_json, written=not dry_run)
+    _tell_clusters(found, limit=limit, as_json=as_json, written=not dry_run)
 
 
 @click.command()
@@ -88,20 +98,20 @@ def dedup(
 @shared_option("--seed", default="0", show_default=True, also="Any text; another one draws another division.")
 @click.option(
     "--strategy",
-    "how",
     default="balanced",
     show_default=True,
     help="Either balanced, or hash (later cases move nobody).",
 )
 @click.option("--neighbours", is_flag=True, help="Also share no neighbour facts.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write each part as a split file into this folder.")
+@writes(folders=("out",))
 @json_options
 def partition(
     source: str,
     by: tuple[str, ...],
     parts: tuple[str, ...],
     seed: str,
-    how: str,
+    strategy: str,
     neighbours: bool,
     out: Path | None,
     as_json: bool,
@@ -111,24 +121,33 @@ def partition(
     Example: scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
     """
     from curation.shipped import mini_split
+    from curation.splits.names import file_name
     from curation.splits.partition import separate as divide
     from curation.splits.split_file import open_split, part_of, write_split
 
     split = mini_split() if source == "mini" else open_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
-    made = divide(split.cases, by=by, parts=shares, seed=seed, how=how, neighbours=neighbours)  # type: ignore[arg-type]
-    about = {"by": list(by), "seed": seed, "how": how, "neighbours": neighbours, "of": split.digest}
+    made = divide(split.cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
+    about = {"by": list(by), "seed": seed, "how": strategy, "neighbours": neighbours, "of": split.digest}
+    if made.wordings:
+        about["relations"] = {"wordings": made.wordings, "joined_to": made.joined, "known": False}
     for name in shares if out else ():
         keys = {key for key, part in made.part.items() if part == name}
-        part = part_of(split, f"{split.name}-{name}", keys, about={"separated": about})
-        write_split(part, Path(str(out)) / f"{part.name}.jsonl")
+        part = part_of(split, f"{split.name}-{name}", keys, details={"separated": about})
+        write_split(part, Path(str(out)) / f"{file_name(part.name)}.jsonl")
     if as_json:
         for key, name in made.part.items():
             click.echo(json.dumps({"case": key, "part": name, "group": made.group[key]}, ensure_ascii=False))
         return
     for name, n in made.counts.items():
         click.echo(f"{n:>7}  {name}  ({n / len(made.part):.1%}, asked for {shares[name]:.1%})")
-    click.echo(f"{len(set(made.group.values())):>7}  groups that share no {' or '.join(by)}")
+    unknown = ", as far as their wording tells" if made.wordings else ""
+    click.echo(f"{len(set(made.group.values())):>7}  groups that share no {' or '.join(by)}{unknown}")
+    if made.wordings:
+        click.echo(
+            f"{made.wordings:>7}  relations have no id but the wording of their prompt, joined to {made.joined:,} by "
+            "shared subjects and objects; that no two parts share a relation cannot be promised"
+        )
 
 
 @click.command()
@@ -147,39 +166,49 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
 
     Example: scedit split overlap mini shipped --fail-on same_edit
     """  # noqa: D301 - click wants the character
-    from curation.overlap.contamination import open_collection
+    from curation.overlap.contamination import has_property_id, open_collection
     from curation.overlap.contamination import overlap as compare
     from schemas.core.errors import UserError
 
-    report = compare(open_collection(a), open_collection(b), threshold=threshold, examples=examples)
+    one, two = open_collection(a), open_collection(b)
+    report = compare(one, two, threshold=threshold, examples=examples)
+    unnamed = [sum(not has_property_id(fact) for _, fact in side.facts) for side in (one, two)]
     levels = [report.level(name) for name in fail_on]
     if as_json:
         click.echo(json.dumps({**report.payload(), "id": report.id}, ensure_ascii=False))
     else:
         _tell_overlap(report)
+        if any(unnamed):
+            click.echo(
+                f"\nWithout a property id: {unnamed[0]:,} relations of A, {unnamed[1]:,} of B. They are compared by\n"
+                "wording, and are the same where subject and old object are equal; in other words and with another\n"
+                "old object, one relation is missed in same_subject_relation."
+            )
     if shared := [level for level in levels if level.pairs]:
         names = ", ".join(f"{level.name} ({level.a} of {report.owners_a})" for level in shared)
         raise UserError(f"'{report.a}' and '{report.b}' share what they must not: {names}")
 
 
 def _shares(parts: tuple[str, ...]) -> dict[str, float]:
+    from curation.splits.names import check_name
     from schemas.core.errors import UserError
 
     shares = {}
     for part in parts:
         name, _, share = part.partition("=")
         try:
-            shares[name.strip()] = float(share)
+            shares[check_name(name.strip(), "part", where="--part")] = float(share)
         except ValueError:
             raise UserError(f"--part takes NAME=SHARE, got '{part}'", fix="for example --part train=0.8") from None
     return shares
 
 
-def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool) -> None:
-    clusters = found.clusters()
-    counts: dict[str, Any] = {"by": found.by, "items": len(found.items), "duplicates": found.duplicates}
-    counts |= {"clusters": found.clustered, "threshold": found.threshold, "unit": found.unit, "method": found.method}
-    counts |= {"verdicts_written": len(found.items) if written else 0}
+def _tell_clusters(duplicates: Duplicates, *, limit: int, as_json: bool, written: bool) -> None:
+    clusters = duplicates.clusters()
+    counts: dict[str, Any] = {"by": duplicates.by, "items": len(duplicates.items), "duplicates": duplicates.duplicates}
+    counts |= {"clusters": duplicates.clustered, "threshold": duplicates.threshold}
+    counts |= {"unit": duplicates.unit, "method": duplicates.method}
+    counts |= {"verdicts_written": len(duplicates.items) if written else 0}
     if as_json:
         click.echo(json.dumps(counts))
         for cluster in clusters:
@@ -187,18 +216,18 @@ def _tell_clusters(found: Duplicates, *, most: int, as_json: bool, written: bool
             click.echo(json.dumps({"keep": keys[0], "like": keys[1:], "greatest": round(cluster.greatest, 6)}))
         return
     click.echo(
-        f"{counted(len(found.items), 'item')}, {found.duplicates:,} with a preferred one at {found.unit} "
-        f"{found.threshold:g} or above, {counted(found.clustered, 'cluster')} ({found.method}); "
-        + (f"verdicts written as {found.by}" if written else "nothing written")
+        f"{counted(len(duplicates.items), 'item')}, {duplicates.duplicates:,} with a preferred one at "
+        f"{duplicates.unit} {duplicates.threshold:g} or above, {counted(duplicates.clustered, 'cluster')} "
+        f"({duplicates.method}); " + (f"verdicts written as {duplicates.by}" if written else "nothing written")
     )
-    for cluster in islice(clusters, most):
+    for cluster in islice(clusters, limit):
         click.echo(f"\n{counted(len(cluster.members), 'item')}, greatest {cluster.greatest:.3f}")
         for n, member in enumerate(cluster.members[:6]):
             click.echo(f"  {'stays' if n == 0 else 'like '}  {member.key}  {' '.join(member.text.split())[:90]}")
         if len(cluster.members) > 6:
             click.echo(f"         ... and {len(cluster.members) - 6} more")
-    if found.clustered > most:
-        click.echo(f"\n... and {counted(found.clustered - most, 'more cluster')}: --show, or --json for all")
+    if duplicates.clustered > limit:
+        click.echo(f"\n... and {counted(duplicates.clustered - limit, 'more cluster')}: --show, or --json for all")
 
 
 def _tell_overlap(report: Overlap) -> None:

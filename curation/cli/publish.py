@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, shared_option, store_option
+from curation.cli.options import former_option, json_option, shared_option, store_option
 from schemas.core.clock import today
 from schemas.text.counting import counted
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @click.option("--url", help="Where it will be found, for the metadata.")
 @click.option("--cite", help="How to cite it, for the metadata.")
 @click.option("--date", help="Date of publication (YYYY-MM-DD); today when left out.")
-@click.option("--replace", is_flag=True, help="Put it in the place of an earlier release.")
+@shared_option("--force", is_flag=True, also="Only an earlier release, and only its own files.")
+@former_option("--replace", now="--force")
 @json_option
 def publish(
     name: str,
@@ -39,7 +40,7 @@ def publish(
     url: str | None,
     cite: str | None,
     date: str | None,
-    replace: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write the frozen split NAME as a release: all formats, dataset card, Croissant metadata, checksums.
@@ -63,7 +64,7 @@ def publish(
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         made = _split(name, store, split_file)
-        done = write(made, out_dir, store=store, formats=chosen, about=about, replace=replace)
+        done = write(made, out_dir, store=store, formats=chosen, about=about, replace=force)
     if as_json:
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))

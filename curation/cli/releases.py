@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, json_options, store_option
+from curation.cli.options import json_option, json_options, store_option, writes
 from schemas.core.clock import today
 from schemas.text.counting import counted
 
@@ -140,6 +140,7 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
 @click.option("--version", help="The new version; what the changes ask for when left out.")
 @click.option("--without-sample", help="Why this release does not wait for a quality sample; kept in its header.")
 @click.option("--out", type=_PATH, help="Also write the released split file here.")
+@writes("out")
 @json_option
 def release(
     name: str, store_path: Path, version: str | None, without_sample: str | None, out: Path | None, as_json: bool

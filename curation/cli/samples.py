@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from curation.cli.options import json_option, json_options, seed_option, shared_option, store_option
+from curation.cli.options import json_option, json_options, seed_option, shared_option, store_option, writes
 from schemas.text.counting import counted
 
 _PATH = click.Path(path_type=Path)
@@ -28,7 +28,6 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--min-per-stratum",
-    "least",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
@@ -38,6 +37,7 @@ _PATH = click.Path(path_type=Path)
 @shared_option(
     "--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, also="Of each sheet."
 )
+@writes(folders=("out",))
 @json_option
 def draw(
     name: str,
@@ -46,7 +46,7 @@ def draw(
     people: tuple[str, ...],
     percent: float,
     unit: str,
-    least: int,
+    min_per_stratum: int,
     seed: int,
     form: str,
     as_json: bool,
@@ -66,8 +66,8 @@ def draw(
     with Store.open(store_path, write=True) as store:
         split = store.open_split(name)
         drawn = take(
-            split, unit="case" if unit == "case" else "prompt", percent=percent, least=least, number=seed,
-            people=people,
+            split, unit="case" if unit == "case" else "prompt", percent=percent, min_per_stratum=min_per_stratum,
+            number=seed, people=people,
         )  # fmt: skip
         for person in people:
             write_sheet(sheet(drawn, split.cases, person), sheet_path(out, person, form))

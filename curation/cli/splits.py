@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_option, shared_option, store_option
+from curation.cli.data import listed_conflicts, update_text
+from curation.cli.options import identity_options, json_option, shared_option, store_option, writes
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
+    from curation.loaders.importer import Identity
     from curation.rules.rule import SplitRule
     from curation.splits.split_file import Split
 
@@ -26,6 +29,7 @@ _PATH = click.Path(path_type=Path)
 @shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the rule, such as unsure=keep.")
 @shared_option("--errata", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Also write the split file here.")
+@writes("out")
 @json_option
 def freeze(
     name: str,
@@ -41,7 +45,7 @@ def freeze(
 
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
-    from curation.rules.release import freeze as make
+    from curation.rules.release import freeze_with_report as make
     from curation.rules.rule import SplitRule
     from curation.splits.errata import read_errata
     from curation.splits.split_file import write_split
@@ -52,19 +56,23 @@ def freeze(
     rule = validate(SplitRule, override(table, settings), where=str(rule_path or "--set"))
     known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
-        made = make(store, name, rule, version=version, errata=known)
+        made, unprompted, _ = make(store, name, rule, version=version, errata=known)
         if out:
             write_split(made, out)
         sizes = store.split_sizes(f"{made.name}@{made.version}")
-    _tell(made, sizes, as_json=as_json)
+    _tell(made, sizes, as_json=as_json, unprompted=unprompted)
 
 
 @click.command()
 @click.argument("source")
 @store_option()
+@identity_options
 @json_option
-def add(source: str, store_path: Path, as_json: bool) -> None:
+def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> None:
     """Add a frozen split file, or 'mini', and all its records to a store.
+
+    A key that stands in the store with other content is a conflict: nothing is added. --as NAME keeps both, as a split
+    NAME of its own.
 
     Example: scedit split add mini --store my.duckdb
     """
@@ -74,10 +82,14 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
     from curation.store.store import Store
 
     made = mini_split() if source == "mini" else open_split(source)
-    import_split(made, store_path, origin=source)
+    with listed_conflicts():
+        update = import_split(made, store_path, origin=source, identity=identity)
     with Store.open(store_path) as store:
+        made = store.open_split(f"{identity.prefix or made.name}@{made.version}")
         sizes = store.split_sizes(f"{made.name}@{made.version}")
     _tell(made, sizes, as_json=as_json)
+    if not as_json:
+        click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
 
 
 @click.command()
@@ -91,20 +103,30 @@ def add(source: str, store_path: Path, as_json: bool) -> None:
     show_default=True,
     also="One of split, scedit-cf, scedit-t, counterfact, facts, easyedit, parquet or datasets.",
 )
-def export(name: str, path: Path, store_path: Path, format_name: str) -> None:
+@click.option(
+    "--knowedit-lists",
+    is_flag=True,
+    help="With easyedit: also the lists of portability and locality that EasyEdit's own KnowEdit reader looks for.",
+)
+@writes(folders=("path",))
+def export(name: str, path: Path, store_path: Path, format_name: str, knowedit_lists: bool) -> None:
     """Write the frozen split NAME to PATH, in our format or in one of other tools.
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """
+    from curation.export.formats import chosen_exporter
     from curation.export.formats import export as write
     from curation.store.store import Store
 
     with Store.open(store_path) as store:
         made = store.open_split(name)
-        written = write(made, path, format_name)
+        written = write(made, path, format_name, knowedit_lists)
+        gaps = chosen_exporter(format_name, knowedit_lists).gaps(made)
     click.echo(
         f"{path}: {counted(written, 'case')} of {made.name}@{made.version} ({made.digest[:12]}) as {format_name}"
     )
+    for gap in gaps:
+        click.echo(f"Note: {gap}", err=True)
 
 
 @click.command()
@@ -154,14 +176,15 @@ def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
     return validate(SplitRule, override(table, settings), where=str(path or "--set"))
 
 
-def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool) -> None:
+def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None) -> None:
     if as_json:
-        click.echo(json.dumps(made.header, ensure_ascii=False))
+        more = {"unprompted": unprompted} if unprompted is not None else {}
+        click.echo(json.dumps(made.header | more, ensure_ascii=False))
         return
     click.echo(
         f"split {made.name}@{made.version}: {counted(len(made.cases), 'case')}, {counted(sizes[0], 'script prompt')}, "
         f"{counted(sizes[1], 'neighbour prompt')}, "
         f"digest {made.digest[:12]}"
     )
-    for reason, n in made.header.get("counts", {}).items():
+    for reason, n in [*made.header.get("counts", {}).items(), *(unprompted or {}).items()]:
         click.echo(f"{n:>7}  {reason}")

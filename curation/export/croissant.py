@@ -89,13 +89,13 @@ class About(NamedTuple):
 
 
 def croissant(
-    split: Split, found: SplitSummary, files: Iterable[DataFile], about: About | None = None
+    split: Split, summary: SplitSummary, files: Iterable[DataFile], about: About | None = None
 ) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
     listed, about = list(files), about or About()
     columns = {**TABLES, "extras": EXTRAS}
     tables = {f"data/{name}.parquet": name for name in columns}
-    licences = [_URLS.get(licence, licence) for licence in found.licences]
+    licences = [_URLS.get(licence, licence) for licence in summary.licences]
     said: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -103,8 +103,8 @@ def croissant(
         "name": split.name,
         "description": (
             f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts, "
-            f"{counted(found.prompts, 'script prompt')}, "
-            f"{counted(found.neighbour_prompts, 'neighbour script prompt')}. "
+            f"{counted(summary.prompts, 'script prompt')}, "
+            f"{counted(summary.neighbour_prompts, 'neighbour script prompt')}. "
             f"Digest of the cases: {split.digest}."
         ),
         "license": licences[0] if len(licences) == 1 else licences,

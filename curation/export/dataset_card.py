@@ -35,27 +35,27 @@ class ReleasePart(NamedTuple):
     cases: int
 
 
-def card(split: Split, found: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
+def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
     """The card as Markdown.
 
     Args:
         split: The frozen split.
-        found: What ``survey`` counted.
+        summary: What ``survey`` counted.
         parts: The files that go with it.
         tables: Whether ``data/*.parquet`` are among them (then the header says how to load them).
     """
     sections = [
-        _header(split, found, tables=tables),
-        f"# {split.name} {split.version}\n\n{_opening(split, found)}",
-        _section("Counts", _counts(found)),
+        _header(split, summary, tables=tables),
+        f"# {split.name} {split.version}\n\n{_opening(split, summary)}",
+        _section("Counts", _counts(summary)),
         _section("Load", _load(split, parts, tables=tables)),
         _section("Files", _files(parts)),
-        _section("Construction", _construction(split, found)),
-        _section("Checks", _checks(split, found)),
-        _section("People", _people(found)),
-        _section("Licences and sources", _licences(found)),
+        _section("Construction", _construction(split, summary)),
+        _section("Checks", _checks(split, summary)),
+        _section("People", _people(summary)),
+        _section("Licences and sources", _licences(summary)),
         _section("Intended use", _USE),
-        _section("Limits", _limits(split, found)),
+        _section("Limits", _limits(split, summary)),
     ]
     if tables:
         sections.append(_section("Columns", _columns(split)))
@@ -72,12 +72,12 @@ def hub_licence(licences: Sequence[str]) -> str:
     return _HUB.get(licences[0], "other") if len(licences) == 1 else "other"
 
 
-def _header(split: Split, found: SplitSummary, *, tables: bool) -> str:
+def _header(split: Split, summary: SplitSummary, *, tables: bool) -> str:
     size = next((name for limit, name in _SIZES if len(split.cases) < limit), "n>1M")
-    licence = hub_licence(found.licences)
+    licence = hub_licence(summary.licences)
     lines = [f"pretty_name: {_quote(f'{split.name} {split.version}')}", f"license: {licence}"]
     if licence == "other":
-        lines.append(f"license_name: {_quote(' and '.join(found.licences))}")
+        lines.append(f"license_name: {_quote(' and '.join(summary.licences))}")
     lines += ["tags:", *(f"- {tag}" for tag in ("knowledge-editing", "model-editing", "scripts", "cloze"))]
     lines += ["size_categories:", f"- {size}"]
     if tables:
@@ -96,7 +96,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"## {title}", "", *lines])
 
 
-def _opening(split: Split, found: SplitSummary) -> str:
+def _opening(split: Split, summary: SplitSummary) -> str:
     return (
         f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts: each is one edit of a "
         f"fact with script prompts (a how-to question, and a script cut before the object) and with neighbours that "
@@ -104,16 +104,16 @@ def _opening(split: Split, found: SplitSummary) -> str:
     )
 
 
-def _counts(found: SplitSummary) -> Iterator[str]:
-    rows = [(f"cases, {change}", n) for change, n in found.changes.items()]
-    rows += [("relations", len(found.relations)), ("script questions", found.questions)]
-    rows += [("script prompts", found.prompts)]
-    rows += [(f"neighbours, {how.replace('_', ' ')}", n) for how, n in found.neighbours.items()]
-    rows += [("neighbour script prompts", found.neighbour_prompts)]
+def _counts(summary: SplitSummary) -> Iterator[str]:
+    rows = [(f"cases, {change}", n) for change, n in summary.changes.items()]
+    rows += [("relations", len(summary.relations)), ("script questions", summary.questions)]
+    rows += [("script prompts", summary.prompts)]
+    rows += [(f"neighbours, {how.replace('_', ' ')}", n) for how, n in summary.neighbours.items()]
+    rows += [("neighbour script prompts", summary.neighbour_prompts)]
     yield from _table(("what", "number"), ((what, f"{n:,}") for what, n in rows))
-    most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(found.relations.items())[:8])
+    most = ", ".join(f"{_cell(name)} {n:,}" for name, n in list(summary.relations.items())[:8])
     yield from ("", f"Most frequent relations: {most}.")
-    steps = ", ".join(f"{'not known' if step is None else step}: {n:,}" for step, n in found.steps.items())
+    steps = ", ".join(f"{'not known' if step is None else step}: {n:,}" for step, n in summary.steps.items())
     if steps:
         yield f"Script prompts by the step that was cut: {steps}."
 
@@ -139,7 +139,7 @@ def _files(parts: Sequence[ReleasePart]) -> Iterator[str]:
     yield from _table(("file", "what", "cases", "not in it"), rows)
 
 
-def _construction(split: Split, found: SplitSummary) -> Iterator[str]:
+def _construction(split: Split, summary: SplitSummary) -> Iterator[str]:
     if rule := split.header.get("rule"):
         yield "A rule over verdicts chose the cases: " + _plain(rule) + "."
     else:
@@ -147,10 +147,10 @@ def _construction(split: Split, found: SplitSummary) -> Iterator[str]:
     counts = {k: n for k, n in split.header.get("counts", {}).items() if k not in ("cases", "facts")}
     if counts:
         yield from ("", "What was left out, and why:", "", *_table(("reason", "items"), _numbers(counts)))
-    if found.made:
+    if summary.made:
         yield from ("", "How the items came to be, as the store's lineage has it:", "")
         rows = (
-            (m.stage, m.model or "-", m.prompt or "-", f"{m.items:,}", _period(m.first, m.last)) for m in found.made
+            (m.stage, m.model or "-", m.prompt or "-", f"{m.items:,}", _period(m.first, m.last)) for m in summary.made
         )
         yield from _table(("stage", "model", "prompt", "items", "when"), rows)
     for name, value in split.header.items():
@@ -162,31 +162,31 @@ def _period(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _checks(split: Split, found: SplitSummary) -> Iterator[str]:
-    if not found.from_store:
+def _checks(split: Split, summary: SplitSummary) -> Iterator[str]:
+    if not summary.from_store:
         yield "The card was made from the frozen split alone; the verdicts of its checks are in the store it came from."
-    elif not found.checks:
+    elif not summary.checks:
         yield "The store holds no check's verdict on these items."
     else:
         yield "Verdicts on the items that are in the split:"
         yield ""
         labels = ("keep", "unsure", "drop", "unscored", "measured")
-        rows = ((f"`{by}`", *(f"{n.get(label, 0):,}" for label in labels)) for by, n in found.checks.items())
+        rows = ((f"`{by}`", *(f"{n.get(label, 0):,}" for label in labels)) for by, n in summary.checks.items())
         yield from _table(("check", *labels), rows)
-        dropped = sum(n.get("drop", 0) for n in found.checks.values())
+        dropped = sum(n.get("drop", 0) for n in summary.checks.values())
         if dropped:
             yield from ("", f"Verdicts that say drop: {dropped:,}; a person outranked them, or the rule ignores them.")
-    if found.judge_models:
-        models = ", ".join(f"{model} ({counted(n, 'rating')})" for model, n in found.judge_models.items())
+    if summary.judge_models:
+        models = ", ".join(f"{model} ({counted(n, 'rating')})" for model, n in summary.judge_models.items())
         yield from ("", f"Rated by judge models: {models}.")
 
 
-def _people(found: SplitSummary) -> Iterator[str]:
-    if not found.from_store:
+def _people(summary: SplitSummary) -> Iterator[str]:
+    if not summary.from_store:
         yield "The frozen split does not say whether people judged it; the store was not given."
-    elif not found.people:
+    elif not summary.people:
         yield "No people have judged it."
-    for n, task in enumerate(found.people):
+    for n, task in enumerate(summary.people):
         yield from ([""] if n else [])
         yield from _task(task)
 
@@ -204,10 +204,10 @@ def _task(task: HumanJudgements) -> Iterator[str]:
     yield f"- exact agreement: {task.exact}"
 
 
-def _licences(found: SplitSummary) -> Iterator[str]:
-    rows = ((name, licence, url or "-", f"{n:,}") for (name, licence, url), n in found.sources.items())
+def _licences(summary: SplitSummary) -> Iterator[str]:
+    rows = ((name, licence, url or "-", f"{n:,}") for (name, licence, url), n in summary.sources.items())
     yield from _table(("source", "licence", "address", "facts (edited and neighbour)"), rows)
-    if len(found.licences) > 1:
+    if len(summary.licences) > 1:
         yield ""
         yield (
             "Several licences meet here; each fact's own stands in the column `licence`. Who passes the whole on "
@@ -222,18 +222,18 @@ _USE = (
 )
 
 
-def _limits(split: Split, found: SplitSummary) -> Iterator[str]:
+def _limits(split: Split, summary: SplitSummary) -> Iterator[str]:
     cases = len(split.cases)
     half = 100 * 1.96 * math.sqrt(0.25 / cases)
     near = f"a success rate near one half has a 95 % interval of ±{half:.1f} points over cases."
     yield f"- With {counted(cases, 'case')}, {near}"
-    top, most = next(iter(found.relations.items()))
+    top, most = next(iter(summary.relations.items()))
     yield f"- The most frequent relation ({top}) makes up {100 * most / cases:.0f} % of the cases."
-    if found.lonely:
-        yield f"- Cases without a neighbour's script prompt (locality is not measured on them): {found.lonely:,}."
-    if found.repeated:
-        yield f"- Script prompts that repeat the text of another one: {found.repeated:,}."
-    if found.from_store and not found.people:
+    if summary.lonely:
+        yield f"- Cases without a neighbour's script prompt (locality is not measured on them): {summary.lonely:,}."
+    if summary.repeated:
+        yield f"- Script prompts that repeat the text of another one: {summary.repeated:,}."
+    if summary.from_store and not summary.people:
         yield "- No person has judged the items."
     yield "- Truth and dates of the facts are the sources'; languages of the texts are not recorded."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -15,6 +16,13 @@ from curation.files.json_files import write_array, write_lines
 from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import Case
 from schemas.facts import Object
+from schemas.text.counting import counted
+
+EASYEDIT_LISTS = {
+    "portability": ("Reasoning", "Subject_Aliasing", "Logical_Generalization"),
+    "locality": ("Relation_Specificity", "Forgetfulness"),
+}
+"""The lists of probes that EasyEdit's KnowEdit reader looks for."""
 
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
@@ -35,6 +43,11 @@ def write_counterfact(split: Split, path: Path) -> int:
 def write_easyedit(split: Split, path: Path) -> int:
     """EasyEdit-style records; returns the number of cases written."""
     return write_array(easyedit_rows(split.cases), path)
+
+
+def write_knowedit(split: Split, path: Path) -> int:
+    """EasyEdit-style records with the lists that EasyEdit's own KnowEdit reader looks for; the number of cases."""
+    return write_array(easyedit_rows(split.cases, knowedit_lists=True), path)
 
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
@@ -115,13 +128,17 @@ def _plain_neighbours(case: Case) -> list[str]:
     return [*case.fact.neighbour_prompts, *(p for p in dict.fromkeys(linked) if p not in case.fact.neighbour_prompts)]
 
 
-def easyedit_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterator[dict[str, Any]]:
     """EasyEdit-style records, counterfactual and temporal.
 
     The flat fields come first (``prompt`` filled in; the first paraphrase; the first neighbour prompt with its object).
     All neighbour prompts and script prompts follow in KnowEdit's lists of ``prompt`` and ``ground_truth``:
     ``portability/Script`` should be answered by the new object after the edit, ``portability/Paraphrase`` too;
     ``locality/Neighbour`` and ``locality/Script_Neighbour`` by what the neighbour fact says.
+
+    EasyEdit's own reader looks for other names, which ``knowedit_lists`` adds: ``Reasoning`` repeats ``Script``,
+    ``Relation_Specificity`` repeats ``Neighbour``, and ``Subject_Aliasing`` asks the fact prompt of each alias of the
+    subject. Their right answers are lists of alias lists, as that reader takes the first letter of a lone text.
     """
     for number, case in enumerate(cases):
         fact = case.fact
@@ -130,7 +147,7 @@ def easyedit_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
         plain = list(dict.fromkeys(plain))
         near = [(cloze(p.text, p.separator), p.targets[0]) for n in case.neighbours for p in n.prompts]
         scripts = [(cloze(p.text, p.separator), fact.new_object.text) for p in case.prompts]
-        record = {
+        record: dict[str, Any] = {
             "case_id": number,
             "prompt": fact.fact_prompt,
             "subject": fact.subject.text,
@@ -141,10 +158,30 @@ def easyedit_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
         if plain:
             record |= {"locality_prompt": plain[0][0], "locality_ground_truth": plain[0][1]}
         paraphrased = [(p, fact.new_object.text) for p in fact.paraphrases]
+        aliased = [(fact.prompt.replace("{}", alias), fact.new_object.text) for alias in fact.subject.aliases]
         record["portability"] = _probes(Script=scripts, Paraphrase=paraphrased)
         record["locality"] = _probes(Neighbour=plain, Script_Neighbour=near)
+        if knowedit_lists:
+            aliased = [(fact.prompt.replace("{}", alias), fact.new_object.text) for alias in fact.subject.aliases]
+            record["portability"] |= _nested_probes(Reasoning=scripts, Subject_Aliasing=aliased)
+            record["locality"] |= _nested_probes(Relation_Specificity=plain)
         yield record
+
+
+def knowedit_gaps(split: Split) -> tuple[str, ...]:
+    """What EasyEdit's reader looks for and the cases do not say: a sentence, or none where every record is filled."""
+    filled = Counter(
+        f"{part}/{name}" for row in easyedit_rows(split.cases, True) for part in EASYEDIT_LISTS for name in row[part]
+    )
+    wanted = [f"{part}/{name}" for part, names in EASYEDIT_LISTS.items() for name in names]
+    number = len(split.cases)
+    gaps = [f"{name} ({filled[name]:,} of {counted(number, 'case')})" for name in wanted if filled[name] < number]
+    return (f"EasyEdit's reader looks for lists that not every case fills: {', '.join(gaps)}",) if gaps else ()
 
 
 def _probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, str]]]:
     return {name: [{"prompt": p, "ground_truth": t} for p, t in pairs] for name, pairs in lists.items() if pairs}
+
+
+def _nested_probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, Any]]]:
+    return {name: [{"prompt": p, "ground_truth": [[t]]} for p, t in pairs] for name, pairs in lists.items() if pairs}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from curation.export.fact_formats import write_counterfact, write_easyedit, write_facts
+from curation.export.fact_formats import knowedit_gaps, write_counterfact, write_easyedit, write_facts, write_knowedit
 from curation.export.parquet import write_parquet
 from curation.export.scedit_format import scedit_cf, scedit_t, write_cf, write_t
 from curation.splits.split_file import Split, write_split
@@ -27,6 +27,7 @@ class Exporter:
         about: What it is, for the dataset card.
         losses: What the format cannot carry, one clause each; empty where nothing is lost.
         only: The one kind of case that it can hold, or None for all.
+        gaps: What readers of the format look for and a split does not say, a sentence each.
     """
 
     write: Callable[[Split, Path], int]
@@ -34,6 +35,7 @@ class Exporter:
     about: str
     losses: tuple[str, ...] = ()
     only: Literal["counterfactual", "temporal"] | None = None
+    gaps: Callable[[Split], tuple[str, ...]] = lambda split: ()
 
     def holds(self, split: Split) -> bool:
         """Whether the format can hold any case of the split."""
@@ -72,6 +74,10 @@ CF = Exporter(
         "the relation's id where it has a label",
     ),
     "counterfactual",
+    lambda split: (
+        "EasyEdit's CounterFactDataset trains on rephrase_prompt, locality_prompt and locality_ground_truth, "
+        "which this shape does not have: export as easyedit for it",
+    ),
 )
 T = Exporter(
     write_t,
@@ -110,7 +116,11 @@ EASYEDIT = Exporter(
     "{name}.easyedit.json",
     "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
     (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
+    gaps=lambda split: (
+        "EasyEdit's KnowEdit reader sees no portability and locality under our names: add --knowedit-lists for it",
+    ),
 )
+KNOWEDIT = replace(EASYEDIT, write=write_knowedit, gaps=knowedit_gaps)
 PARQUET = Exporter(
     write_parquet,
     "data",
@@ -132,7 +142,21 @@ EXPORTERS = Registry(
 )
 
 
-def export(split: Split, path: Path, format: str) -> int:
+def chosen_exporter(format: str, knowedit_lists: bool = False) -> Exporter:
+    """The exporter of a format of ``EXPORTERS``, for ``easyedit`` also with the lists that its own reader looks for.
+
+    Raises:
+        UserError: unknown format, or one that knows no such lists.
+    """
+    exporter: Exporter = EXPORTERS.get(format)
+    if not knowedit_lists:
+        return exporter
+    if exporter is not EASYEDIT:
+        raise UserError(f"{format} has no lists of KnowEdit", allowed="easyedit", fix="leave --knowedit-lists out")
+    return KNOWEDIT
+
+
+def export(split: Split, path: Path, format: str, knowedit_lists: bool = False) -> int:
     """Write a split in a format of ``EXPORTERS``; returns the number of cases written.
 
     A file is replaced when the new one is whole; a folder must be new or empty.
@@ -140,7 +164,7 @@ def export(split: Split, path: Path, format: str) -> int:
     Raises:
         UserError: unknown format, no case of its kind, or the place cannot be written.
     """
-    exporter: Exporter = EXPORTERS.get(format)
+    exporter = chosen_exporter(format, knowedit_lists)
     if not exporter.holds(split):
         raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose another format")
     return exporter(split, path)

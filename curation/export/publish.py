@@ -12,7 +12,7 @@ from curation.export.dataset_card import ReleasePart, card
 from curation.export.formats import EXPORTERS, Exporter
 from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
-from curation.files.json_files import sha256
+from curation.files.json_files import read_text, sha256
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -54,12 +54,8 @@ def publish(
         UserError: unknown format, a format that can hold none of the cases, a taken or unwritable folder.
     """
     chosen, skipped = _formats(split, formats)
-    if replace and folder.is_dir() and any(folder.iterdir()) and not (folder / _CHECKSUMS).is_file():
-        raise UserError(
-            f"this folder is no release (it has no {_CHECKSUMS}) and was left as it is",
-            where=str(folder),
-            fix="name a new folder",
-        )
+    if replace and folder.is_dir() and any(folder.iterdir()):
+        _check_release(folder)
     found, cases = survey(split, store), {}
     with atomic_folder(folder, replace=replace) as partial:
         parts = []
@@ -76,6 +72,30 @@ def publish(
         with atomic_file(partial / _CHECKSUMS) as file:
             file.writelines(f"{f.sha256}  {f.path}\n" for f in _listed(partial) if f.path != _CHECKSUMS)
     return PublishResult(folder, files, cases, skipped)
+
+
+def _check_release(folder: Path) -> None:
+    """Refuse to replace a folder that is no release, or that holds anything else (a repository's ``.git``, notes).
+
+    Raises:
+        UserError: it is not a release and nothing but that.
+    """
+    if not (folder / _CHECKSUMS).is_file():
+        raise UserError(
+            f"this folder is no release (it has no {_CHECKSUMS}) and was left as it is",
+            where=str(folder),
+            fix="name a new folder",
+        )
+    lines = read_text(folder / _CHECKSUMS).splitlines()
+    own = {_CHECKSUMS, *(line.partition("  ")[2] for line in lines)}
+    there = (p for p in folder.rglob("*") if not p.is_dir() or p.is_symlink())
+    if others := sorted({p.relative_to(folder).as_posix() for p in there} - own):
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        raise UserError(
+            f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
+            where=str(folder),
+            fix="nothing was replaced; move that away or name a new folder",
+        )
 
 
 def write_dataset(split: Split, path: Path) -> int:

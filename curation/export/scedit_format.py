@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from curation.files.json_files import write_array
 from curation.splits.split_file import Split
 from schemas.cases import Case
+
+_CF_NUMBER, _T_NUMBER = (re.compile(rf"scedit-{kind}/(0|[1-9]\d{{0,17}})") for kind in ("cf", "t"))
 
 
 def scedit_cf(cases: Sequence[Case]) -> list[dict[str, Any]]:
@@ -34,16 +37,29 @@ def write_t(split: Split, path: Path) -> int:
     return write_array(t_rows(split.cases), path)
 
 
-def cf_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+def cf_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """ScEdit-CF records, one at a time."""
-    for n, case in enumerate(c for c in cases if c.fact.change == "counterfactual"):
+    for n, case in _in_file_order(cases, "counterfactual", _CF_NUMBER):
         yield _cf(n, case)
 
 
-def t_rows(cases: Iterable[Case]) -> Iterator[dict[str, Any]]:
+def t_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """ScEdit-T records, one at a time."""
-    for n, case in enumerate(c for c in cases if c.fact.change == "temporal"):
+    for n, case in _in_file_order(cases, "temporal", _T_NUMBER):
         yield _t(n, case)
+
+
+def _in_file_order(cases: Sequence[Case], change: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, Case]]:
+    """Cases with their ``case_id``: those that all come of a ScEdit file keep its numbers and its order.
+
+    Cases of other origins are numbered as they come, and are not held in memory.
+    """
+    numbers = [pattern.fullmatch(c.fact.key) for c in cases if c.fact.change == change]
+    fitting = (c for c in cases if c.fact.change == change)
+    if numbers and all(numbers):
+        yield from sorted(((int(m[1]), c) for m, c in zip(numbers, fitting, strict=True) if m), key=lambda p: p[0])
+    else:
+        yield from enumerate(fitting)
 
 
 def _cf(number: int, case: Case) -> dict[str, Any]:

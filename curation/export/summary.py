@@ -247,12 +247,12 @@ def _people(
     )
 
 
-def _verdicts(task: str, found: list[Verdict], items: _Cases) -> HumanJudgements:
+def _verdicts(task: str, verdicts: list[Verdict], items: _Cases) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     from curation.stats.proportions import binomial_interval
 
-    rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in found]
-    cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, found, strict=True)}
+    rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in verdicts]
+    cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, verdicts, strict=True)}
     labels = Counter(label for _, _, label in rows if label is not None)
     kept, judged = labels["keep"], sum(labels.values())
     share = binomial_interval(kept, judged).text() if judged else "undefined, because nothing was judged"
@@ -263,10 +263,10 @@ def _label(verdict: Verdict) -> str | None:
     return None if verdict.label == "unscored" else verdict.label
 
 
-def _ratings(task: str, found: list[Rating], items: _Cases) -> HumanJudgements:
-    last = {(r.item_id, r.rater): r for r in found}  # who rated a text again meant the later rating
+def _ratings(task: str, ratings: list[Rating], items: _Cases) -> HumanJudgements:
+    last = {(r.item_id, r.rater): r for r in ratings}  # who rated a text again meant the later rating
     rows = [(item, rater, None if r.value is None else float(r.value)) for (item, rater), r in last.items()]
-    low, high = SCALES[found[0].scale]
+    low, high = SCALES[ratings[0].scale]
     labels = Counter(str(r.value) for r in last.values() if r.value is not None)
-    cases = {r.item_id: items[r.item_id] for r in found}
+    cases = {r.item_id: items[r.item_id] for r in ratings}
     return _people(task, rows, cases, labels=labels, level="ordinal", scale=tuple(range(low, high + 1)))

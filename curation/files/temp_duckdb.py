@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -20,12 +21,11 @@ class TempDatabase:
     """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="scedit-")
-        place = Path(self._folder.name)
+        self._open = ExitStack()  # what is open so far: the folder, then the connection in it
+        place = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="scedit-")))
         config = {"memory_limit": MEMORY, "threads": "1", "temp_directory": str(place / "aside")}
         self.db = duckdb.connect(str(place / "scratch.duckdb"), config=config)  # type: ignore[arg-type]
+        self._open.callback(self.db.close)
 
     def __del__(self) -> None:
-        if hasattr(self, "db"):
-            self.db.close()
-        self._folder.cleanup()
+        self._open.close()

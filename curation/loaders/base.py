@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
@@ -19,7 +19,10 @@ from curation.loaders.sources import OWN, Upstream
 from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
-from schemas.facts import Fact
+from schemas.extras import Extra
+from schemas.facts import Fact, Neighbour
+from schemas.generated_scripts import GeneratedScript
+from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
 
 __all__ = [
@@ -180,6 +183,8 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
         yield row.problem("malformed", str(error))
         return
     dropped = False
+    renamed: dict[str, str] = {}
+    record: Record
     for item in made:
         if isinstance(item, Problem):
             yield item
@@ -187,13 +192,36 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
         if dropped:  # what hangs on a fact goes with it
             continue
         main = isinstance(item, Fact)
-        record = item.fact if isinstance(item, NeighbourFact) else item
+        if isinstance(item, NeighbourFact):
+            beside, problem = ledger.neighbour(item.fact)
+            record, renamed[item.fact.key] = beside, beside.key
+            if problem is not None:
+                yield row.problem(*problem)
+        else:
+            record = item if main else _following(item, renamed)
         problem, keep = ledger.enter(record, main=main)
         if problem is not None:
             yield row.problem(*problem)
         if keep:
             yield LocatedRecord(row.where, record, main)
         dropped = main and not keep
+
+
+def _following(record: Record, renamed: Mapping[str, str]) -> Record:
+    """A record that names neighbour facts, with the keys that they were given here."""
+    update: dict[str, Any] = {}
+    for old, new in renamed.items():
+        if old == new:
+            continue
+        if isinstance(record, Neighbour | ScriptQuestion | ScriptPrompt | GeneratedScript) and record.fact == old:
+            update["fact"] = new
+        if isinstance(record, Extra) and record.subject_key == old:
+            update["subject_key"] = new
+        if isinstance(record, Extra) and old in record.depends_on:
+            update["depends_on"] = tuple(new if k == old else k for k in record.depends_on)
+        if update and f"~{old}" in record.key:
+            update["key"] = record.key.replace(f"~{old}", f"~{new}")
+    return record.model_copy(update=update) if update else record
 
 
 class _Ledger:
@@ -212,23 +240,34 @@ class _Ledger:
             same = "" if before == content else ", with other content"
             if main:
                 return ("duplicate", f"the key '{record.key}' stands twice{same}"), False
-            told = None if not same else ("contradictory", f"'{record.key}' was described otherwise before")
-            return told, False
+            what = f"'{record.key}' was described otherwise before; the first description stays"
+            return (("contradictory", what) if same else None), False
         if main and isinstance(record, Fact):
             return self._truthful(record), True
         return None, True
 
+    def neighbour(self, fact: Fact) -> tuple[Fact, tuple[str, str] | None]:
+        """A neighbour as it is to be kept: described otherwise than before under its key, it has a key of its own."""
+        content, name = int(fact.id[:15], 16), hash((fact.kind, fact.key))
+        if self._seen.get(name) in (None, content):
+            return fact, None
+        own = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
+        what = f"'{fact.key}' was described otherwise before; this description is kept as '{own.key}'"
+        known = self._seen.get(hash((own.kind, own.key))) is not None
+        return own, None if known else ("contradictory", what)
+
     def _truthful(self, fact: Fact) -> tuple[str, str] | None:
-        old = fact.old.text
+        old, new = fact.old.text, fact.new.text if fact.new else ""
         pair = hash((fact.subject.text.casefold(), fact.relation.id))
-        before = self._truth.first(pair, f"{fact.key} {old}")  # a key has no space
+        before = self._truth.first(pair, "\n".join((fact.key, old, new)))
         if before is None or fact.change == "temporal":
             return None
-        key, _, said = before.partition(" ")
-        if said.casefold() == old.casefold():
-            return None
-        what = f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
-        return "contradictory", what
+        key, said, edit = before.split("\n", 2)
+        if said.casefold() != old.casefold():
+            return "contradictory", f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
+        if edit and new and edit.casefold() != new.casefold():
+            return "contradictory", f"'{key}' edits this subject and relation to '{edit}', this one to '{new}'"
+        return None
 
 
 class FileNotes:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.disk_map import DiskMap
+from curation.files.json_files import sha256
 from curation.loaders import LocatedRecord, Problem, stream
+from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split
+from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
 from curation.store.store import PutResult, Store
 from schemas.core.clock import now
-from schemas.core.errors import DataError
+from schemas.core.errors import DataError, UserError
+from schemas.core.ids import canonical_json, digest
 from schemas.core.records import Record
 from schemas.lineage import Lineage
 
@@ -20,6 +25,44 @@ if TYPE_CHECKING:
     from curation.loaders.formats.custom_table import TableMapping
 
 SHOWN = 10  # problems that are told one by one
+
+
+class Identity(NamedTuple):
+    """As what a file or a split is known to a store, and what becomes of keys that others use.
+
+    Attributes:
+        source: Name of the source; made of the file's name and digest where it is None. The same name again replaces
+            all that it brought before.
+        replace: Take the place of other sources' records with the same keys.
+        prefix: Put this name before all keys, so that both stand; it is the source's name too, where none is given.
+    """
+
+    source: str | None = None
+    replace: bool = False
+    prefix: str | None = None
+
+    def of(self, file: str, content: str) -> ImportSource:
+        """The source for a file of this content.
+
+        Raises:
+            UserError: the name cannot be one.
+        """
+        name = self.prefix if self.source is None else self.source
+        whole = digest([content, self.prefix or ""])
+        if name is None:
+            return ImportSource(f"{Path(file).name or file}#{whole[:12]}", file, whole, named=False)
+        if not re.fullmatch(r"[^\s'](?:[^\n\r\t']{0,198}[^\s'])?", name) or name in (EARLIER, MADE_HERE):
+            raise UserError(f"'{name}' cannot be the name of a source", allowed="up to 200 characters of one line")
+        return ImportSource(name, file, whole, named=True)
+
+    def keyed(self, records: Iterable[Record]) -> Iterable[Record]:
+        """The records under the keys that they are to have."""
+        prefix = self.prefix
+        return records if prefix is None else (with_prefix(r, check_prefix(prefix)) for r in records)
+
+
+UNNAMED = Identity()
+"""A file that is known by its name and digest."""
 
 
 class FileImport(NamedTuple):
@@ -30,6 +73,7 @@ class FileImport(NamedTuple):
     problems: int
     shown: tuple[Problem, ...]
     format: str
+    update: SourceUpdate
 
 
 def import_file(
@@ -40,6 +84,7 @@ def import_file(
     mapping: TableMapping | None = None,
     skip_bad: bool = False,
     limit: int | None = None,
+    identity: Identity = UNNAMED,
 ) -> FileImport:
     """Read a file into a store (made if need be), record by record, in one transaction: all of it or nothing.
 
@@ -50,19 +95,33 @@ def import_file(
         mapping: For a foreign table: which column is what.
         skip_bad: Leave out what cannot be used, instead of stopping.
         limit: Take so many facts, and nothing else.
+        identity: As what the file is known to the store.
 
     Raises:
         DataError: a record that cannot be used (unless ``skip_bad``), or no fact at all.
+        ConflictError: keys that another source uses for other content.
     """
     reading = stream(source, format, mapping=mapping)
     told = _ProblemLog(skip_bad=skip_bad, limit=limit)
     made_at = now()
     first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
-    rest = itertools.chain([] if first is None else [first], records)
+    rest = identity.keyed(itertools.chain([] if first is None else [first], records))
     pairs = ((r, Lineage(item_id=r.id, stage="load", made_at=made_at, detail={"from": source})) for r in rest)
+    known = identity.of(source, _content(source, reading.format, mapping))
     with Store.open(path, create=True) as store:
-        put = store.put_each(pairs)
-    return FileImport(put, told.facts, told.problems, tuple(told.shown), reading.format)
+        update = store.put_source(known, pairs, replace=identity.replace, whole=limit is None)
+        for said in store.arrived_contradictions():
+            told.note(Problem(f"{source}, {said.key}", "contradictory", said.text))
+    return FileImport(update.put, told.facts, told.problems, tuple(told.shown), reading.format, update)
+
+
+def _content(source: str, format: str, mapping: TableMapping | None) -> str:
+    """What a file holds and how it was read, as one digest: another mapping makes other records."""
+    if source == "shipped":
+        from curation.shipped import facts_path
+
+        return sha256(facts_path())
+    return digest([sha256(Path(source)), format, canonical_json(mapping.model_dump(mode="json") if mapping else {})])
 
 
 class _ProblemLog:
@@ -93,21 +152,37 @@ class _ProblemLog:
                 where=problem.where,
                 fix="mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE",
             )
+        self.note(problem)
+
+    def note(self, problem: Problem) -> None:
+        """Count a problem, and keep it where it is one of the first."""
         self.problems += 1
         if len(self.shown) < SHOWN:
             self.shown.append(problem)
 
 
-def import_split(split: Split, path: Path, *, origin: str) -> PutResult:
-    """Put a frozen split and every record inside its cases into a store (made if need be)."""
+def import_split(split: Split, path: Path, *, origin: str, identity: Identity = UNNAMED) -> SourceUpdate:
+    """Put a frozen split and every record inside its cases into a store (made if need be), all or nothing.
+
+    Args:
+        split: The split.
+        path: The store.
+        origin: Where it comes from, for the lineage.
+        identity: As what it is known to the store; with a prefix it becomes a split of its own, called after it.
+
+    Raises:
+        ConflictError: keys that another source uses for other content.
+        StoreError: the name and version are taken by another split.
+    """
+    if identity.prefix is not None:
+        split = split_with_prefix(split, check_prefix(identity.prefix))
     made_at = now()
     seen = DiskMap()
     records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
     pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=made_at, detail={"from": origin})) for r in records)
+    known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
-        put = store.put_each(pairs)
-        store.put_split(split)
-    return put
+        return store.put_source(known, pairs, replace=identity.replace, split=split)
 
 
 def split_records(split: Split) -> Iterator[Record]:

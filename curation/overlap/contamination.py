@@ -1,11 +1,13 @@
 """What two collections share: method training data against evaluation cases above all.
 
-A fact is compared by subject (folded names, aliases, Wikidata id), relation (id, label or prompt template, because not
-every file has property ids) and objects; texts by their folded form and by ROUGE-1 F.
+A fact is compared by subject (folded names, aliases, Wikidata id), relation and objects; texts by their folded form and
+by ROUGE-1 F. Relations are the same by id, label or prompt template. Where one side has no property id, another wording
+can be the same relation: facts with the same subject and old object then count as one.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -29,8 +31,8 @@ __all__ = [
 ]
 
 LEVELS: dict[str, str] = {
-    "same_edit": "same subject, relation, old and new object",
-    "same_fact": "same subject, relation and old object",
+    "same_edit": "same subject, old and new object, relation not known to be another",
+    "same_fact": "same subject and old object, relation not known to be another",
     "same_subject_relation": "same subject and relation",
     "same_subject": "same subject",
     "same_text": "a text that is equal when folded",
@@ -167,6 +169,24 @@ def _relation_names(fact: Fact) -> set[str]:
     return names | ({"label:" + plain_text(fact.relation.label)} if fact.relation.label else set())
 
 
+def _told_apart(one: Fact, two: Fact) -> bool:
+    """Whether two relations without a common name are known to be different: both have Wikidata's ids."""
+    return has_property_id(one) and has_property_id(two)
+
+
+def has_property_id(fact: Fact) -> bool:
+    """Whether a fact's relation is a Wikidata property; a name or a wording does not tell relations apart.
+
+    Example:
+        >>> from curation.loaders.sources import OWN
+        >>> from schemas.facts import Entity, Object, Relation
+        >>> has_property_id(Fact(key="f", subject=Entity(text="a"), relation=Relation(id="capital"), prompt="{} is",
+        ...                      old=Object(text="b"), change="none", source=OWN.source()))
+        False
+    """
+    return re.fullmatch(r"P[0-9]+", fact.relation.id) is not None
+
+
 class _Index:
     """Where names stand, by a 64-bit number of each; who looks one up compares the names themselves."""
 
@@ -194,10 +214,11 @@ def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> No
             if not names & names_of(twin.subject):
                 continue
             tally["same_subject"].add(owner, other, fact.subject.text)
-            if not relation & _relation_names(twin):
+            same_old = bool(names_of(fact.old) & names_of(twin.old))
+            if not relation & _relation_names(twin) and (not same_old or _told_apart(fact, twin)):
                 continue
             tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
-            if not names_of(fact.old) & names_of(twin.old):
+            if not same_old:
                 continue
             tally["same_fact"].add(owner, other, f"{fact.fact_prompt} {fact.old.text}")
             if fact.new and twin.new and names_of(fact.new) & names_of(twin.new):

@@ -36,6 +36,19 @@ METHODS: dict[str, str] = {  # method -> what is measured, in which unit; two me
 }
 THRESHOLDS = {"rouge1": 0.4, "minhash": 0.4, "exact": 1.0, "embedding": 0.9}
 """Defaults. ROUGE-1 0.4 is ELKEN's (appendix on augmenting events); cosine 0.9 is ours."""
+SHORT_TEXTS = 0.7
+"""ROUGE-1 for short texts, which share the subject and the small words whatever they ask."""
+
+
+def default_threshold(method: str, kind: str) -> float:
+    """From which similarity on items of a kind are compared where nothing is said.
+
+    Example:
+        >>> default_threshold("rouge1", "question"), default_threshold("rouge1", "script")
+        (0.7, 0.4)
+    """
+    short = method in ("rouge1", "minhash") and kind in ("question", "fact")
+    return SHORT_TEXTS if short else THRESHOLDS[method]
 
 
 class Cluster(NamedTuple):

@@ -128,39 +128,39 @@ def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, na
     return Estimate(name, mean, low, high, len(judged), cases, method, note=note)
 
 
-def text(found: QualityReport) -> str:
+def text(report: QualityReport) -> str:
     """The report as lines."""
-    s = found.sample
+    s = report.sample
     lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {counted(s.population, s.unit)}"]
-    for person, lost in found.missing.items():
+    for person, lost in report.missing.items():
         lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
     lines.append("Acceptance (weighted to the split, 95 %)")
-    lines += [f"  {name}: {e.text()}" for name, e in found.acceptance.items()]
-    lines.append(f"  accepted by everybody: {found.unanimous.text()}")
-    lines += [f"  all, by {name}: {e.text()}" for name, e in found.by_person.items()]
+    lines += [f"  {name}: {e.text()}" for name, e in report.acceptance.items()]
+    lines.append(f"  accepted by everybody: {report.unanimous.text()}")
+    lines += [f"  all, by {name}: {e.text()}" for name, e in report.by_person.items()]
     lines.append("Agreement between people (unweighted)")
-    for name, a in found.agreement.items():
+    for name, a in report.agreement.items():
         lines.append(f"  {name}: AC1 {a.ac1.text()}, alpha {a.alpha.text()}, exact {a.exact.text()}")
         lines.append(f"  {' ' * len(name)}  prevalence of yes {a.prevalence['yes'].text()}")
     return "\n".join(lines)
 
 
-def summary(found: QualityReport) -> dict[str, Any]:
+def summary(report: QualityReport) -> dict[str, Any]:
     """What a split's header keeps of a report: plain JSON values."""
-    s = found.sample
+    s = report.sample
     return {
         "sample": s.name,
         "unit": s.unit,
         "items": len(s.items),
         "population": s.population,
-        "people": list(found.missing),
-        "missing": found.missing,
-        "acceptance": {name: _plain(e) for name, e in found.acceptance.items()},
-        "accepted_by_everybody": _plain(found.unanimous),
+        "people": list(report.missing),
+        "missing": report.missing,
+        "acceptance": {name: _plain(e) for name, e in report.acceptance.items()},
+        "accepted_by_everybody": _plain(report.unanimous),
         "agreement": {
             name: {"ac1": _plain(a.ac1), "alpha": _plain(a.alpha), "exact": _plain(a.exact),
                    "prevalence_yes": _plain(a.prevalence["yes"])}
-            for name, a in found.agreement.items()
+            for name, a in report.agreement.items()
         },
     }  # fmt: skip
 

@@ -79,26 +79,28 @@ class StratumShare(NamedTuple):
     probability: float
 
 
-def allocate(sizes: Mapping[str, int], percent: float, *, least: int, rng: random.Random) -> dict[str, StratumShare]:
+def allocate(
+    sizes: Mapping[str, int], percent: float, *, min_per_stratum: int, rng: random.Random
+) -> dict[str, StratumShare]:
     """How many items each stratum gives.
 
-    A stratum smaller than it takes for ``least`` at the sampling fraction gives ``least`` of its items (or all). Of the
-    others each gives the whole part of its proportional share, and the fractions are rounded by one systematic draw, so
-    that the total is fixed and every item's probability is the fraction exactly.
+    A stratum smaller than it takes for ``min_per_stratum`` at the sampling fraction gives that many of its items (or
+    all). Of the others each gives the whole part of its proportional share, and the fractions are rounded by one
+    systematic draw, so that the total is fixed and every item's probability is the fraction exactly.
 
     Args:
         sizes: Items in each stratum.
         percent: Of all items, in percent.
-        least: At least so many from every stratum.
+        min_per_stratum: At least so many from every stratum.
         rng: For the systematic draw.
 
     Example:
-        >>> allocate({"a": 40, "b": 60}, 10, least=0, rng=random.Random(0))
+        >>> allocate({"a": 40, "b": 60}, 10, min_per_stratum=0, rng=random.Random(0))
         {'a': StratumShare(drawn=4, probability=0.1), 'b': StratumShare(drawn=6, probability=0.1)}
     """
     fraction = percent / 100
-    small = {s for s, size in sizes.items() if size * fraction < least}
-    out = {s: StratumShare(min(least, sizes[s]), min(least, sizes[s]) / sizes[s]) for s in small}
+    small = {s for s, size in sizes.items() if size * fraction < min_per_stratum}
+    out = {s: StratumShare(min(min_per_stratum, sizes[s]), min(min_per_stratum, sizes[s]) / sizes[s]) for s in small}
     rest = [s for s in sizes if s not in small]
     total = sum(sizes[s] for s in rest)
     wanted = min(total, math.ceil(total * fraction - 1e-9))
@@ -118,7 +120,7 @@ def draw(
     *,
     unit: Unit = "prompt",
     percent: float = 10.0,
-    least: int = 0,
+    min_per_stratum: int = 0,
     number: int = 0,
     people: Sequence[str] = (),
 ) -> Sample:
@@ -128,7 +130,7 @@ def draw(
         split: The split; the draw depends on its digest, not on its name.
         unit: What is judged.
         percent: How much, in percent; the paper took 10.
-        least: Items from every stratum at the least.
+        min_per_stratum: Items from every stratum at the least.
         number: Draw another sample of the same split with another number.
         people: Who judges.
 
@@ -144,9 +146,9 @@ def draw(
             strata[where].append((item_id, key, case.key))
     if not strata:
         raise UserError(f"the split '{split.name}@{split.version}' has no {unit} to draw from")
-    name = content_id("sample", [split.digest, unit, percent, least, number])
+    name = content_id("sample", [split.digest, unit, percent, min_per_stratum, number])
     rng = random.Random(seed(split.digest, name, STAGE))
-    shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
+    shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, min_per_stratum=min_per_stratum, rng=rng)
     items = [
         SampledItem(item_id, key, case, stratum, share.probability)
         for stratum, share in shares.items()

@@ -33,6 +33,7 @@ class Explanation(NamedTuple):
         why: The deciding reason in a clause.
         steps: The item first, then what it hangs on.
         thresholds: The rule's thresholds in words.
+        contradictions: What other facts in the store say against the facts on the road.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Explanation(NamedTuple):
     why: str
     steps: tuple[ExplanationStep, ...]
     thresholds: tuple[str, ...]
+    contradictions: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The explanation as lines."""
@@ -55,6 +57,7 @@ class Explanation(NamedTuple):
                 lines.append(f"   {mark} {v.label or 'measured'}{value} by {v.by}{model}{_reason(v)}")
             if not verdicts:
                 lines.append("     no verdict")
+        lines += [f"  contradiction: {c}" for c in self.contradictions]
         lines += [f"  threshold: {t}" for t in self.thresholds]
         return "\n".join(lines)
 
@@ -75,6 +78,12 @@ class Explanation(NamedTuple):
 
 def _reason(said: Decision | Verdict) -> str:
     return f": {said.reason}" if said.reason else ""
+
+
+def _facts_named(record: Record) -> tuple[str, ...]:
+    if isinstance(record, Neighbour):
+        return record.edit, record.fact
+    return (record.fact,) if isinstance(record, ScriptQuestion | ScriptPrompt) else ()
 
 
 class _Said(NamedTuple):
@@ -142,18 +151,17 @@ class _RecordChain:
             said = self._of(self._record)
             steps = [self._step(r) for r in self._chain(self._record)]
         record, thresholds = self._record, tuple(_threshold(t) for t in self._rule.thresholds)
-        return Explanation(record.key, record.kind, said.status, said.why, tuple(steps), thresholds)
+        facts = dict.fromkeys(s.record.key for s in steps if isinstance(s.record, Fact))
+        against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
+        return Explanation(record.key, record.kind, said.status, said.why, tuple(steps), thresholds, against)
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
     def _collect(self, record: Record) -> None:
-        facts = {k for k in (getattr(record, "fact", None), getattr(record, "edit", None)) if k}
-        if isinstance(record, Fact):
-            facts = {record.key}
-        if isinstance(record, Script):
-            question = self._find(ScriptQuestion, record.question)
-            facts = {question.fact} if isinstance(question, ScriptQuestion) else set()
-        if not isinstance(record, Fact | Neighbour):  # it may be in as a neighbour's
+        facts = {record.key} if isinstance(record, Fact) else {*_facts_named(record)}
+        if isinstance(record, Script) and (question := self._find(ScriptQuestion, record.question)):
+            facts = {*_facts_named(question)}
+        if not isinstance(record, Neighbour):  # it may be in as a neighbour's
             facts |= self._store.edits_beside(facts)
         for edit in sorted(facts):
             self._links[edit] = list(self._store.all(Neighbour, parent=edit))
@@ -198,29 +206,34 @@ class _RecordChain:
             yield from self._parents(record)
         if isinstance(record, Script) and (question := self._find(ScriptQuestion, record.question)):
             yield from self._chain(question)
-        key = record.edit if isinstance(record, Neighbour) else getattr(record, "fact", None)
-        if key and (fact := self._find(Fact, key)):
-            yield fact
+        yield from filter(None, (self._find(Fact, key) for key in _facts_named(record)))
 
     def _verdicts(self, record: Record) -> tuple[Verdict, ...]:
         return tuple(self._store.verdicts([record.id]))
 
     def _step(self, record: Record) -> ExplanationStep:
+        return ExplanationStep(record, self._reasoned(record, self._own(record)), self._verdicts(record))
+
+    def _reasoned(self, record: Record, judged: Decision) -> Decision:
+        """A decision with the reason that the verdict gives."""
+        if not judged.by or judged.reason:
+            return judged
         verdicts = self._verdicts(record)
-        judged = self._own(record)
-        if judged.by and not judged.reason:
-            said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
-            judged = judged._replace(reason=said[0] if said else "")
-        return ExplanationStep(record, judged, verdicts)
+        said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
+        return judged._replace(reason=said[0] if said else "")
 
     def _own(self, record: Record) -> Decision:
-        return self._ruling.of_fact(record) if isinstance(record, Fact) else self._ruling.of(record)
+        if not isinstance(record, Fact):
+            return self._ruling.of(record)
+        return self._ruling.of_fact(record) if self._ruling.in_scope(record) else self._ruling.of_neighbour(record)
 
     # ---- deciding ---------------------------------------------------------------------------------------------
 
     def _of(self, record: Record) -> _Said:
         if isinstance(record, Fact):
-            return self._fact(record)
+            said = self._fact(record)
+            beside = [self._link(link) for link in self._links_to(record.key)] if said.status != "in" else []
+            return _best([*beside, said] if not self._ruling.in_scope(record) else [said, *beside])
         if isinstance(record, Neighbour):
             return self._link(record)
         if isinstance(record, ScriptPrompt):
@@ -251,10 +264,10 @@ class _RecordChain:
         said = self._fact(fact) if isinstance(fact, Fact) else _Said("out", f"its fact '{prompt.fact}' is not there")
         if said.status == "in":
             return said
-        beside = [
-            self._pair(link, prompt) for links in self._links.values() for link in links if link.fact == prompt.fact
-        ]
-        return _best([*beside, said])
+        return _best([*(self._pair(link, prompt) for link in self._links_to(prompt.fact)), said])
+
+    def _links_to(self, fact: str) -> list[Neighbour]:
+        return [link for links in self._links.values() for link in links if link.fact == fact]
 
     def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> _Said:
         if (said := self._link(link)).status != "in":
@@ -267,8 +280,11 @@ class _RecordChain:
     def _link(self, link: Neighbour) -> _Said:
         if lost := _lost(self._judged(link), link):
             return lost
-        if self._find(Fact, link.fact) is None:
+        beside = self._find(Fact, link.fact)
+        if not isinstance(beside, Fact):
             return _Said("out", f"its fact '{link.fact}' is not in the store")
+        if lost := _lost(self._reasoned(beside, self._ruling.of_neighbour(beside)), beside):
+            return lost
         edit = self._find(Fact, link.edit)
         said = self._fact(edit) if isinstance(edit, Fact) else _Said("out", f"the edit '{link.edit}' is not there")
         return said if said.status != "in" else _Said("in", f"as a neighbour in 'case/{link.edit}'")
@@ -306,7 +322,10 @@ class _RecordChain:
         return _lost(self._judged(case), case)
 
     def _has_prompt(self, link: Neighbour) -> bool:
-        if self._ruling.of(link).outcome != "keep" or self._find(Fact, link.fact) is None:
+        fact = self._find(Fact, link.fact)
+        if self._ruling.of(link).outcome != "keep" or not isinstance(fact, Fact):
+            return False
+        if self._ruling.of_neighbour(fact).outcome != "keep":
             return False
         return any(
             self._standing(p) is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
 from curation.splits.errata import Errata, Erratum, merge_errata
+from curation.splits.names import SEAL, check_name, seal
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
 from curation.store.store import Store
@@ -17,18 +19,47 @@ from schemas.core.errors import UserError
 
 log = logging.getLogger(__name__)
 
-_OWN = ("format", "split", "version", "cases", "digest")
+_OWN = ("format", "split", "version", "cases", "digest", SEAL)
+FIFTH = 0.2
+"""Share of the prompts from which on a threshold that takes them out is warned of."""
+
+
+class FreezeResult(NamedTuple):
+    """A frozen split, and what its header does not say.
+
+    Attributes:
+        split: The split.
+        unprompted: Questions that nothing drops and that have no prompt, by reason.
+        warnings: Thresholds that took out more than a fifth of the prompts.
+    """
+
+    split: Split
+    unprompted: dict[str, int]
+    warnings: tuple[str, ...]
 
 
 def freeze(
     store: Store, name: str, rule: SplitRule, *, version: str = "1.0.0", errata: tuple[Erratum, ...] = ()
 ) -> Split:
+    """The same as ``freeze_with_report``; the split alone."""
+    return freeze_with_report(store, name, rule, version=version, errata=errata).split
+
+
+def freeze_with_report(
+    store: Store, name: str, rule: SplitRule, *, version: str = "1.0.0", errata: tuple[Erratum, ...] = ()
+) -> FreezeResult:
     """Choose by the rule, less what errata take out, and keep the split in the store.
 
     The errata of the split's latest version before are applied too and stand in the new header. Cases go into the
     store as they are decided; the split that is returned reads them there. A version that is taken by the same cases
     stays as it is, header and all.
+
+    Raises:
+        UserError: the name or the version cannot be one, or no case is left.
+        StoreError: the name and version are taken by other cases.
     """
+    check_name(name)
+    Version.parse(version)
     before = _latest(store, name)
     known = merge_errata(before.header if before else None, errata)
     choice = SelectionStream(store, rule, errata=known)
@@ -37,14 +68,28 @@ def freeze(
         said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
         return said | ({"errata": known.header()} if known.entries else {})
 
-    made = store.freeze(name, choice, version=version, about=about)
+    made = store.freeze(name, choice, version=version, details=about)
     if made.header.get("rule") != rule.model_dump(mode="json"):
         log.warning(
             "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
             name,
             version,
         )
-    return made
+    warnings = tuple(_greedy(choice, rule))
+    for warning in warnings:
+        log.warning("%s", warning)
+    return FreezeResult(made, dict(choice.unprompted), warnings)
+
+
+def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:
+    """Thresholds by which more than a fifth of the prompts that were looked at are out."""
+    for name in dict.fromkeys(t.check.partition("@")[0] for t in rule.thresholds):
+        lost = sum(choice.counts.get(f"prompt: {verb} by {name}", 0) for verb in ("dropped", "held"))
+        if choice.prompts and lost > FIFTH * choice.prompts:
+            yield (
+                f"the threshold on '{name}' takes out {lost:,} of {choice.prompts:,} prompts "
+                f"({lost / choice.prompts:.0%}): is it meant for texts of this length?"
+            )
 
 
 class Release(NamedTuple):
@@ -72,7 +117,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             cases are released already.
     """
     candidate = store.open_split(name)
-    before = _released(store, candidate.name)
+    before = _predecessor(store, candidate)
     if before and before.digest == candidate.digest:
         raise UserError(
             f"these cases are released already as {before.name}@{before.version}",
@@ -95,6 +140,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
         },
     }
     made = under_version(candidate, version, header)
+    made.header[SEAL] = seal(made.header)
     if "release" not in store.put_split(made):
         raise UserError(
             f"a split '{made.name}@{version}' is frozen already and stays as it is",
@@ -180,10 +226,12 @@ def _latest(store: Store, name: str) -> Split | None:
     return store.open_split(f"{name}@{versions[0]}") if versions else None
 
 
-def _released(store: Store, name: str) -> Split | None:
-    for version in _versions(store, name):
-        split = store.open_split(f"{name}@{version}")
-        if "release" in split.header:
+def _predecessor(store: Store, candidate: Split) -> Split | None:
+    """The highest version that may be in people's hands: released, or frozen without the suffix of a candidate."""
+    for version in _versions(store, candidate.name):
+        split = store.open_split(f"{candidate.name}@{version}")
+        other = version != candidate.version and split.digest != candidate.digest
+        if "release" in split.header or (other and not Version.parse(version).suffix):
             return split
     return None
 

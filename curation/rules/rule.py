@@ -272,8 +272,12 @@ class Verdicts:
 
     def saved(self, item: str) -> bool:
         """Whether people keep an item whatever the checks say."""
+        return self._rule.people_outrank and (said := self.by_people(item)) is not None and said.outcome == "keep"
+
+    def by_people(self, item: str) -> Decision | None:
+        """What people alone say of an item; None where nobody said anything."""
         people = [s for s in _newest(self._said.get(item, ())) if s.rater is not None]
-        return bool(people) and self._rule.people_outrank and self._people(people).outcome == "keep"
+        return self._people(people) if people else None
 
     def _outcome(self, said: StoredVerdict) -> Outcome:
         label: str = self._rule.unsure if said.label == "unsure" else said.label
@@ -298,7 +302,7 @@ class Verdicts:
         return Decision(outcome, deciding.by.rsplit("/", 1)[-1].partition("@")[0] if outcome != "keep" else "")
 
 
-def worst(found: Iterable[Decision]) -> Decision:
+def worst(decisions: Iterable[Decision]) -> Decision:
     """The first drop, else the first hold, else keep.
 
     Example:
@@ -306,7 +310,7 @@ def worst(found: Iterable[Decision]) -> Decision:
         'b'
     """
     held = None
-    for judged in found:
+    for judged in decisions:
         if judged.outcome == "drop":
             return judged
         if judged.outcome == "hold":

@@ -99,6 +99,11 @@ class Ruling:
             return _by_erratum(erratum)
         return self.of(fact)
 
+    def of_neighbour(self, fact: Fact) -> Decision:
+        """The outcome for a fact as a neighbour: errata and people. Checks and thresholds judge facts as edits."""
+        erratum = self.errata.of(fact.key, fact.id) or self.errata.of(f"case/{fact.key}", fact.id)
+        return _by_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
+
     def in_scope(self, fact: Fact) -> bool:
         """Whether the rule looks at a fact as an edit."""
         return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
@@ -118,12 +123,18 @@ class SelectionStream:
     """The same, one case at a time and once; ``counts`` are whole when all cases have come.
 
     Facts are decided in blocks of neighbouring keys, each with its own records and verdicts, so memory holds a block.
+
+    Attributes:
+        unprompted: Questions that no check drops and that have no prompt, by reason; no part of a split's header.
+        prompts: Script prompts that were looked at.
     """
 
     def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, block: int = BLOCK) -> None:
         self._store, self._rule, self._size = store, rule, block
         self._ruling = Ruling(store, rule, errata=errata)
         self._counts: Counter[str] = Counter()
+        self.unprompted: Counter[str] = Counter()
+        self.prompts = 0
         self._elsewhere: set[str] | None = None
 
     @property
@@ -133,8 +144,11 @@ class SelectionStream:
 
     def __iter__(self) -> Iterator[Case]:
         for keys in self._store.ranges(self._rule.prefix, self._size):
-            cases = _Block(self._store, self._ruling, keys, self._counts, self._asked_elsewhere).cases()
+            block = _Block(self._store, self._ruling, keys, self._counts, self._asked_elsewhere)
+            cases = block.cases()
             self._counts["cases"] += len(cases)
+            self.unprompted.update(block.unprompted)
+            self.prompts += block.prompts
             yield from cases
 
     def _asked_elsewhere(self) -> set[str]:
@@ -166,7 +180,9 @@ class _Block:
         for link in links:
             self._links[link.edit].append(link)
         self._questions, self._prompts = asked, defaultdict[str, list[ScriptPrompt]](list)
+        self.prompts = sum(p.fact in keys for p in cut)
         self._sort(sorted(cut, key=lambda p: p.key), {s.key: s for s in written})
+        self.unprompted = self._unprompted(store, {p.question for p in cut})
 
     def cases(self) -> list[Case]:
         """The cases, in order of their keys."""
@@ -195,6 +211,22 @@ class _Block:
                 self._prompts[prompt.fact].append(prompt)
         for key in unasked - self._elsewhere() if unasked else ():  # without a prompt: counted for their reason only
             self._lose(questions[key], "question")
+
+    def _unprompted(self, store: Store, prompted: set[str | None]) -> Counter[str]:
+        """Why questions that nothing drops have no prompt: no script, or what became of their scripts."""
+        waiting = {q.key for q in self._questions.values() if q.fact in self._keys and q.key not in prompted}
+        waiting -= {key for key in waiting if self._ruling.of(self._questions[key]) != KEPT}
+        if not waiting or not (waiting := waiting - self._elsewhere()):
+            return Counter()
+        scripts = store.of_parents(Script, waiting)
+        ruling = self._all.over(s.id for s in scripts)
+        reasons = dict.fromkeys(waiting, "question without a prompt: no script")
+        for script in scripts:
+            judged = ruling.of(script)
+            verb = "dropped" if judged.outcome == "drop" else "held"
+            why = "none was cut of its script" if judged == KEPT else f"its script was {verb} by {judged.by}"
+            reasons[script.question] = f"question without a prompt: {why}"
+        return Counter(reasons.values())
 
     def _passes(self, judged: Decision, what: str) -> bool:
         if judged.outcome != "keep":
@@ -225,7 +257,10 @@ class _Block:
 
     def _neighbour(self, link: Neighbour) -> CaseNeighbour | None:
         of = self._ruling.of
-        if link.fact not in self._beside or not self._passes(of(link), "neighbour"):
+        fact = self._beside.get(link.fact)
+        if fact is None or not self._passes(of(link), "neighbour"):
+            return None
+        if not self._passes(self._ruling.of_neighbour(fact), "neighbour's fact"):
             return None
         kept = [
             p
@@ -233,7 +268,7 @@ class _Block:
             if self._passes(worst([of(link, p.id), of(p, link.id)]), "neighbour prompt")
         ]
         asked = _asked(kept, self._questions)
-        return CaseNeighbour(link=link, fact=self._beside[link.fact], questions=asked, prompts=tuple(kept))
+        return CaseNeighbour(link=link, fact=fact, questions=asked, prompts=tuple(kept))
 
 
 def _asked(prompts: Iterable[ScriptPrompt], questions: Mapping[str, ScriptQuestion]) -> tuple[ScriptQuestion, ...]:

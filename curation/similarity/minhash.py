@@ -63,7 +63,7 @@ def plan(threshold: float, *, recall: float = 0.99, hashes: int = HASHES) -> Ban
 
 
 def candidate_pairs(
-    rows: TokenRows, *, how: BandPlan, seed: int = 0, window: int = WINDOW
+    rows: TokenRows, *, band_plan: BandPlan, seed: int = 0, window: int = WINDOW
 ) -> Iterator[tuple[Ints, Ints]]:
     """Row pairs (first < second) that meet in a band; a pair comes once for every band in which it meets.
 
@@ -74,9 +74,9 @@ def candidate_pairs(
     np, _ = require()
     full = np.flatnonzero(rows.size > 0)
     columns, starts, width = rows.matrix.indices, rows.matrix.indptr[:-1][full], rows.matrix.shape[1]
-    for band in range(how.bands):
+    for band in range(band_plan.bands):
         key = np.zeros(len(full), dtype=np.uint64)
-        for row in range(how.rows):  # a table of random numbers is a truly random hash of the vocabulary
+        for row in range(band_plan.rows):  # a table of random numbers is a truly random hash of the vocabulary
             table = np.random.default_rng([seed, band, row]).integers(0, 2**32, size=width, dtype=np.uint32)
             low = _least(table, columns, starts)
             key = (key ^ low) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019)
@@ -96,7 +96,7 @@ def _least(table: Any, columns: Ints, starts: Ints) -> Any:
 
 
 def minhash_pairs(
-    rows: TokenRows, *, threshold: float, how: BandPlan | None = None, seed: int = 0, window: int = WINDOW
+    rows: TokenRows, *, threshold: float, band_plan: BandPlan | None = None, seed: int = 0, window: int = WINDOW
 ) -> Iterator[SimilarPairs]:
     """Pairs at or above the threshold, found with the plan's recall; none is false. A pair can come in two blocks."""
     np, _ = require()
@@ -109,7 +109,8 @@ def minhash_pairs(
         both = both[np.concatenate([np.ones(1, dtype=bool), both[1:] != both[:-1]])]
         return measured(rows, both // len(rows.size), both % len(rows.size), threshold=threshold)
 
-    for all_first, all_second in candidate_pairs(rows, how=how or plan(threshold), seed=seed, window=window):
+    chosen = band_plan or plan(threshold)
+    for all_first, all_second in candidate_pairs(rows, band_plan=chosen, seed=seed, window=window):
         for start in range(0, len(all_first), BUFFER):
             first, second = all_first[start : start + BUFFER], all_second[start : start + BUFFER]
             hope = can_reach(rows, first, second, threshold=threshold)

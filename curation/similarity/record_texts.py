@@ -46,7 +46,10 @@ def group_of(record: Record, within: str, relations: Mapping[str, str]) -> str:
     """Inside which group a record is compared: everything (""), its fact, or its fact's relation."""
     if within == "all":
         return ""
-    fact = record.key if isinstance(record, Fact) else getattr(record, "fact", None)
-    if fact is None:
+    if isinstance(record, Fact):
+        fact = record.key
+    elif isinstance(record, ScriptQuestion | ScriptPrompt):
+        fact = record.fact
+    else:
         raise UserError(f"a {record.kind} does not say which fact it belongs to", fix="compare all: --within all")
-    return str(fact) if within == "fact" else relations.get(str(fact), "")
+    return fact if within == "fact" else relations.get(fact, "")

@@ -92,7 +92,7 @@ def add_erratum(path: Path, entry: Erratum) -> bool:
     return True
 
 
-def merge_errata(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) -> Errata:
+def merge_errata(header: Mapping[str, Any] | None, entries: Iterable[Erratum] = ()) -> Errata:
     """The errata of the version before (in its header) and one's own, each once: nothing known gets lost.
 
     Example:
@@ -102,4 +102,4 @@ def merge_errata(header: Mapping[str, Any] | None, own: Iterable[Erratum] = ()) 
         ['f/1', 'f/2']
     """
     before = [validate(Erratum, e, where="the split's header") for e in (header or {}).get("errata", ())]
-    return Errata(dict.fromkeys([*before, *own]))
+    return Errata(dict.fromkeys([*before, *entries]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from curation.similarity.rouge import plain_text
@@ -34,11 +34,15 @@ class Partition(NamedTuple):
         part: Part by case (or fact) key, in order of the keys.
         group: Name of the connected group by key: the smallest key in it.
         counts: Cases by part, every part named, in the given order.
+        wordings: Relations that have no id but the wording of their prompt, where parts may not share a relation.
+        joined: How many are left of these (and the ids that they may be) when joined by shared subjects and objects.
     """
 
     part: dict[str, str]
     group: dict[str, str]
     counts: dict[str, int]
+    wordings: int = 0
+    joined: int = 0
 
     def keys(self, part: str) -> list[str]:
         """The keys in one part."""
@@ -55,18 +59,39 @@ def names_of(entity: Entity) -> set[str]:
     return {plain_text(name) for name in entity.names} | ({entity.wikidata} if entity.wikidata else set())
 
 
-def shared_values(fact: Fact, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
+    """Relations that may be one, by id: wordings (``template:...``) that share a subject and old object with another.
+
+    Empty where every relation has an id. Two wordings of one relation that share no pair stay apart: nobody can know.
+    """
+    pairs: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for fact in facts:
+        old = sorted(names_of(fact.old))
+        pairs[fact.relation.id] |= {(subject, name) for subject in names_of(fact.subject) for name in old}
+    return connected(pairs) if any(is_wording(relation) for relation in pairs) else {}
+
+
+def is_wording(relation: str) -> bool:
+    """Whether a relation's id is only the wording of its prompt."""
+    return relation.startswith("template:")
+
+
+def shared_values(
+    fact: Fact, by: Iterable[str], *, relations: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, ...]]:
     """The values by which a fact is connected with others.
 
     ``fact`` is subject and relation: two edits of one subject's capital are one edited fact, whatever the objects.
+    ``relations``: the group of relations that each is in (``relation_groups``).
     """
+    relation = (relations or {}).get(fact.relation.id, fact.relation.id)
     for name in by:
         if name == "subject":
             yield from (("subject", x) for x in names_of(fact.subject))
         elif name == "relation":
-            yield ("relation", fact.relation.id)
+            yield ("relation", relation)
         elif name == "fact":
-            yield from (("fact", x, fact.relation.id) for x in names_of(fact.subject))
+            yield from (("fact", x, relation) for x in names_of(fact.subject))
         elif name == "object":
             objects = [fact.old] if fact.new is None else [fact.old, fact.new]
             yield from (("object", x) for o in objects for x in names_of(o))
@@ -80,7 +105,7 @@ def separate(
     by: Iterable[By] = ("subject",),
     parts: Mapping[str, float],
     seed: str = "0",
-    how: How = "balanced",
+    strategy: How = "balanced",
     neighbours: bool = False,
 ) -> Partition:
     """Put cases (or facts) into parts that share none of the values named in ``by``.
@@ -91,8 +116,8 @@ def separate(
             share any of them, so nothing of any kind is shared across parts.
         parts: Share of the cases by part; the shares sum to 1.
         seed: Another seed draws another division.
-        how: ``hash`` draws each group by its name, so that cases added later move nobody else (unless they join two
-            groups), and the shares are met on average. ``balanced`` puts the largest groups first where most is
+        strategy: ``hash`` draws each group by its name, so that cases added later move nobody else (unless they join
+            two groups), and the shares are met on average. ``balanced`` puts the largest groups first where most is
             missing and meets the shares as closely as the groups allow.
         neighbours: Also connect through the neighbour facts inside cases.
 
@@ -112,22 +137,29 @@ def separate(
     by = tuple(by)
     if not by:
         raise UserError("nothing is named to separate by", allowed=", ".join(BY))
-    group = connected(_values(cases, by, neighbours=neighbours))
+    cases = cases if isinstance(cases, Sequence) else list(cases)
+    of_relation = bool({"relation", "fact"} & set(by))
+    relations = relation_groups(f for c in cases for f in _facts(c, neighbours=neighbours)) if of_relation else {}
+    group = connected(_values(cases, by, neighbours=neighbours, relations=relations))
     sizes = Counter(group.values())
-    placed = (_by_hash if how == "hash" else _balanced)(sizes, parts, seed)
+    placed = (_by_hash if strategy == "hash" else _balanced)(sizes, parts, seed)
     part = {key: placed[group[key]] for key in sorted(group)}
     counts = {name: 0 for name in parts} | Counter(part.values())
     _check_sizes(counts, parts, sizes, by)
-    return Partition(part, {key: group[key] for key in part}, counts)
+    worded = [relations[r] for r in relations if is_wording(r)]
+    return Partition(part, {key: group[key] for key in part}, counts, len(worded), len(set(worded)))
 
 
-def _values(cases: Iterable[Case | Fact], by: tuple[By, ...], *, neighbours: bool) -> dict[str, set[tuple[str, ...]]]:
+def _values(
+    cases: Iterable[Case | Fact], by: tuple[By, ...], *, neighbours: bool, relations: Mapping[str, str]
+) -> dict[str, set[tuple[str, ...]]]:
     """What connects each case with others, by its key."""
     values: dict[str, set[tuple[str, ...]]] = {}
     for case in cases:
         if case.key in values:
             raise UserError(f"the case '{case.key}' was given twice")
-        values[case.key] = {v for fact in _facts(case, neighbours=neighbours) for v in shared_values(fact, by)}
+        facts = _facts(case, neighbours=neighbours)
+        values[case.key] = {v for fact in facts for v in shared_values(fact, by, relations=relations)}
     return values
 
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from curation.files.atomic import atomic_file
 from curation.splits.empty_split import no_case
+from curation.splits.names import check_header
 from schemas.cases import Case
 from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
@@ -159,19 +160,19 @@ class RunningDigest:
         return self._hash.hexdigest()
 
 
-def header_of(name: str, version: str, cases: int, digest: str, about: dict[str, Any] | None) -> dict[str, Any]:
+def header_of(name: str, version: str, cases: int, digest: str, details: dict[str, Any] | None) -> dict[str, Any]:
     """A split's header: what every one has, then what is said of this one."""
-    return {"format": FORMAT, "split": name, "version": version, "cases": cases, "digest": digest, **(about or {})}
+    return {"format": FORMAT, "split": name, "version": version, "cases": cases, "digest": digest, **(details or {})}
 
 
-def under_version(split: Split, version: str, about: dict[str, Any] | None = None) -> Split:
+def under_version(split: Split, version: str, details: dict[str, Any] | None = None) -> Split:
     """The same frozen cases under another version, with another header; nothing is read."""
-    header = header_of(split.name, version, len(split.cases), split.digest, about)
+    header = header_of(split.name, version, len(split.cases), split.digest, details)
     return Split(split.name, version, split.digest, split.cases, header, split.extras)
 
 
 def make_split(
-    name: str, cases: Iterable[Case], *, version: str = "1.0.0", about: dict[str, Any] | None = None
+    name: str, cases: Iterable[Case], *, version: str = "1.0.0", details: dict[str, Any] | None = None
 ) -> Split:
     """A split of cases in order of their keys.
 
@@ -181,21 +182,21 @@ def make_split(
     ordered = sorted(cases, key=lambda c: c.key)
     if not ordered:
         raise no_case(name)
-    header = header_of(name, version, len(ordered), cases_digest(ordered), about)
+    header = header_of(name, version, len(ordered), cases_digest(ordered), details)
     return Split.checked(header, ordered, where=name)
 
 
-def part_of(split: Split, name: str, keys: Set[str], *, about: dict[str, Any] | None = None) -> Split:
+def part_of(split: Split, name: str, keys: Set[str], *, details: dict[str, Any] | None = None) -> Split:
     """Some of a split's cases as a split of the same version; they are read from it when they are gone through."""
     if not isinstance(split.cases, CaseStream):
-        return make_split(name, (c for c in split.cases if c.key in keys), version=split.version, about=about)
+        return make_split(name, (c for c in split.cases if c.key in keys), version=split.version, details=details)
     running = RunningDigest()
     for case in split.cases:
         if case.key in keys:
             running.add(case.key, case.payload())
     if not running.cases:
         raise no_case(name)
-    header = header_of(name, split.version, running.cases, running.hexdigest(), about)
+    header = header_of(name, split.version, running.cases, running.hexdigest(), details)
     cases = CaseStream(running.cases, lambda: (c for c in split.cases if c.key in keys))
     return Split(name, split.version, running.hexdigest(), cases, header)
 
@@ -340,4 +341,5 @@ def _header(line: str, path: Path) -> dict[str, Any]:
             allowed=f"{FORMAT}, {WITH_EXTRAS}",
             fix="upgrade scedit",
         )
+    check_header(header, str(path))
     return header

@@ -1,7 +1,8 @@
 """What changed between two splits, which version number that asks for, and the changelog that says so.
 
-Rules: dropping a case, or changing anything a run asks or compares (a prompt, a target, a neighbour), makes numbers
-incomparable and is a major change; adding cases or probes is minor; all else (sources, labels, aliases) is a patch.
+Rules: dropping a case, or changing anything that a run, a judge or a person sees (a prompt, a question, a target, a
+name, a neighbour), makes numbers incomparable and is a major change; adding cases or probes is minor; all else
+(sources, labels, Wikidata ids) is a patch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from curation.splits.errata import Erratum, merge_errata
 from curation.splits.split_file import CaseStream, Split
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
 
 Level = Literal["major", "minor", "patch", "none"]
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
@@ -175,21 +178,47 @@ def _keys(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _asked(case: Case) -> dict[tuple[str, str], str]:
-    """Everything a run asks about a case or compares with, by (what, key): what scores can depend on."""
+    """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
     asked = {
         ("prompt of the fact", fact.key): fact.fact_prompt,
         ("target", fact.key): f"{fact.old.text} -> {new}",
-        **{("paraphrase", p): p for p in fact.paraphrases},
-        **{("neighbour prompt", p): p for p in fact.neighbour_prompts},
-        **{("script prompt", p.key): f"{p.text}{p.separator}{p.targets}" for p in case.prompts},
+        ("kind of change", fact.key): f"{fact.change} {fact.changed_on}",
+        **_names(fact, fact.key),
+        **_each("paraphrase", fact.paraphrases),
+        **_each("neighbour prompt", fact.neighbour_prompts),
+        **{("script prompt", p.key): _prompt(p) for p in case.prompts},
+        **{("question", q.key): q.text for q in case.questions},
     }
     for n in case.neighbours:
-        asked["neighbour", n.fact.key] = f"{n.link.how} {n.fact.fact_prompt} {n.fact.old.text}"
-        for p in n.prompts:
-            asked["neighbour's script prompt", f"{n.fact.key} {p.key}"] = f"{p.text}{p.separator}{p.targets}"
+        fact = n.fact
+        asked["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
+        own = {**_names(fact, fact.key), **_each("paraphrase", fact.paraphrases)}
+        asked |= {(f"neighbour's {what}", f"{fact.key} {key}"): said for (what, key), said in own.items()}
+        asked |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
+        asked |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
     return asked
+
+
+def _names(fact: Fact, key: str) -> dict[tuple[str, str], str]:
+    """Where the subject stands, which names count as a mention, which relation it is."""
+    objects = [fact.old, *([fact.new] if fact.new else [])]
+    return {
+        ("subject", key): f"{fact.prompt} {fact.subject.text}",
+        ("aliases", key): str([fact.subject.aliases, *((o.aliases, o.datatype) for o in objects)]),
+        ("relation", key): fact.relation.id,
+    }
+
+
+def _each(what: str, texts: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Texts by themselves; one that stands twice is asked twice."""
+    return {(what, text if (n := texts[:place].count(text)) == 0 else f"{text} ({n})"): text
+            for place, text in enumerate(texts)}  # fmt: skip
+
+
+def _prompt(prompt: ScriptPrompt) -> str:
+    return f"{prompt.text}{prompt.separator}{prompt.targets} {prompt.step} {prompt.question}"
 
 
 def _compare(old: Case, new: Case) -> tuple[Level, tuple[str, ...]]:
@@ -202,51 +231,53 @@ def _compare(old: Case, new: Case) -> tuple[Level, tuple[str, ...]]:
                     for what, key in keys]  # fmt: skip
     if gone or other:
         return "major", tuple(details)
-    return ("minor", tuple(details)) if more else ("patch", ("only what no run asks: sources, labels, aliases",))
+    return (
+        ("minor", tuple(details)) if more else ("patch", ("only what nobody is asked or shown: sources, labels, ids",))
+    )
 
 
-def check_version(found: Diff, version: str) -> None:
+def check_version(diff: Diff, version: str) -> None:
     """Refuse a version number that hides a change.
 
     Raises:
         UserError: it is not after the old one, or smaller than the rules ask for.
     """
-    asked, least = Version.parse(version), Version.parse(found.suggested)
-    if asked.order < least.order or (found.level != "none" and asked.suffix and asked[:3] < least[:3]):
-        counts = ", ".join(f"{len(found.of(w))} {w}" for w in ("added", "dropped", "changed"))
+    asked, least = Version.parse(version), Version.parse(diff.suggested)
+    if asked.order < least.order or (diff.level != "none" and asked.suffix and asked[:3] < least[:3]):
+        counts = ", ".join(f"{len(diff.of(w))} {w}" for w in ("added", "dropped", "changed"))
         raise UserError(
-            f"{found.new.name} {version} after {found.old.version} hides a {found.level} change ({counts})",
-            allowed=f"{found.suggested} or later",
-            fix=f"--version {found.suggested}",
+            f"{diff.new.name} {version} after {diff.old.version} hides a {diff.level} change ({counts})",
+            allowed=f"{diff.suggested} or later",
+            fix=f"--version {diff.suggested}",
         )
 
 
-def changelog(found: Diff, *, date: str, most: int = 50) -> str:
+def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
     """The changes as a changelog entry in Markdown.
 
     Args:
-        found: The comparison.
+        diff: The comparison.
         date: ISO date of the entry.
-        most: Cases to name of each sort; the rest is counted.
+        limit: Cases to name of each sort; the rest is counted.
     """
-    old, new = found.old, found.new
+    old, new = diff.old, diff.new
     lines = [f"## {new.name} {new.version} ({date})", ""]
     lines.append(
         f"{len(new.cases)} cases, digest {new.digest[:12]}; {old.version} had {len(old.cases)}, digest "
-        f"{old.digest[:12]}. This is a {found.level} change."
-        if found.changes
+        f"{old.digest[:12]}. This is a {diff.level} change."
+        if diff.changes
         else f"The same {len(new.cases)} cases as {old.version} (digest {new.digest[:12]})."
     )
     for what in ("dropped", "changed", "added"):
-        changes = found.of(what)
+        changes = diff.of(what)
         if not changes:
             continue
         lines += ["", f"### {what.capitalize()} ({len(changes)})", ""]
-        for change in changes[:most]:
+        for change in changes[:limit]:
             said = "; ".join([*_counted(change.details), *([change.reason] if change.reason else [])])
             lines.append(f"- `{change.key}`" + (f": {said}" if said else ""))
-        if len(changes) > most:
-            lines.append(f"- and {len(changes) - most} more")
+        if len(changes) > limit:
+            lines.append(f"- and {len(changes) - limit} more")
     return "\n".join(lines) + "\n"
 
 

@@ -16,11 +16,18 @@ from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, dra
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
 
 Kind = Literal["spearman", "kendall"]
+Null = Literal["exchangeable", "zero"]
+_NEARLY = 1 - 1e-6  # a correlation of 1 has no Fisher transform
 _MOST_CELLS = 2_500  # cells of the contingency table up to which resamples are computed together
 
 
 def spearman(
-    x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None = None, *, resampling: Resampling = DEFAULT
+    x: Sequence[float],
+    y: Sequence[float],
+    cases: Sequence[str] | None = None,
+    *,
+    resampling: Resampling = DEFAULT,
+    null: Null = "exchangeable",
 ) -> Estimate:
     """Spearman's rho with an interval from resampling cases and a permutation p.
 
@@ -30,6 +37,8 @@ def spearman(
         cases: The case of each pair; every pair is its own case where it is None. Pairs of a case stand in the same
             order in every case (such as the order of the methods), as the test exchanges whole cases.
         resampling: Resamples (also the number of permutations), seed, confidence.
+        null: What p is for: ``exchangeable`` (the y of whole cases could change places: no association beyond that of
+            what stands in the same place in all cases) or ``zero`` (the coefficient of these pairs is 0 over cases).
 
     Example:
         >>> found = spearman([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], resampling=Resampling(99))
@@ -38,7 +47,7 @@ def spearman(
         >>> spearman([1, 1, 1], [1, 2, 3]).text()
         'undefined, because all values of x are equal (1)'
     """
-    return _correlation("spearman", x, y, cases, resampling)
+    return _correlation("spearman", x, y, cases, resampling, null)
 
 
 def kendall(
@@ -85,7 +94,12 @@ def _pairs(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
 
 
 def _correlation(
-    kind: Kind, x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None, resampling: Resampling
+    kind: Kind,
+    x: Sequence[float],
+    y: Sequence[float],
+    cases: Sequence[str] | None,
+    resampling: Resampling,
+    null: Null = "exchangeable",
 ) -> Estimate:
     a, b = _pairs(x, y)
     groups = grouped(list(cases) if cases is not None else _own(len(a)))
@@ -97,16 +111,31 @@ def _correlation(
     for name, data in (("x", a), ("y", b)):
         if (data == data[0]).all():
             return undefined(kind, f"all values of {name} are equal ({data[0]:g})", n=len(a), cases=n)
-    low, high, note = ends(_draws(kind, a, b, groups, resampling), resampling, cases=n)
-    p, why = _permutation(kind, a, b, groups, resampling)
+    draws = _draws(kind, a, b, groups, resampling)
+    low, high, note = ends(draws, resampling, cases=n)
+    if null == "zero":
+        p, why = (_p_of_zero(_by_scipy(kind, a, b), draws, n), "") if low is not None else (None, "")
+    else:
+        p, why = _permutation(kind, a, b, groups, resampling)
     notes = "; ".join(t for t in (note, why) if t)
     method = resampling.describe("case bootstrap") if low is not None else ""
     return Estimate(kind, _by_scipy(kind, a, b), low, high, len(a), n, method, p, note=notes)
 
 
+def _p_of_zero(value: float, draws: Floats, cases: int) -> float | None:
+    """Two-sided p that a correlation is 0, from its spread over resampled cases on Fisher's scale; t for few cases."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    known = np.arctanh(np.clip(draws[~np.isnan(draws)], -_NEARLY, _NEARLY))
+    error = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    if cases < 3 or error < 1e-9:
+        return None
+    return float(2 * stats.t.sf(abs(float(np.arctanh(np.clip(value, -_NEARLY, _NEARLY)))) / error, cases - 1))
+
+
 def _by_scipy(kind: Kind, a: Floats, b: Floats) -> float:
     """The statistic itself; NaN where one side is constant."""
-    from scipy import stats  # type: ignore[import-untyped]
+    from scipy import stats
 
     if (a == a[0]).all() or (b == b[0]).all():
         return float("nan")

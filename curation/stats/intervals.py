@@ -7,24 +7,60 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 Z95 = 1.96  # as the published intervals; for few units it is too narrow (the t quantile for n = 12 is 2.20)
+PUBLISHED = "1.96·sd/√n"
+BY_CASE = "beta, by case"
+TWO_WAY = "beta, by case and neighbour"
+STUDENT = "Student's t, by case"
+NO_SPREAD = "undefined, because all agree"
+_NOISE = 1e-9  # standard errors below this share of the mean (of 1 for small means) are rounding, not spread
 
 
 class Interval(NamedTuple):
-    """A mean and half the width of its 95 % interval; None where it cannot be had (no unit, a single unit)."""
+    """A mean with its 95 % interval.
+
+    Attributes:
+        mean: The mean, or None where there is no unit.
+        half: Half the width of the published interval, 1.96·sd/√n; None for fewer than two units.
+        n: Units.
+        ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there, or
+            where all units agree on values without a scale.
+        kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``.
+    """
 
     mean: float | None
     half: float | None
     n: int
+    ends: tuple[float, float] | None = None
+    kind: str = PUBLISHED
 
     @property
     def low(self) -> float | None:
-        """Lower end, not clipped to the scale of the values."""
-        return None if self.mean is None or self.half is None else self.mean - self.half
+        """Lower end: of the default interval where there is one, else of the published one, which is not clipped."""
+        if self.ends is not None:
+            return self.ends[0]
+        return None if self.mean is None or self.half is None or self.kind == NO_SPREAD else self.mean - self.half
 
     @property
     def high(self) -> float | None:
-        """Upper end, not clipped."""
-        return None if self.mean is None or self.half is None else self.mean + self.half
+        """Upper end, likewise."""
+        if self.ends is not None:
+            return self.ends[1]
+        return None if self.mean is None or self.half is None or self.kind == NO_SPREAD else self.mean + self.half
+
+    @property
+    def published(self) -> Interval:
+        """The same mean with the published interval."""
+        return Interval(self.mean, self.half, self.n)
+
+
+def varies(variance: float, mean: float = 0.0) -> bool:
+    """Whether the variance of a mean is more than the noise of additions.
+
+    Example:
+        >>> varies(1e-32, 7.0), varies(1e-6, 7.0)
+        (False, True)
+    """
+    return variance > (_NOISE * max(1.0, abs(mean))) ** 2
 
 
 def mean_interval(values: Sequence[float]) -> Interval:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from curation.stats.prediction_powered import LEAST, Contributions, Unit, check, contributions
+from curation.stats.prediction_powered import LEAST, Contributions, Unit, agree, agreement_note, check, contributions
 from schemas.text.counting import counted
 
 
@@ -45,6 +45,8 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
             None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST}: no spread is known"
         )
     found, people = contributions(units), contributions(units, fixed=0.0)
+    if agree(found):
+        return LabelBudget(None, None, None, f"{agreement_note(found)}: how many ratings are enough is not known")
     scripts = _enough(half_width, found, len(units), confidence)
     alone = _enough(half_width, people, len(units), confidence)
     if scripts is None:
@@ -52,14 +54,14 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
     return LabelBudget(scripts, max(0, scripts - found.units), alone)
 
 
-def _enough(half: float, found: Contributions, scripts: int, confidence: float) -> int | None:
+def _enough(half: float, contributions: Contributions, scripts: int, confidence: float) -> int | None:
     """The smallest number of rated scripts that is enough, or None."""
     from scipy import stats  # type: ignore[import-untyped]
 
     for n in range(LEAST, scripts + 1):
-        cases = min(len(found.cases), max(2, round(n * found.labelled / found.units)))
+        cases = min(len(contributions.cases), max(2, round(n * contributions.labelled / contributions.units)))
         quantile = float(stats.t.ppf((1 + confidence) / 2, cases - 1))
-        spread = (found.steady + found.sampling * found.units / n) * cases / (cases - 1)
+        spread = (contributions.steady + contributions.sampling * contributions.units / n) * cases / (cases - 1)
         if quantile**2 * spread <= half**2:
             return n
     return None

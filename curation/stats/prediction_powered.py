@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
+from curation.stats.intervals import NO_SPREAD, not_excluded, varies
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
@@ -128,7 +129,7 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
         weight=powered.weight,
         labelled=labelled,
         cases=cases,
-        saved=two / one if one > 0 else None,
+        saved=None if agree(powered) else two / one,
     )
 
 
@@ -152,7 +153,7 @@ def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: flo
     gap = a.influence - b.influence[[order[case] for case in a.cases]]
     merged = a._replace(value=a.value - b.value, influence=gap, labelled=min(a.labelled, b.labelled))
     found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
-    return found._replace(p=_p(found.value, math.sqrt(variance(merged)), merged.labelled))
+    return found._replace(p=_p(merged))
 
 
 def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
@@ -191,13 +192,13 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling)
 
 
-def variance(found: Contributions) -> float:
+def variance(contributions: Contributions) -> float:
     """Variance of an estimate: that of a mean of independent cases, with the factor n/(n - 1) of the labelled ones.
 
     The labelled cases carry most of the spread, and a few of them understate it, so theirs is the correction.
     """
-    n, few = len(found.cases), found.labelled
-    return float((found.influence**2).sum() / n**2) * few / max(few - 1, 1)
+    n, few = len(contributions.cases), contributions.labelled
+    return float((contributions.influence**2).sum() / n**2) * few / max(few - 1, 1)
 
 
 def best_weight(mass: Floats, said: Floats, judged: Floats, all_judge: Floats) -> float:
@@ -258,23 +259,41 @@ def _as_labels(units: Sequence[Unit]) -> list[Unit]:
     return [Unit(u.case, u.judge, u.judge, 1.0) for u in units]
 
 
-def _estimate(name: str, found: Contributions, confidence: float) -> Estimate:
-    cases = len(found.cases)
+def _estimate(name: str, contributions: Contributions, confidence: float) -> Estimate:
+    value, units, cases = contributions.value, contributions.units, len(contributions.cases)
     if cases < 2:
-        return Estimate(name, found.value, None, None, found.units, cases, note="a single case has no spread")
+        return Estimate(name, value, None, None, units, cases, note="a single case has no spread")
+    if agree(contributions):
+        note = agreement_note(contributions)
+        return Estimate(name, contributions.value, None, None, contributions.units, cases, note=note)
     from scipy import stats  # type: ignore[import-untyped]
 
-    half = float(stats.t.ppf((1 + confidence) / 2, max(found.labelled - 1, 1))) * math.sqrt(variance(found))
-    how = f"clustered by case, t with {found.labelled - 1} degrees of freedom, {100 * confidence:g} %"
-    return Estimate(name, found.value, found.value - half, found.value + half, found.units, cases, how)
+    freedom = contributions.labelled - 1
+    half = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))) * math.sqrt(variance(contributions))
+    how = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
+    return Estimate(name, value, value - half, value + half, units, cases, how)
 
 
-def _p(value: float | None, error: float, labelled: int) -> float | None:
-    if value is None or error <= 0:
+def agree(estimate: Contributions) -> bool:
+    """Whether all cases that carry an estimate agree, rounding aside: there is no spread to make an interval of."""
+    return not varies(variance(estimate), estimate.value)
+
+
+def agreement_note(estimate: Contributions) -> str:
+    """Why there is no interval, and the exact (Clopper-Pearson) bound of what the rated cases leave possible."""
+    bound = 100 * not_excluded(max(estimate.labelled, 1))
+    cases = counted(estimate.labelled, "rated case")
+    return f"{NO_SPREAD} ({cases}; up to {bound:.0f} % of all cases may differ)"
+
+
+def _p(estimate: Contributions) -> float | None:
+    """Two-sided p that the estimate is 0; None where all agree."""
+    if agree(estimate):
         return None
     from scipy import stats
 
-    return float(2 * stats.t.sf(abs(value) / error, labelled - 1))
+    error = math.sqrt(variance(estimate))
+    return float(2 * stats.t.sf(abs(estimate.value) / error, max(estimate.labelled - 1, 1)))
 
 
 def check(units: Sequence[Unit]) -> None:

@@ -100,18 +100,18 @@ def rating_table(
     return RatingTable(codes, units.names, raters.names, _cases(units.names, cases), whole, ordered)
 
 
-def _scale(found: Sequence[Category], declared: Sequence[Category] | None) -> tuple[tuple[Category, ...], bool]:
-    both = [*found, *(declared if declared is not None else ())]
+def _scale(categories: Sequence[Category], declared: Sequence[Category] | None) -> tuple[tuple[Category, ...], bool]:
+    both = [*categories, *(declared if declared is not None else ())]
     names = sum(isinstance(v, str) for v in both)
     if 0 < names < len(both):
         raise UserError("ratings mix numbers and names", fix="use one kind of rating in a table")
-    if any(v != v for v in found):
+    if any(v != v for v in categories):
         raise UserError("a rating is NaN", fix="pass None for an unscored rating")
     if declared is None:
-        texts = sorted({v for v in found if isinstance(v, str)})
-        return tuple(texts or sorted({float(v) for v in found})), not names
+        texts = sorted({v for v in categories if isinstance(v, str)})
+        return tuple(texts or sorted({float(v) for v in categories})), not names
     whole = tuple(v if isinstance(v, str) else float(v) for v in declared)
-    for value in found:
+    for value in categories:
         if value not in whole:
             raise UserError(f"rating {value!r} is not on the scale", allowed=", ".join(f"{c}" for c in declared))
     if not names and list(whole) != sorted(set(whole)):

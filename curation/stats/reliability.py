@@ -31,13 +31,14 @@ def mean_correlation(values: Floats) -> float:
 
 
 def spearman_brown(r: float, k: float) -> float:
-    """Reliability of the mean of k raters, of whom two correlate with r.
+    """Reliability of the mean of k raters, of whom two correlate with r; minus infinity where they cancel out.
 
     Example:
-        >>> round(spearman_brown(0.5, 3), 2)
-        0.75
+        >>> round(spearman_brown(0.5, 3), 2), spearman_brown(-1.0, 2)
+        (0.75, -inf)
     """
-    return k * r / (1 + (k - 1) * r)
+    common = 1 + (k - 1) * r
+    return k * r / common if common else -math.inf
 
 
 def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling = DEFAULT) -> Estimate:

@@ -58,7 +58,7 @@ def dump(store: Store, path: Path) -> DumpCounts:
     with atomic_file(path, "the dump") as file:
         file.write(json.dumps({"scedit_dump": DUMP_FORMAT}) + "\n")
         for what, value in store.everything():
-            counts[what] += 1
+            counts[what] = counts.get(what, 0) + 1
             file.write(json.dumps({what: value}, ensure_ascii=False, separators=(",", ":")) + "\n")
         file.write(json.dumps({"end": counts}) + "\n")
     return DumpCounts(counts["record"], counts["lineage"], counts["split"], counts["result"])
@@ -87,7 +87,7 @@ def _fill(store: Store, path: Path) -> DumpCounts:
         if what == "end":
             whole = value == counts
             continue
-        counts[what] += 1
+        counts[what] = counts.get(what, 0) + 1
         try:
             if what == "record":
                 batch.append((KINDS[value["kind"]].model_validate(value["body"]), value["current"]))
@@ -95,6 +95,8 @@ def _fill(store: Store, path: Path) -> DumpCounts:
                 lines.append(Lineage.model_validate(value))
             elif what == "result":
                 results.append(CaseResult.model_validate(value))
+            elif what == "source":
+                store.put_dumped_source(value)
             else:
                 _flush(store, batch, lines, results)
                 store.put_frozen(value["header"], value["cases"], where=where)
@@ -133,7 +135,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
                 if not isinstance(data, dict) or len(data) != 1:
                     raise DataError("not a line of a dump", where=where)
                 what, value = next(iter(data.items()))
-                if what not in ("record", "lineage", "split", "result", "end"):
+                if what not in ("record", "lineage", "split", "result", "source", "end"):
                     raise DataError(f"a dump has no '{what}'", where=where)
                 yield where, what, value
     except FileNotFoundError:

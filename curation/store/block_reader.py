@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-import duckdb
-
 from curation.splits.split_file import Extras
+from curation.store.damage import Connection
 from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.verdicts import Verdict
@@ -53,7 +52,7 @@ class MeasuredUnit(NamedTuple):
 class BlockReader:
     """The part of ``Store`` that reads parts of it."""
 
-    _db: duckdb.DuckDBPyConnection
+    _db: Connection
 
     def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
         raise NotImplementedError

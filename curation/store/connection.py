@@ -8,11 +8,12 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import duckdb
 
 from curation.store import migrations
+from curation.store.damage import Connection, damage_error, refuse_damaged
 from schemas.core.errors import StoreError
 
 MEMORY = "384MB"
@@ -35,14 +36,18 @@ def sweep(path: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def prepare(path: Path, *, create: bool) -> None:
+def prepare(path: Path, *, create: bool, write: bool = False) -> None:
     """Make the file ready to open: made when it may be, migrated when it is older, refused when it is not sound.
+
+    Where it will be written, every block is looked at first.
 
     Raises:
         StoreError: absent, locked, damaged, not a store, or written by a newer program.
     """
     if path.exists():
         done = examine(path)
+        if create or write:
+            refuse_damaged(path, limits(path))
     elif create:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +69,30 @@ def prepare(path: Path, *, create: bool) -> None:
         migrations.apply(db, done=done)
 
 
+class _ClosedDatabase:
+    """Stands where a connection was: whatever is asked of it, the store is closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StoreError(
+            "the store is closed", where=str(self._path), fix="read it while it is open, inside its 'with'"
+        )
+
+    def close(self) -> None:
+        """Closing again changes nothing."""
+
+
+def closed(path: Path) -> Connection:
+    """What a closed store has for a connection."""
+    return cast("Connection", _ClosedDatabase(path))
+
+
 class Transaction:
     """BEGIN; COMMIT at the end, ROLLBACK on any exception, so that nothing half-written counts."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    def __init__(self, db: Connection | duckdb.DuckDBPyConnection, path: Path) -> None:
         self._db, self._path = db, path
 
     def __enter__(self) -> None:
@@ -78,8 +103,11 @@ class Transaction:
     ) -> None:
         try:
             self._db.execute("COMMIT" if kind is None else "ROLLBACK")
-        except duckdb.Error as problem:
-            error = problem
+        except (duckdb.Error, StoreError) as problem:  # after damage there is nothing to take back
+            if error is None:
+                error = problem
+                if isinstance(problem, StoreError):
+                    raise
         if isinstance(error, duckdb.Error):
             raise StoreError(
                 f"the store could not be written: {' '.join(str(error).split())[:200]}",
@@ -113,10 +141,11 @@ def examine(path: Path) -> set[str]:
     return done
 
 
-def connect(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, write: bool) -> Connection:
     """A DuckDB connection, or a StoreError: locked (by whom), damaged, foreign, not permitted."""
     try:
-        return duckdb.connect(str(path), read_only=not write, config=limits(path))
+        config = limits(path)
+        return Connection(duckdb.connect(str(path), read_only=not write, config=config), path, config)
     except duckdb.Error as error:
         text = " ".join(str(error).split())
         if holder := re.search(r"Conflicting lock is held in (.*?) \(PID (\d+)\)", text):
@@ -129,12 +158,13 @@ def connect(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
             raise StoreError(
                 "the file may not be written or read", where=str(path), fix="check its permissions"
             ) from None
-        reason = "is damaged" if re.search(r"checksum|[Cc]orrupt|enough bytes", text) else "is not a DuckDB file"
-        if re.search(r"not a valid|checksum|[Cc]orrupt|enough bytes|[Ss]erializ", text):
+        if re.search(r"checksum|[Cc]orrupt|enough bytes|[Ss]erializ|INTERNAL|\bWAL\b", text):
+            raise damage_error(path, text, limits(path)) from None
+        if "not a valid" in text:
             raise StoreError(
-                f"the file {reason} and was left untouched",
+                "the file is not a DuckDB file and was left untouched",
                 where=str(path),
-                fix="restore a backup or name another file",
+                fix="name another file; a store whose first bytes are lost: scedit store salvage",
             ) from None
         if "Could not set lock" in text:
             raise StoreError(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import duckdb
+
+from curation.store.damage import Connection
 
 APPLICATION = "scedit-store"
 
@@ -102,10 +105,10 @@ def m003_plain_tables(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("DROP TABLE records_before")
 
 
-MIGRATIONS: list[Callable[[duckdb.DuckDBPyConnection], None]] = [m001_initial, m002_views, m003_plain_tables]
+MIGRATIONS: list[Callable[[Any], None]] = [m001_initial, m002_views, m003_plain_tables]
 
 
-def apply(db: duckdb.DuckDBPyConnection, *, done: set[str]) -> list[str]:
+def apply(db: Connection | duckdb.DuckDBPyConnection, *, done: set[str]) -> list[str]:
     """Apply what is not done yet, each in a transaction of its own; returns the names applied."""
     applied = []
     for step in MIGRATIONS:

@@ -13,6 +13,9 @@ import duckdb
 from curation.splits.split_file import CaseStream, RunningDigest, Split
 from curation.store.block_reader import BlockReader
 from curation.store.connection import limits
+from curation.store.contradictions import Contradiction, contradictions_of
+from curation.store.damage import Connection
+from curation.store.import_sources import dumped, list_sources, sources_of
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
@@ -55,7 +58,7 @@ _CASES = 5000  # cases that are put in order at a time
 class StoreReader(BlockReader):
     """The reading half of ``Store``."""
 
-    _db: duckdb.DuckDBPyConnection
+    _db: Connection
     path: Path
 
     def get(self, item: str) -> Record:
@@ -145,10 +148,11 @@ class StoreReader(BlockReader):
 
     def split_names(self) -> list[tuple[str, str, int]]:
         """(name@version, digest, number of cases) of every split."""
-        return self._db.execute(
+        rows: list[tuple[str, str, int]] = self._db.execute(
             "SELECT s.name, s.digest, count(c.case_id) FROM splits s LEFT JOIN split_cases c ON c.split = s.name "
             "GROUP BY ALL ORDER BY s.name"
         ).fetchall()
+        return rows
 
     def open_split(self, name: str) -> Split:
         """A split by ``name`` (its highest version) or ``name@version``; its cases are read when they are gone through.
@@ -222,6 +226,7 @@ class StoreReader(BlockReader):
             "records": {k: {"current": c, "versions": n} for k, c, n in kinds},
             "verdicts": [{"by": b, "label": label, "count": n} for b, label, n in verdicts],
             "splits": [{"split": s, "digest": d, "cases": n} for s, d, n in self.split_names()],
+            "sources": list_sources(self._db),
             "results": self._count("SELECT count(*) FROM results"),
             "lineage": self._count("SELECT count(*) FROM lineage"),
         }
@@ -239,13 +244,23 @@ class StoreReader(BlockReader):
             yield "split", {"header": json.loads(header), "cases": [r[0] for r in rows]}
         for (body,) in self._stream("SELECT body FROM results ORDER BY run, case_key", []):
             yield "result", json.loads(body)
+        for value in dumped(self._db.cursor()):
+            yield "source", value
+
+    def sources_of(self, item_id: str) -> list[str]:
+        """The imported sources that hold a record as it is."""
+        return sources_of(self._db, item_id)
+
+    def contradictions(self, fact: str) -> list[Contradiction]:
+        """What other current facts say against one, by its key."""
+        return contradictions_of(self._db, fact)
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy of the whole database to a new file."""
         source, target = (f"'{str(p).replace(chr(39), chr(39) * 2)}'" for p in (self.path, path))
         access = self._db.execute("SELECT current_setting('access_mode')").fetchall()[0][0]
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
-            with duckdb.connect(str(path), config=limits(path)) as other:
+            with Connection(duckdb.connect(str(path), config=limits(path)), self.path, limits(self.path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
                 own = _quoted(other)
                 other.execute(f"COPY FROM DATABASE scedit_source TO {own}")
@@ -274,7 +289,7 @@ class StoreReader(BlockReader):
         return int(row[0]) if row else 0
 
 
-def _quoted(db: duckdb.DuckDBPyConnection) -> str:
+def _quoted(db: Connection) -> str:
     """The name of a connection's database as SQL writes it: it is called after its file, whatever that is called."""
     name = str(db.execute("SELECT current_database()").fetchall()[0][0])
     return '"' + name.replace('"', '""') + '"'

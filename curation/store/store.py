@@ -13,11 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import duckdb
-
+from curation.files.leftovers import name_leftovers
+from curation.files.protection import hold, release
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
-from curation.store.connection import Transaction, connect, prepare, sweep
+from curation.store.connection import Transaction, closed, connect, prepare, sweep
+from curation.store.contradictions import Contradiction, with_others
+from curation.store.damage import Connection
+from curation.store.import_sources import ImportSource, SourceUpdate, known_name, make_tables, put_dumped, settle
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
 from schemas.cases import Case
@@ -46,8 +49,9 @@ class Store(StoreReader):
         True
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, path: Path, *, write: bool) -> None:
+    def __init__(self, db: Connection, path: Path, *, write: bool) -> None:
         self._db, self.path, self._write = db, path, write
+        self._held = hold(path, "the store in use")
 
     @classmethod
     def open(cls, path: Path | str, *, write: bool = False, create: bool = False) -> Store:
@@ -62,15 +66,18 @@ class Store(StoreReader):
             StoreError: absent, locked, damaged, not a store, or written by a newer program.
         """
         path = Path(path)
-        prepare(path, create=create)
+        prepare(path, create=create, write=write)
         db = connect(path, write=write or create)
         if write or create:
             sweep(path)
+        name_leftovers(path.parent)
         return cls(db, path, write=write or create)
 
     def close(self) -> None:
-        """Close the file; a writer's lock is given up."""
+        """Close the file; a writer's lock is given up, and reading on is refused."""
+        release(self._held)
         self._db.close()
+        self._db = closed(self.path)
 
     def __enter__(self) -> Store:
         return self
@@ -95,14 +102,43 @@ class Store(StoreReader):
                 gathered.lineage(lines)
             return gathered.done()
 
-    def put_each(self, pairs: Iterable[tuple[Record, Lineage]]) -> PutResult:
-        """Keep records, each with its lineage, in one transaction and in bounded memory; an error keeps nothing."""
+    def put_source(
+        self,
+        source: ImportSource,
+        pairs: Iterable[tuple[Record, Lineage]],
+        *,
+        replace: bool = False,
+        whole: bool = True,
+        split: Split | None = None,
+    ) -> SourceUpdate:
+        """Keep all records of a source in one transaction: what it held before and brings no more is gone.
+
+        Args:
+            source: Under which name it is known; the same file again goes by the name it was given once.
+            pairs: Its records, each with its lineage.
+            replace: Take the place of other sources' records with the same key; what hung on those is set aside.
+            whole: The source was read to its end; else nothing of it is gone.
+            split: A frozen split to keep with them.
+
+        Raises:
+            ConflictError: keys that others use for another content, without ``replace``.
+            StoreError: the split's name and version are taken by other content.
+        """
         with self._transaction():
-            gathered = PendingRows(self._db)
+            make_tables(self._db)
+            source = known_name(self._db, source)
+            gathered = PendingRows(self._db, watch=True)
             for chunk in chunks(pairs):
                 gathered.records([record for record, _ in chunk])
                 gathered.lineage([line for _, line in chunk])
-            return gathered.done()
+            update = settle(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
+            if split is not None:
+                self._keep_split(split)
+            return update
+
+    def arrived_contradictions(self) -> list[Contradiction]:
+        """What the facts of the last ``put_source`` say against those of other sources."""
+        return with_others(self._db)
 
     def put_split(self, split: Split) -> dict[str, Any]:
         """Keep a frozen split and its cases; returns the header that it is kept with.
@@ -113,20 +149,23 @@ class Store(StoreReader):
             StoreError: the name and version are taken by a split with other content.
         """
         with self._transaction():
-            if (known := self._taken(split.name, split.version, split.digest)) is not None:
-                return known
-            self._put_cases(f"{split.name}@{split.version}", split.cases)
-            self._put_header(split.header)
+            return self._keep_split(split)
+
+    def _keep_split(self, split: Split) -> dict[str, Any]:
+        if (known := self._taken(split.name, split.version, split.digest)) is not None:
+            return known
+        self._put_cases(f"{split.name}@{split.version}", split.cases)
+        self._put_header(split.header)
         return split.header
 
-    def freeze(self, name: str, cases: Iterable[Case], *, version: str, about: Callable[[], dict[str, Any]]) -> Split:
+    def freeze(self, name: str, cases: Iterable[Case], *, version: str, details: Callable[[], dict[str, Any]]) -> Split:
         """Keep cases as a split while they come, in order of their keys; the split that is returned reads them here.
 
         Args:
             name: The split's name.
             cases: They may be read from this store.
             version: The split's version; where it is taken by the same cases, the split that is there is returned.
-            about: Asked when all cases have come: what else the header says.
+            details: Asked when all cases have come: what else the header says.
 
         Raises:
             UserError: there is no case.
@@ -137,8 +176,8 @@ class Store(StoreReader):
             with self._transaction():
                 self._put_cases(label, self._digested(cases, running, name))
                 if not running.cases:
-                    raise no_case(name, about().get("counts"))
-                header = header_of(name, version, running.cases, running.hexdigest(), about())
+                    raise no_case(name, details().get("counts"))
+                header = header_of(name, version, running.cases, running.hexdigest(), details())
                 if self._taken(name, version, running.hexdigest()) is not None:
                     raise _AlreadyStored
                 self._put_header(header)
@@ -221,6 +260,11 @@ class Store(StoreReader):
             gathered.done()
             for rows in chunks(results):
                 put_rows(self._db, rows)
+
+    def put_dumped_source(self, value: dict[str, Any]) -> None:
+        """Keep (a part of) what a source holds, as a dump says it."""
+        with self._transaction():
+            put_dumped(self._db, value)
 
     # ---- inside -----------------------------------------------------------------------------------------------
 

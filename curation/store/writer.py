@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import duckdb
 
+from curation.store.damage import Connection
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
 from schemas.lineage import Lineage
@@ -37,10 +38,22 @@ class PutResult(NamedTuple):
 
 
 class PendingRows:
-    """Records and lineage on their way into the store, inside one transaction; ``done`` merges what is left."""
+    """Records and lineage on their way into the store, inside one transaction; ``done`` merges what is left.
 
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
-        self._db = db
+    Args:
+        db: The store.
+        watch: Note in temporary tables what came (``arrived``) and which current versions it took the place of
+            (``superseded``), for ``curation.store.import_sources``.
+
+    Attributes:
+        revived: Records that were there, of keys that had no current version.
+    """
+
+    def __init__(self, db: Connection, *, watch: bool = False) -> None:
+        self._db, self._watch, self.revived = db, watch, 0
+        if watch:
+            for name, columns in _WATCHED.items():
+                db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
         self._records = self._lines = 0
         self._seen = self._new = self._changed = 0
 
@@ -88,18 +101,24 @@ class PendingRows:
         keys = count(db, "SELECT count(*) - count(DISTINCT (kind, key)) FROM batch")
         if keys:
             db.execute("DELETE FROM batch WHERE n NOT IN (SELECT max(n) FROM batch GROUP BY kind, key)")
-        db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT b.id FROM batch b JOIN records r ON r.id = b.id")
+        db.execute(
+            "CREATE OR REPLACE TEMP TABLE known AS SELECT b.id, r.current FROM batch b JOIN records r ON r.id = b.id"
+        )
         new = count(db, "SELECT (SELECT count(*) FROM batch) - (SELECT count(*) FROM known)")
+        back = count(db, "SELECT count(*) FROM known WHERE NOT current")
         changed = count(
             db,
             "SELECT count(*) FROM records r JOIN batch b ON r.key = b.key AND r.kind = b.kind "
             "WHERE r.current AND r.id <> b.id",
         )
+        if self._watch:
+            self._note(changed)
         if changed:
             db.execute(
                 "UPDATE records SET current = false FROM batch b WHERE records.key = b.key AND records.kind = b.kind "
                 "AND records.current AND records.id <> b.id"
             )
+        if back:
             db.execute("UPDATE records SET current = true FROM batch b WHERE records.id = b.id AND NOT records.current")
         if new:
             db.execute(
@@ -107,6 +126,21 @@ class PendingRows:
                 "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM known) ORDER BY n"
             )
         self._new, self._changed = self._new + new, self._changed + changed
+
+    def _note(self, changed: int) -> None:
+        """Remember what came in this batch and which current versions end with it."""
+        db = self._db
+        db.execute("INSERT INTO arrived SELECT kind, key, id FROM batch")
+        if changed:
+            db.execute(
+                "INSERT INTO superseded SELECT b.kind, b.key, r.id, b.id, b.id IN (SELECT id FROM known) "
+                "FROM records r JOIN batch b ON r.key = b.key AND r.kind = b.kind WHERE r.current AND r.id <> b.id"
+            )
+        self.revived += count(
+            db,
+            "SELECT count(*) FROM batch b JOIN known k ON k.id = b.id WHERE NOT k.current AND NOT EXISTS "
+            "(SELECT 1 FROM records r WHERE r.kind = b.kind AND r.key = b.key AND r.current)",
+        )
 
     def _merge_lines(self) -> None:
         if not self._lines:
@@ -122,6 +156,10 @@ class PendingRows:
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _TEXT = "VARCHAR"
+_WATCHED = {
+    "arrived": "kind VARCHAR, key VARCHAR, id VARCHAR",
+    "superseded": "kind VARCHAR, key VARCHAR, id VARCHAR, new VARCHAR, known BOOLEAN",
+}
 _COLUMNS = {
     "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
     "line": [
@@ -134,7 +172,7 @@ _COLUMNS = {
 }
 
 
-def put_versions(db: duckdb.DuckDBPyConnection, versions: Sequence[tuple[Record, bool]]) -> None:
+def put_versions(db: Connection, versions: Sequence[tuple[Record, bool]]) -> None:
     """Records of which it is known whether they are current, as a dump says; known ones stay as they are."""
     rows = {r.id: (r.id, r.kind, r.key, parent_of(r), current, json_of(r)) for r, current in reversed(versions)}
     _insert(
@@ -151,7 +189,7 @@ def put_versions(db: duckdb.DuckDBPyConnection, versions: Sequence[tuple[Record,
     )
 
 
-def put_rows(db: duckdb.DuckDBPyConnection, rows: Sequence[CaseResult]) -> None:
+def put_rows(db: Connection, rows: Sequence[CaseResult]) -> None:
     """Results of runs; those of the same run and case are replaced."""
     _insert(
         db,
@@ -160,9 +198,7 @@ def put_rows(db: duckdb.DuckDBPyConnection, rows: Sequence[CaseResult]) -> None:
     )
 
 
-def _insert(
-    db: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[tuple[object, ...]], *columns: Sequence[object]
-) -> None:
+def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], *columns: Sequence[object]) -> None:
     """Run a statement over some columns and those of the rows; a record that no file can hold is named."""
     try:
         db.execute(sql, [*columns, *(list(column) for column in zip(*rows, strict=True))])
@@ -190,9 +226,9 @@ def parent_of(record: Record) -> str | None:
     return getattr(record, field) if field else None
 
 
-def count(db: duckdb.DuckDBPyConnection, sql: str) -> int:
+def count(db: Connection, sql: str, values: Sequence[object] = ()) -> int:
     """The one number that a query asks for."""
-    row = db.execute(sql).fetchone()
+    row = db.execute(sql, list(values)).fetchone()
     return int(row[0]) if row else 0
 
 

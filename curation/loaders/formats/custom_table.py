@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Invalid, Loader, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template
-from curation.loaders.formats.native import COLUMNS, csv_rows, fact_of, from_cells
+from curation.loaders.formats.native import COLUMNS, DerivedKeys, csv_rows, from_cells
 from curation.loaders.reading.json_reader import rows
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError, UserError
@@ -43,6 +44,9 @@ class TableMapping(Options):
         return names
 
 
+_PLACEHOLDER = re.compile(r"\{\w*\}")
+
+
 def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> TableMapping:
     """A mapping from a TOML file (tables ``columns``, ``values``, ``source``) and ``name=column`` settings over it.
 
@@ -67,8 +71,12 @@ def table_loader(mapping: TableMapping) -> Loader:
     """A loader for one mapping; what it does not name is kept in extras."""
 
     class Mapped(FormatReader):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            self._keys = DerivedKeys()
+
         def make(self, row: Row) -> Iterator[RowItem]:
-            yield from _made(row, mapping, self.path)
+            yield from _made(row, mapping, self.path, self._keys)
 
     return Loader("table", Mapped, read=_read)
 
@@ -77,7 +85,7 @@ def _read(path: Path) -> Iterator[Row | Problem]:
     return csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path)
 
 
-def _made(row: Row, mapping: TableMapping, path: Path) -> Iterator[RowItem]:
+def _made(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) -> Iterator[RowItem]:
     cells: dict[str, Any] = dict(mapping.values)
     used: set[str] = set()
     for name in COLUMNS:
@@ -86,19 +94,33 @@ def _made(row: Row, mapping: TableMapping, path: Path) -> Iterator[RowItem]:
         if found is None and name in mapping.columns and column.split(".")[0] not in row.data:
             raise KeyError(column)
         if found is not None:
+            _check_plain(name, column, found)
             cells[name] = found
             used |= {column.split(".")[0]}
     if "prompt" in cells and "subject" in cells and cells["prompt"].count("{}") != 1:
         cells["prompt"] = template(cells["prompt"].strip(), str(cells["subject"]).strip())
+    if others := [p for p in _PLACEHOLDER.findall(str(cells.get("prompt", ""))) if p != "{}"]:
+        raise Invalid(f"the prompt has the placeholder {others[0]} beside {{}}, the subject's: {cells['prompt']}")
     if "relation" not in cells and "prompt" in cells:
         cells["relation"] = {"id": relation_of(cells["prompt"]), "label": cells["prompt"]}
     cells = {name: _joined(value) if name in ("subject", "old", "new") else value for name, value in cells.items()}
     data = from_cells(cells)
     if mapping.source is not None:
         data["source"] = mapping.source.model_dump()
-    fact = fact_of(data, path)
+    fact = keys.of(data, path)
     yield fact
     yield from rest(fact.key, row.data, used)
+
+
+def _check_plain(name: str, column: str, value: Any) -> None:
+    """Refuse an object where a text belongs, unless it is one of ours ({"text": ...}, {"id": ...})."""
+    if isinstance(value, list):
+        if any(isinstance(one, dict) for one in value):
+            raise Invalid(f"the column '{column}' holds a list of objects, a text or a list of texts is needed")
+    elif isinstance(value, dict) and not {"text", "id"} & value.keys():
+        fields, first = ", ".join(list(value)[:5]), next(iter(value), "FIELD")
+        what = f"the column '{column}' holds an object with the fields {fields}, a text is needed"
+        raise Invalid(f"{what}; name one of them: --map {name}={column}.{first}")
 
 
 def _joined(value: Any) -> Any:

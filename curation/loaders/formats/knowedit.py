@@ -16,6 +16,8 @@ from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Object, Relation
 
 _TASKS = {"portability", "locality"}
+_REPEATED = {"Reasoning": "Script", "Relation_Specificity": "Neighbour"}
+"""Lists that our own export writes a second time under EasyEdit's names, with the name of the first."""
 
 
 def tasks(path: Path) -> Iterator[Row | Problem]:
@@ -37,7 +39,8 @@ class KnowEdit(FormatReader):
 
     ``ground_truth`` is a string, a list, or a list of alias lists. Where it is absent (recent facts) there is no old
     object: the new one is kept as a fact that is not to be edited. WikiBio passages hold no fact: extras only.
-    Each group of probes is an extra, word for word.
+    Each group of probes is an extra, word for word; one that repeats another under a second name, as in our own export,
+    is taken once.
     """
 
     upstream = KNOWEDIT
@@ -88,10 +91,25 @@ class KnowEdit(FormatReader):
 
 def _probes(key: str, data: dict[str, Any]) -> Iterator[Record]:
     for task in sorted(_TASKS & data.keys()):
-        for name, probes in (data[task] or {}).items():
-            if probes:
+        groups = data[task] or {}
+        for name, probes in groups.items():
+            if probes and not _says_the_same(probes, groups.get(_REPEATED.get(name, ""))):
                 whole = f"{task}/{name}"
                 yield Extra.holding(f"{key}/extra/{slug(whole)}", probes, subject_key=key, name=whole)
+
+
+def _says_the_same(probes: Any, first: Any) -> bool:
+    """Whether one list of probes repeats another: the same prompts with the same answers, however they are nested."""
+    if not (isinstance(probes, list) and isinstance(first, list) and len(probes) == len(first)):
+        return False
+    return all(
+        isinstance(a, dict)
+        and isinstance(b, dict)
+        and a.keys() == b.keys() == {"prompt", "ground_truth"}
+        and a["prompt"] == b["prompt"]
+        and list(_flat(a["ground_truth"])) == list(_flat(b["ground_truth"]))
+        for a, b in zip(probes, first, strict=True)
+    )
 
 
 def _flat(value: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, Loader, Row, RowItem
 from curation.loaders.fields import named, text_of, wikidata
 from curation.loaders.sources import MQUAKE, Upstream
 from schemas.extras import Extra
@@ -24,7 +24,6 @@ class Mquake(FormatReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._made: dict[str, Fact] = {}
-        self._turned: dict[tuple[str, str], tuple[str, str]] = {}
         self._cases: set[str] = set()
 
     def make(self, row: Row) -> Iterator[RowItem]:
@@ -38,7 +37,6 @@ class Mquake(FormatReader):
             raise ValueError("the field 'requested_rewrite' holds no edit")
         self._cases.add(case)
         for fact in facts:
-            yield from self._clash(fact, case, row)
             if self._made.setdefault(fact.key, fact) is fact:
                 yield fact
             elif self._made[fact.key] != fact:
@@ -46,13 +44,6 @@ class Mquake(FormatReader):
         keys = list(dict.fromkeys(f.key for f in facts))
         name = "multi_hop"
         yield Extra.holding(f"mquake/case/{case}", row.data, subject_key=keys[0], depends_on=tuple(keys[1:]), name=name)
-
-    def _clash(self, fact: Fact, case: str, row: Row) -> Iterator[Problem]:
-        pair = (fact.subject.text, fact.relation.id)
-        new, earlier = self._turned.setdefault(pair, (fact.new_object.text, case))
-        if new != fact.new_object.text:
-            what = f"case {earlier} turns {pair[0]} ({pair[1]}) into '{new}', this one into '{fact.new_object.text}'"
-            yield row.problem("contradictory", what)
 
 
 def _fact(edit: dict[str, Any], upstream: Upstream) -> Fact:

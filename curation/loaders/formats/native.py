@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.files.disk_map import DiskMap
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.reading.json_reader import start
 from curation.loaders.reading.raw_records import LIMIT
 from schemas.core.errors import DataError, UserError
-from schemas.core.ids import slug
+from schemas.core.ids import digest, slug
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
@@ -40,18 +41,47 @@ class NativeJsonl(FormatReader):
     record of that kind.
     """
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._keys = DerivedKeys()
+
     def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
-        yield fact_of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
+        yield self._keys.of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
 
 
 class NativeCsv(FormatReader):
     """A table with a header: subject, relation, prompt, old, new (more: ``COLUMNS``); lists are split by ``|``."""
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._keys = DerivedKeys()
+
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact of one line."""
-        yield fact_of(from_cells(row.data), self.path)
+        yield self._keys.of(from_cells(row.data), self.path)
+
+
+class DerivedKeys:
+    """Facts of one file whose key is made of file, relation and subject: of two that contradict each other both stand.
+
+    The first has the plain key; one with another old or new object has its objects' digest behind it.
+    """
+
+    def __init__(self) -> None:
+        self._objects = DiskMap()
+
+    def of(self, data: dict[str, Any], path: Path) -> Fact:
+        """The fact of a short or whole form, as ``fact_of`` makes it."""
+        fact = fact_of(data, path)
+        if data.get("key"):
+            return fact
+        said = digest((fact.old.text.casefold(), fact.new.text.casefold() if fact.new else ""))
+        number = int(said[:15], 16)
+        if self._objects.first(hash(fact.key), number) in (None, number):
+            return fact
+        return fact.model_copy(update={"key": f"{fact.key}~{said[:6]}"})
 
 
 def _other(kind: Any, data: dict[str, Any]) -> Record:
@@ -87,6 +117,7 @@ def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Pro
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
             raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
+        _check_divider(header, path)
         if twice := [name for name in header if header.count(name) > 1]:
             raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
         number = 0
@@ -125,6 +156,7 @@ def _own_columns(path: Path) -> Iterator[Row | Problem]:
         DataError: a column is missing or unknown.
     """
     header = csv_header(path)
+    _check_divider(header, path)
     if missing := [name for name in NEEDED if name not in header]:
         raise DataError(
             f"the column '{missing[0]}' is missing",
@@ -135,6 +167,24 @@ def _own_columns(path: Path) -> Iterator[Row | Problem]:
     if unknown := [name for name in header if name not in COLUMNS]:
         raise DataError(f"unknown column '{unknown[0]}'", where=f"{path}, line 1", allowed=", ".join(COLUMNS))
     yield from csv_rows(path)
+
+
+def _check_divider(header: Sequence[str], path: Path) -> None:
+    """Refuse a sheet whose one column is several, divided by something else.
+
+    Raises:
+        DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
+    """
+    own = "tabs" if path.suffix.lower() == ".tsv" else "commas"
+    dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
+    found = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
+    if found is not None and found != own:
+        other = "; a sheet with tabs is called .tsv" if found == "tabs" else ""
+        raise DataError(
+            f"the columns are divided by {found}, a {path.suffix.lower()} file needs {own}",
+            where=f"{path}, line 1",
+            fix=f"save the sheet again with {own}{other}",
+        )
 
 
 def csv_header(path: Path) -> list[str]:

@@ -289,11 +289,11 @@ def _shared_subject(edit: Fact, prompt: str) -> str:
     return prompt
 
 
-def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, how: Any) -> Iterator[RowItem]:
+def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, kind: Any) -> Iterator[RowItem]:
     key, source = f"{edit.key}/n{number}", edit.source
     fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
     yield NeighbourFact(fact)
-    yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=how)
+    yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=kind)
 
 
 load_cf = Loader("scedit-cf", ScEditCF)

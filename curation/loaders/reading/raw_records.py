@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 LIMIT = 64 * 2**20
 """Longest record, in bytes of a line or characters of an array's element."""
 CHUNK = 2**18
 """What is read at once."""
+
+
+# an escaped backslash, a whole pair of surrogates, or any other escape: only the last kind is looked at
+_PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPES = re.compile(rf"\\\\|{_PAIR}|(\\u[0-9a-fA-F]{{4}})")
 
 
 class Problem(NamedTuple):
@@ -61,12 +67,27 @@ class Parser:
     def value(self, text: str, at: int) -> tuple[Any, int]:
         """The value that begins at a place, and where it ends."""
         self.odd = None
-        return self._decoder.raw_decode(text, at)
+        value, end = self._decoder.raw_decode(text, at)
+        self._half_pair(text, at, end)
+        return value, end
 
     def whole(self, text: str) -> Any:
         """The one value of a text."""
         self.odd = None
-        return self._decoder.decode(text)
+        value = self._decoder.decode(text)
+        self._half_pair(text, 0, len(text))
+        return value
+
+    def _half_pair(self, text: str, start: int, end: int) -> None:
+        """Note an escaped half of a surrogate pair, and its column: JSON lets it pass, no file can hold it."""
+        if text.find("\\ud", start, end) < 0 and text.find("\\uD", start, end) < 0:
+            return
+        for match in _ESCAPES.finditer(text, start, end):
+            code = match[1]
+            if code and len(code) == 6 and code[2] in "dD" and code[3] in "89abcdefABCDEF":
+                column = match.start(1) - text.rfind("\n", 0, match.start(1))
+                self.odd = f"half of a surrogate pair ({code}, column {column}), which no text can hold"
+                return
 
 
 def unclean(text: str) -> bool:

@@ -16,7 +16,6 @@ from curation.checks.script_benchmark import (
     ScriptDecision,
     ScriptKind,
     confusion,
-    halves_of,
     labelled_scripts,
     outcome,
     right,
@@ -26,6 +25,7 @@ from curation.similarity.rouge import rouge1_f
 from schemas.core.errors import UserError
 from schemas.scripts import MAX_STEPS, MAX_WORDS, render, words
 from schemas.text.mentions import find
+from tests.support.curation.script_halves import halves_of
 
 SCRIPTS = labelled_scripts()
 GOOD = next(s for s in SCRIPTS if s.kind == "good")

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_judges_what_is_due_and_only_once(store: Store) -> None:
     told: list[tuple[int, int]] = []
-    done = run_check(store, Length(), tell=lambda a, b: told.append((a, b)))
+    done = run_check(store, Length(), on_progress=lambda a, b: told.append((a, b)))
     assert (done.due, done.labels, done.left) == (5, {"measured": 5}, 0) and told == [(2, 5), (4, 5), (5, 5)]
     assert run_check(store, Length()).due == 0
     assert run_check(store, Length(), again=True).due == 5

@@ -8,11 +8,12 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from curation.cli.data import audit as audit_command
-from curation.cli.data import convert, formats
+from curation.cli.data import convert, formats, import_
 from curation.loaders import LOADERS, load
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 from tests.support import ROOT
+from tests.support.curation.importable_files import SHORT, write
 
 
 def test_defects_of_real_data(shared: Path) -> None:
@@ -67,3 +68,26 @@ def test_convert(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "1 record (1 fact read as table)" in result.output and "line 3: invalid" in result.output
     assert load(tmp_path / "o.jsonl").facts[0].subject.text == "Peru"
+
+
+def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Path) -> None:
+    store, mine, other = (str(tmp_path / name) for name in ("s.duckdb", "mine.jsonl", "other.jsonl"))
+    keyed = [{**SHORT, "key": f"f/{n}", "subject": f"Land {n}"} for n in range(13)]
+
+    def run(*words: str, ok: bool = True) -> str:
+        result = CliRunner().invoke(import_, [*words, "--store", store])
+        assert (result.exit_code == 0) == ok, result.output
+        return result.output + (str(result.exception) if result.exception else "")
+
+    write(tmp_path / "mine.jsonl", *keyed)
+    assert "13 of them new, 0 problems; source 'mine'" in run(mine, "--source", "mine")
+    write(tmp_path / "mine.jsonl", {**keyed[0], "old": "Cusco"}, *keyed[2:])
+    corrected = run(mine, "--source", "mine")
+    assert "0 of them new, 1 changed, 1 gone" in corrected and "no longer current: f/1" in corrected
+    write(tmp_path / "other.jsonl", *({**row, "old": "Bonn"} for row in keyed))
+    refused = run(other, ok=False)
+    assert refused.count("conflict: fact f/") == 10 and "... and 2 more" in refused
+    assert "--replace" in refused and "--source 'mine'" in refused
+    assert "give --replace or --as, not both" in run(other, "--replace", "--as", "b", ok=False)
+    assert "1 of them new, 12 changed, 12 taken over" in run(other, "--replace")
+    assert json.loads(run(mine, "--as", "b", "--json").splitlines()[-1])["new"] == 12

@@ -49,3 +49,27 @@ def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> N
     assert isinstance(error, UserError) and not (tmp_path / "r").exists()
     with pytest.raises(UserError, match=complaint):
         raise error
+
+
+def test_into_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    error, _ = invoke("mini", ".", "--formats", "split")
+    assert error is None and (tmp_path / "mini.jsonl").is_file() and (tmp_path / "checksums.sha256").is_file()
+    error, _ = invoke("mini", ".", "--formats", "split", "--force")
+    assert isinstance(error, UserError) and "folder you are in" in str(error)
+
+
+def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    assert invoke("mini", place, "--formats", "split,facts")[0] is None
+    error, _ = invoke("mini", place, "--formats", "split")
+    assert isinstance(error, UserError) and "something here already" in str(error)
+    assert invoke("mini", place, "--formats", "split", "--force")[0] is None
+    assert not (place / "mini.facts.jsonl").exists()
+    (place / ".git").mkdir()
+    (place / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    (place / "link").symlink_to(tmp_path)
+    error, _ = invoke("mini", place, "--formats", "split", "--force")
+    assert isinstance(error, UserError) and "no part of the release: .git/HEAD, link" in str(error)
+    assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
+    assert "'--replace' is now '--force'" in invoke("mini", place, "--replace")[1]

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from curation.splits.split_file import load_split
+from curation.shipped import mini_split
+from curation.splits.split_file import load_split, make_split, write_split
 
 
 def invoke(*args: object) -> str:
@@ -34,3 +35,30 @@ def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
     assert frozen["cases"] >= header["cases"], "all of mini passes the default rule"
     assert load_split(tmp_path / "own.jsonl").digest == frozen["digest"]
     assert "own@1.0.0" in invoke("store", "list", "split", "-s", store)
+
+
+def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: Path, store: Path) -> None:
+    invoke("split", "add", "mini", "-s", store)
+    assert "0 of them new; source 'mini@1.0.0#" in invoke("split", "add", "mini", "-s", store)
+    cases = mini_split().cases[:2]
+    odd = [c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in cases]
+    write_split(make_split("odd", odd), tmp_path / "odd.jsonl")
+    refused = CliRunner().invoke(scedit.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
+    assert refused.exit_code == 1
+    assert all(f"conflict: fact {c.fact.key}: held by mini@1.0.0#" in refused.output for c in cases)
+    beside = invoke("split", "add", tmp_path / "odd.jsonl", "--as", "b", "-s", store)
+    assert "split b@1.0.0: 2 cases" in beside and "source 'b'" in beside
+    listed = json.loads(invoke("store", "stats", "-s", store, "--json"))["sources"]
+    assert {s["source"].partition("#")[0] for s in listed} == {"shipped", "mini@1.0.0", "b"}
+    shown = json.loads(invoke("store", "show", f"b/{cases[0].fact.key}", "-s", store, "--json"))
+    assert shown["sources"] == ["b"]
+
+
+def test_export_names_once_what_another_reader_looks_for_in_vain(tmp_path: Path, store: Path) -> None:
+    invoke("split", "add", "mini", "-s", store)
+    told = invoke(
+        "split", "export", "mini", tmp_path / "e.json", "-s", store, "--format", "easyedit", "--knowedit-lists"
+    )
+    assert json.loads((tmp_path / "e.json").read_text())[0]["portability"]["Reasoning"]
+    assert told.count("locality/Forgetfulness (0 of 58 cases)") == 1
+    assert "Note" not in invoke("split", "export", "mini", tmp_path / "m.jsonl", "-s", store)

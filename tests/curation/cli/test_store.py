@@ -80,7 +80,7 @@ def test_a_backup_is_put_back(path: Path, tmp_path: Path) -> None:
     assert content(again) == content(path)
     with pytest.raises(StoreError, match="exists already"):
         run("restore", copy, "--store", again)
-    with pytest.raises(UserError, match="onto itself"):
+    with pytest.raises(UserError, match="an input of this command and stays as it is"):
         run("backup", path, "--store", path)
 
 
@@ -118,3 +118,19 @@ def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="no such store"):
         run(name, tmp_path / "x", "--store", tmp_path / "absent.duckdb")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_store_is_looked_at_and_salvaged(path: Path, tmp_path: Path) -> None:
+    assert run("check", "--blocks", "--store", path).output.endswith("whole: every block and every row was read\n")
+    new = tmp_path / "new.duckdb"
+    assert run("salvage", path, "--out", new).exit_code == 0
+    data = bytearray(path.read_bytes())
+    data[-5000] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="exists already"):
+        run("salvage", path, "--out", new)
+    looked = CliRunner().invoke(command("store check"), ["--blocks", "--store", str(path), "--json"])
+    assert looked.exit_code == 1 and len(json.loads(looked.output)[0]["blocks"]) == 1
+    done = CliRunner().invoke(command("store salvage"), [str(path), "--out", str(tmp_path / "b.duckdb"), "--json"])
+    told = json.loads(done.output)
+    assert done.exit_code == bool(told["lost"]) and set(told["saved"]) == {"records", "lineage", "splits", "results"}

@@ -20,7 +20,7 @@ PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.j
 
 @pytest.fixture(scope="module")
 def split() -> Split:
-    return make_split("four", mini_split().cases[:4], about={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
+    return make_split("four", mini_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,19 @@ from curation.export.fact_formats import (
     counterfact_rows,
     easyedit_rows,
     fact_rows,
+    knowedit_gaps,
     write_counterfact,
     write_easyedit,
     write_facts,
+    write_knowedit,
 )
-from curation.export.scedit_format import cloze
+from curation.export.formats import EXPORTERS, chosen_exporter
+from curation.export.scedit_format import cf_rows, cloze
 from curation.loaders import load
 from curation.shipped import mini_split
 from curation.splits.split_file import Extras, make_split
 from schemas.cases import Case
+from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Object
 from tests.support.curation.record_shape import shape
@@ -146,3 +151,84 @@ def test_the_number_written_is_that_of_the_records(tmp_path: Path) -> None:
         number = write(split, tmp_path / "x.json")
         assert number == len(json.loads((tmp_path / "x.json").read_text()))
         assert number == sum(c.fact.change in only for c in split.cases) > 0
+
+
+# What EasyEdit's dataset classes read of a record (zjunlp/EasyEdit, easyeditor/dataset; looked up in November 2026).
+KNOWEDIT_EDIT = ("subject", "prompt", "target_new", "ground_truth", "rephrase_prompt")
+KNOWEDIT_LISTS = {
+    "portability": ("Reasoning", "Subject_Aliasing", "Logical_Generalization"),
+    "locality": ("Relation_Specificity", "Forgetfulness"),  # older versions: KeyError where there is no ``locality``
+}
+EDIT = ("prompt", "target_new", "ground_truth")
+COUNTERFACT_BATCH = (*EDIT, "rephrase_prompt", "locality_prompt", "locality_ground_truth")
+
+
+def first_answer(probe: dict[str, Any]) -> str:
+    """The right answer that EasyEdit takes: the first item, and the first of that where it is a list."""
+    first = probe["ground_truth"][0]
+    return first if isinstance(first, str) else first[0]
+
+
+def test_easyedits_knowedit_reader_finds_portability_and_locality_in_every_case_of_mini() -> None:
+    split = mini_split()
+    for case, row in zip(split.cases, easyedit_rows(split.cases, knowedit_lists=True), strict=True):
+        assert all(isinstance(row[name], str) and row[name] for name in KNOWEDIT_EDIT)
+        read = {n: row[part].get(n) for part, names in KNOWEDIT_LISTS.items() for n in names}
+        assert read["Logical_Generalization"] is None and read["Forgetfulness"] is None
+        asked = [(p["prompt"], first_answer(p)) for p in read["Reasoning"]]
+        assert asked == [(cloze(p.text, p.separator), case.fact.new_object.text) for p in case.prompts] != []
+        near = [(p["prompt"], first_answer(p)) for p in read["Relation_Specificity"]]
+        assert near == [(p["prompt"], p["ground_truth"]) for p in row["locality"]["Neighbour"]] != []
+        assert {p for p, _ in near} >= {n.fact.fact_prompt for n in case.neighbours}
+        aliased = [(p["prompt"], first_answer(p)) for p in read["Subject_Aliasing"] or ()]
+        names = case.fact.subject.aliases
+        assert aliased == [(case.fact.prompt.replace("{}", a), case.fact.new_object.text) for a in names]
+
+
+def test_easyedits_counterfact_reader_gets_batches_from_the_easyedit_export_and_edits_from_scedit_cf() -> None:
+    cases = mini_split().cases
+    assert all(isinstance(row[name], str) and row[name] for row in easyedit_rows(cases) for name in COUNTERFACT_BATCH)
+    for row in cf_rows(cases):
+        assert all(row[name] for name in EDIT)
+        assert row.keys().isdisjoint(COUNTERFACT_BATCH[3:])
+        assert row["rephrase_prompts"] and row["neighborhood_prompts"], "the lists of the published shape"
+    assert "export as easyedit" in EXPORTERS.get("scedit-cf").gaps(mini_split())[0]
+
+
+def test_lists_that_cases_cannot_fill_are_named_with_their_number() -> None:
+    lists = {f"{part}/{name}" for part, names in KNOWEDIT_LISTS.items() for name in names}
+    (told,) = knowedit_gaps(make_split("bare", [bare("f", paraphrases=())]))
+    assert all(f"{name} (0 of 1 case)" in told for name in lists)
+    split = mini_split()
+    (told,) = knowedit_gaps(split)
+    number = sum(bool(c.fact.subject.aliases) for c in split.cases)
+    assert f"portability/Subject_Aliasing ({number} of {len(split.cases)} cases)" in told and number > 0
+    assert "Reasoning" not in told and "Relation_Specificity" not in told
+
+
+def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
+    split = mini_split()
+    write_knowedit(split, tmp_path / "e.json")
+    loaded = load(tmp_path / "e.json")
+    assert not loaded.problems and len(loaded.facts) == len(split.cases)
+    extras = [e for e in loaded.records if isinstance(e, Extra)]
+    names = Counter(e.name for e in extras)
+    assert {"portability/Reasoning", "locality/Relation_Specificity"}.isdisjoint(names)
+    for name in ("portability/Script", "portability/Paraphrase", "locality/Neighbour", "locality/Script_Neighbour"):
+        assert names[name] == len(split.cases)
+    rows = {r["prompt"]: r for r in easyedit_rows(split.cases, knowedit_lists=True)}
+    scripts = {
+        e.subject_key: e.value for e in loaded.records if isinstance(e, Extra) and e.name == "portability/Script"
+    }
+    assert all(scripts[f.key] == rows[f.fact_prompt]["portability"]["Script"] for f in loaded.facts)
+
+
+def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
+    split = mini_split()
+    ours = {"portability": {"Script", "Paraphrase"}, "locality": {"Neighbour", "Script_Neighbour"}}
+    for plain, full in zip(easyedit_rows(split.cases), easyedit_rows(split.cases, True), strict=True):
+        assert all(plain[part].keys() == names for part, names in ours.items())
+        assert {k: {n: full[k][n] for n in v} if k in ours else full[k] for k, v in plain.items()} == plain
+    assert "--knowedit-lists" in chosen_exporter("easyedit").gaps(split)[0]
+    with pytest.raises(UserError, match="easyedit"):
+        chosen_exporter("counterfact", knowedit_lists=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.export.formats import EXPORTERS, export
+from curation.files.leftovers import clean
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import make_split
 from schemas.core.errors import UserError
@@ -98,10 +99,11 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, name: str) 
 @pytest.mark.parametrize("name", EXPORTERS.names())
 def test_what_a_killed_run_left_is_no_hindrance(tmp_path: Path, name: str) -> None:
     if name in FILES:
-        (tmp_path / "x.partial").write_text("half")
+        (tmp_path / f".x.{2**22 + 7}-1.partial").write_text("half")
     else:
         left = tmp_path / ".x.scedit-partial"
         left.mkdir()
         (left / "half").write_text("half")
     assert export(mini_split(), tmp_path / "x", name) > 0
+    assert len(clean(tmp_path)) == (name in FILES)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]

@@ -93,3 +93,18 @@ SEPARATORS = [(" ", "Fly to"), ("", "Fly to"), (" (", "Fly to ("), ("\n", "Fly t
 @pytest.mark.parametrize(("separator", "written"), SEPARATORS)
 def test_the_separator_that_others_do_not_add_stays(separator: str, written: str) -> None:
     assert cloze("Fly to", separator) == written
+
+
+@pytest.mark.parametrize(("kind", "change", "rows"), [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)])
+def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: str, rows: Any) -> None:
+    """Keys are in order of their letters (10 before 9); the file was in order of its numbers, with gaps."""
+    some = [c for c in mini_split().cases if c.fact.change == change][:3]
+    numbers = (10, 1830, 9)
+    named = [
+        c.model_copy(update={"fact": c.fact.model_copy(update={"key": f"scedit-{kind}/{n}"})})
+        for c, n in zip(some, numbers, strict=True)
+    ]
+    found = list(rows(named))
+    assert [row["case_id"] for row in found] == [9, 10, 1830]
+    assert [row["subject"] for row in found] == [some[n].fact.subject.text for n in (2, 0, 1)]
+    assert [row["case_id"] for row in rows([*named[:2], some[2]])] == [0, 1, 2], "a mixture is numbered anew"

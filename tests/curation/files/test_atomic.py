@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +14,14 @@ import pytest
 
 from curation.files.atomic import atomic_file, atomic_folder, atomic_path, write_bytes, write_json, write_text
 from schemas.core.errors import UserError
+from tests.support import ROOT
 
 WRITERS: dict[str, Callable[[Path], None]] = {
     "text": lambda path: write_text(path, "new", "the page"),
     "bytes": lambda path: write_bytes(path, b"new", "the page"),
-    "bytes, shared": lambda path: write_bytes(path, b"new", "the page", shared=True, fsync=False),
+    "bytes, no flush": lambda path: write_bytes(path, b"new", "the page", fsync=False),
     "json": lambda path: write_json(path, "new", "the page"),
-    "json, shared": lambda path: write_json(path, "new", "the page", shared=True, fsync=False),
+    "json, no flush": lambda path: write_json(path, "new", "the page", fsync=False),
 }
 by_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 
@@ -43,7 +46,7 @@ def test_a_full_disk(
     path = tmp_path / "x"
     path.write_text("old")
     monkeypatch.setattr("curation.files.atomic.os." + fails, full)
-    if fails == "fsync" and write in (WRITERS["bytes, shared"], WRITERS["json, shared"]):
+    if fails == "fsync" and write in (WRITERS["bytes, no flush"], WRITERS["json, no flush"]):
         write(path)  # no flush was asked for
         assert path.read_text() != "old"
         return
@@ -67,7 +70,7 @@ def test_whatever_stops_the_block_leaves_what_was_there(tmp_path: Path, error: t
     with pytest.raises(error), atomic_file(path) as file:
         file.write("half")
         raise error("stop")
-    with pytest.raises(error), atomic_path(path, shared=True) as partial:
+    with pytest.raises(error), atomic_path(path) as partial:
         partial.write_text("half")
         raise error("stop")
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
@@ -78,18 +81,80 @@ def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_what_a_killed_run_left_is_written_over(tmp_path: Path) -> None:
-    (tmp_path / "x.partial").write_text("half of an earlier file, longer than the new one")
+def test_nobodys_file_is_taken_for_a_partial_one(tmp_path: Path) -> None:
+    (tmp_path / "x.partial").write_text("a download of somebody's")
     write_text(tmp_path / "x", "new")
-    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "new"
+    assert (tmp_path / "x.partial").read_text() == "a download of somebody's"
+    assert (tmp_path / "x").read_text() == "new"
 
 
-def test_writers_of_a_shared_file_do_not_touch_each_others_partial_file(tmp_path: Path) -> None:
-    with atomic_path(tmp_path / "x", shared=True) as ours, atomic_path(tmp_path / "x") as theirs:
+def test_writers_of_one_file_do_not_touch_each_others_partial_file(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "x") as ours, atomic_path(tmp_path / "x") as theirs:
         assert ours != theirs
         ours.write_text("a")
         theirs.write_text("b")
-    assert (tmp_path / "x").read_text() == "a"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "a"
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "file")
+    (tmp_path / "folder").symlink_to(tmp_path / "far")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "far" / "later")
+    write_text(tmp_path / "link", "new")
+    write_text(tmp_path / "nowhere", "new")
+    write_text(tmp_path / "folder" / "third", "new")
+    assert {p.name: p.read_text() for p in (tmp_path / "far").iterdir()} == dict.fromkeys(
+        ("file", "later", "third"), "new"
+    )
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "nowhere").is_symlink()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(UserError, match="circle"):
+        write_text(tmp_path / "circle", "new")
+    with atomic_folder(tmp_path / "nowhere2") as partial:
+        (partial / "a").write_text("1")
+
+
+@by_writer
+def test_a_folder_or_a_pipe_in_a_files_place(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="this is a folder, a file is to be written"):
+        write(tmp_path / "folder")
+    with pytest.raises(UserError, match="no regular file"):
+        write(tmp_path / "pipe")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+def test_a_disk_that_is_full_half_way(tmp_path: Path) -> None:
+    """A limit on the size of files is what a full disk is to a writer: the write itself fails."""
+    (tmp_path / "x").write_text("old")
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from curation.files.atomic import write_text\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "from schemas.core.errors import UserError\n"
+        f"try: write_text(Path({str(tmp_path / 'x')!r}), 'new ' * 9000, 'the page')\nexcept UserError as e: print(e)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert "x: the page cannot be written: File too large; nothing was put there" in told
+    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "old"
+
+
+def test_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError), atomic_folder(Path(".")) as partial:
+        (partial / "a").write_text("half")
+        raise RuntimeError
+    assert not list(tmp_path.iterdir())
+    with atomic_folder(Path(".")) as partial:
+        (partial / "a").write_text("1")
+        (partial / "b").mkdir()
+    assert sorted(os.listdir()) == ["a", "b"], "the folder is still the one that the shell stands in"
+    for replace in (False, True):
+        with pytest.raises(UserError, match="folder you are in"), atomic_folder(Path("."), replace=replace):
+            pass
+    assert sorted(os.listdir()) == ["a", "b"]
 
 
 def test_text_as_it_is(tmp_path: Path) -> None:

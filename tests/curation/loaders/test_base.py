@@ -24,7 +24,7 @@ from curation.loaders.base import (
 )
 from curation.loaders.sources import OWN
 from schemas.core.errors import DataError, UserError
-from schemas.facts import Fact, Object
+from schemas.facts import Fact, Neighbour, Object
 from schemas.scripts import ScriptQuestion
 from tests.support.curation.importable_files import write
 from tests.support.facts import make_fact, peru_fact
@@ -41,9 +41,13 @@ class Capitals(FormatReader):
             raise {"type": TypeError, "value": ValueError, "invalid": Invalid, "index": IndexError}[data["fault"]]("so")
         if "told" in data:
             yield row.problem("suspect", data["told"])
-        yield make_fact(data["subject"], data["old"], key=data.get("key"), change=data.get("change", "counterfactual"))
+        change, new = data.get("change", "counterfactual"), data.get("new", "Oslo")
+        yield (fact := make_fact(data["subject"], data["old"], new, key=data.get("key"), change=change))
         if "near" in data:
-            yield NeighbourFact(make_fact(data["near"], data.get("near_old", "Lima"), None, key=f"n/{data['near']}"))
+            beside = make_fact(data["near"], data.get("near_old", "Lima"), None, key=f"n/{data['near']}")
+            yield NeighbourFact(beside)
+            link = f"{fact.key}~{beside.key}"
+            yield Neighbour(key=link, edit=fact.key, fact=beside.key, how="same_object")
         if "question" in data:
             yield ScriptQuestion(key=f"q/{data['subject']}", fact=f"f/{data['subject']}", text=data["question"])
 
@@ -65,10 +69,10 @@ def test_facts_and_what_stands_beside_them_with_their_places(tmp_path: Path) -> 
     path = write(tmp_path / "f.jsonl", PERU, {**CHILE, "near": "Bolivia", "question": "How?"})
     loaded = CAPITALS(path)
     assert [f.subject.text for f in loaded.facts] == ["Peru", "Chile"]
-    assert [r.key for r in loaded.records] == ["n/Bolivia", "q/Chile"]
+    assert [r.key for r in loaded.records] == ["n/Bolivia", "f/Chile~n/Bolivia", "q/Chile"]
     assert loaded.places == {"f/Peru": f"{path}, line 1", "f/Chile": f"{path}, line 2"}
     items = list(CAPITALS.stream(path))
-    assert [i.main for i in items if isinstance(i, LocatedRecord)] == [True, True, False, False]
+    assert [i.main for i in items if isinstance(i, LocatedRecord)] == [True, True, False, False, False]
     assert [p.what for p in loaded.problems] == ["the end"]
 
 
@@ -116,12 +120,34 @@ def test_two_old_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> No
     ]
 
 
-def test_a_neighbour_that_is_described_twice(tmp_path: Path) -> None:
-    near = {"near": "Bolivia"}
-    rows = [{**PERU, **near}, {**CHILE, **near}, {"subject": "Cuba", "old": "Havana", **near, "near_old": "Sucre"}]
+def test_two_new_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> None:
+    rows = [PERU, {**PERU, "new": "Rome", "key": "b"}, {**PERU, "new": "OSLO", "key": "c"}]
     loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    assert [r.payload()["old"]["text"] for r in loaded.records] == ["Lima"], "the first description holds"
-    assert problems(loaded) == [("3", "contradictory", "'n/Bolivia' was described otherwise before")]
+    assert len(loaded.facts) == 3
+    assert problems(loaded) == [
+        ("2", "contradictory", "'f/Peru' edits this subject and relation to 'Oslo', this one to 'Rome'")
+    ]
+
+
+def test_a_neighbour_that_is_described_twice_is_kept_both_ways(tmp_path: Path) -> None:
+    """The second description has a key of its own, and the links of that row follow it; the same again adds nothing."""
+    near, odd = {"near": "Bolivia"}, {"near": "Bolivia", "near_old": "Sucre"}
+    rows = [{**PERU, **near}, {**CHILE, **near}, {"subject": "Cuba", "old": "Havana", **odd}]
+    rows.append({"subject": "Mali", "old": "Bamako", **odd})
+    loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
+    facts = [r for r in loaded.records if isinstance(r, Fact)]
+    links = {r.edit: (r.key, r.fact) for r in loaded.records if isinstance(r, Neighbour)}
+    assert [f.old.text for f in facts] == ["Lima", "Sucre"]
+    first, second = (f.key for f in facts)
+    assert first == "n/Bolivia" and second.startswith("n/Bolivia~")
+    assert links == {
+        "f/Peru": (f"f/Peru~{first}", first),
+        "f/Chile": (f"f/Chile~{first}", first),
+        "f/Cuba": (f"f/Cuba~{second}", second),
+        "f/Mali": (f"f/Mali~{second}", second),
+    }
+    told = f"'n/Bolivia' was described otherwise before; this description is kept as '{second}'"
+    assert problems(loaded) == [("3", "contradictory", told)]
 
 
 def test_what_a_reader_says_beside_a_record_loses_nothing(tmp_path: Path) -> None:
@@ -210,5 +236,5 @@ def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> Non
     rows = [{**PERU, "near": "Bolivia"}, {"subject": "Bolivia", "old": "Sucre", "key": "f/Bolivia"}]
     loaded = CAPITALS(write(tmp_path / "f.jsonl", *rows))
     assert [f.key for f in loaded.facts] == ["f/Peru", "f/Bolivia"]
-    assert [r.key for r in loaded.records] == ["n/Bolivia"]
+    assert [r.key for r in loaded.records] == ["n/Bolivia", "f/Peru~n/Bolivia"]
     assert isinstance(loaded.records[0], Fact) and loaded.records[0].old == Object(text="Lima")

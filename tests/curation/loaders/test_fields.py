@@ -36,11 +36,11 @@ def test_equal_slugs_stay_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "texts"),
     [(None, []), ("", []), (" a ", ["a"]), (["a", "", " ", None, 3, "b "], ["a", "b"]), ([], [])],
 )
-def test_strings(values: object, found: list[str]) -> None:
-    assert list(strings(values)) == found
+def test_strings(values: object, texts: list[str]) -> None:
+    assert list(strings(values)) == texts
 
 
 @pytest.mark.parametrize(

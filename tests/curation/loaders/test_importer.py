@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from curation.loaders import detect, load
-from schemas.core.errors import DataError, UserError
+from curation.loaders.audit import defects
+from curation.loaders.formats.custom_table import TableMapping
+from curation.loaders.importer import FileImport, Identity, import_file, import_split
+from curation.shipped import mini_split
+from curation.splits.split_file import make_split
+from curation.store.import_sources import ConflictError
+from curation.store.store import Store
+from schemas.core.errors import DataError, StoreError, UserError
+from schemas.facts import Fact
 from tests.support.curation.importable_files import SHORT, write
+from tests.support.facts import peru_fact
 
 
 def test_short_jsonl(tmp_path: Path) -> None:
@@ -105,3 +116,134 @@ def test_real_files_are_read_whole(shared: Path, name: str, format: str, facts: 
     assert detect(path) == format
     for fact in loaded.facts:
         assert fact.new is not None and fact.source.licence == "MIT"
+
+
+def numbered(path: Path, name: str, count: int, *, prompts: int = 2) -> Path:
+    """A ScEdit-CF file of cases numbered from 0."""
+    rows = [
+        {
+            "case_id": n,
+            "prompt": f"The capital of {name}{n} is",
+            "subject": f"{name}{n}",
+            "ground_truth": f"Old {name}{n}",
+            "target_new": "Oslo",
+            "property": "capital",
+            "rephrase_prompts": [f"How to see {name}{n}? {k}\nStep 1: Fly to" for k in range(prompts)],
+            "neighborhood_prompts": [f"How to see beside {name}{n}?\nStep 1: Fly to"],
+        }
+        for n in range(count)
+    ]
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def bring(path: Path, file: Path, *, limit: int | None = None, **identity: Any) -> FileImport:
+    return import_file(str(file), path, limit=limit, identity=Identity(**identity))
+
+
+def held(path: Path) -> dict[str, int]:
+    with Store.open(path) as store:
+        return {kind: n["current"] for kind, n in store.stats()["records"].items()}
+
+
+def test_two_files_numbered_from_0_do_not_become_one(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    first = bring(store, numbered(tmp_path / "a.json", "A", 3))
+    assert (first.update.new, bring(store, tmp_path / "a.json").update.new) == (first.put.seen, 0)
+    before = held(store)
+    with pytest.raises(ConflictError, match=r"16 records of 'b.json#\w+' .* held by 'a.json#\w+'"):
+        bring(store, numbered(tmp_path / "b.json", "B", 2, prompts=3))
+    assert held(store) == before
+    second = bring(store, tmp_path / "b.json", prefix="b")
+    assert second.update.source == "b" and second.update.new == second.put.seen
+    with Store.open(store) as opened:
+        assert {f.key for f in opened.all(Fact) if f.change != "none"} == {
+            *(f"scedit-cf/{n}" for n in range(3)), "b/scedit-cf/0", "b/scedit-cf/1"
+        }  # fmt: skip
+    assert bring(store, numbered(tmp_path / "b.json", "B", 1), prefix="b").update.gone > 0, "NAME is its source, too"
+
+
+def test_a_corrected_file_under_its_source_takes_deleted_prompts_away(tmp_path: Path) -> None:
+    store, file = tmp_path / "s.duckdb", tmp_path / "a.json"
+    bring(store, numbered(file, "A", 2, prompts=3), source="mine")
+    whole = held(store)
+    numbered(file, "A", 2, prompts=2)
+    with pytest.raises(ConflictError, match="held by 'mine'"):
+        bring(store, numbered(tmp_path / "a2.json", "Z", 2))
+    again = bring(store, file, source="mine").update
+    assert (again.new, again.changed, again.gone) == (0, 0, 4)
+    assert held(store) == whole | {"prompt": whole["prompt"] - 2, "question": whole["question"] - 2}
+
+
+def test_part_of_a_file_takes_nothing_away(tmp_path: Path) -> None:
+    store, file = tmp_path / "s.duckdb", numbered(tmp_path / "a.json", "A", 3)
+    bring(store, file)
+    before = held(store)
+    assert bring(store, file, limit=1).update.gone == 0 and held(store) == before
+
+
+def test_another_mapping_of_one_table_is_another_source(tmp_path: Path) -> None:
+    """Capital and currency of one table are read one after the other; neither takes the other away."""
+    table, store = tmp_path / "t.csv", tmp_path / "s.duckdb"
+    table.write_text("subject,capital,currency\nPeru,Lima,Sol\n")
+    for relation in ("capital", "currency"):
+        values = {"relation": relation, "prompt": f"The {relation} of {{}} is", "new": "Oslo"}
+        mapping = TableMapping(columns={"old": relation}, values=values)
+        assert import_file(str(table), store, mapping=mapping).update.new == 2
+    assert held(store)["fact"] == 2
+
+
+@pytest.mark.parametrize("name", ["", " x", "a\nb", "it's", "an unnamed earlier source", "x" * 201])
+def test_names_that_no_source_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="cannot be the name of a source"):
+        Identity(source=name).of("f", "d")
+
+
+def test_contradictions_within_a_file_and_across_sources(tmp_path: Path) -> None:
+    """Facts without keys of their own are both kept, and so are those of another file; all are listed."""
+    store = tmp_path / "s.duckdb"
+    rows = [SHORT, {**SHORT, "old": "Cusco"}, {**SHORT, "new": "Rome"}]
+    within = bring(store, write(tmp_path / "a.jsonl", *rows))
+    assert (within.facts, [p.kind for p in within.shown]) == (3, ["contradictory"] * 2)
+    across = bring(store, write(tmp_path / "b.jsonl", {**SHORT, "old": "Callao"}))
+    (told,) = across.shown
+    assert told.kind == "contradictory" and told.where.endswith("b/p36/peru") and "this one 'Callao'" in told.what
+    assert held(store) == {"fact": 4}
+    assert not bring(tmp_path / "t.duckdb", write(tmp_path / "c.jsonl", SHORT)).problems
+
+
+def test_a_split_of_the_same_numbers_is_refused_or_stands_beside(tmp_path: Path) -> None:
+    store, mini = tmp_path / "s.duckdb", make_split("mini", mini_split().cases[:3])
+    import_split(mini, store, origin="mini")
+    before = held(store)
+    odd = [
+        c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in mini.cases
+    ]
+    other = make_split("other", odd)
+    with pytest.raises(ConflictError, match=r"3 records of 'other@1.0.0#\w+'"):
+        import_split(other, store, origin="other")
+    with Store.open(store) as opened:
+        assert held(store) == before and [name for name, _, _ in opened.split_names()] == ["mini@1.0.0"]
+    import_split(other, store, origin="other", identity=Identity(prefix="b"))
+    with Store.open(store) as opened:
+        assert opened.split("b").cases[0].fact.prompt == "It is said of {} that"
+        assert opened.split("mini").digest == mini.digest
+    with pytest.raises(StoreError, match="another split is called 'mini@1.0.0'"):
+        import_split(make_split("mini", mini_split().cases[3:5]), store, origin="mini")
+    assert held(store)["fact"] == 2 * before["fact"], "nothing of the refused split came in"
+
+
+@pytest.mark.parametrize("shape", ["lines", "array"])
+def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path, shape: str) -> None:
+    good = [json.loads(peru_fact(f"f/{n}").model_dump_json()) for n in range(3)]
+    good[1]["old"]["text"] = "Li\ud800ma"
+    texts = [json.dumps(value) for value in good]
+    path = tmp_path / "facts.jsonl"
+    path.write_text("\n".join(texts) if shape == "lines" else "[\n" + ",\n".join(texts) + "\n]")
+    with pytest.raises(DataError, match=r"line [23]: malformed record: half of a .* \(\\ud800, column \d+\)"):
+        import_file(str(path), tmp_path / "s.duckdb")
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert store.keys("fact") == []
+    done = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
+    assert (done.facts, done.problems) == (2, 1) and "surrogate" in done.shown[0].what
+    assert [p.kind for p in defects(path)[1]] == ["malformed"]

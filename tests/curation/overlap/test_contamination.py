@@ -11,6 +11,7 @@ from curation.overlap.contamination import LEVELS, TextCollection, overlap
 from curation.shipped import mini_split
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from tests.support.facts import make_fact
 
 PERU = Fact(
     key="a/peru",
@@ -113,3 +114,26 @@ def test_the_command(tmp_path: Path) -> None:
         run(*sides, "--fail-on", "same_edit")
     with pytest.raises(UserError, match="unknown overlap level"):
         run(*sides, "--fail-on", "same")
+
+
+WORDED = [
+    ("other wording", "template:a-x", "{} is the home of", "same_edit"),
+    ("a name beside an id", "capital-city", "{} is the home of", "same_edit"),
+    ("another property", "P17", "{} lies in", "same_subject"),
+]
+
+
+@pytest.mark.parametrize(("relation", "prompt", "level"), [c[1:] for c in WORDED], ids=[c[0] for c in WORDED])
+def test_the_same_edit_in_other_words(relation: str, prompt: str, level: str) -> None:
+    """Without property ids another wording is no proof of another relation; with them another property is."""
+    a = TextCollection.from_facts("a", [make_fact(key="a/1")])
+    b = TextCollection.from_facts("b", [make_fact(key="b/1", relation=relation, prompt=prompt)])
+    report = overlap(a, b)
+    assert report.level(level).pairs == 1
+    assert report.level("same_edit").pairs == report.level("same_fact").pairs == (level == "same_edit")
+
+
+def test_without_ids_another_old_object_is_not_taken_for_the_same_fact() -> None:
+    worded = make_fact(old="Cusco", key="b/1", relation="template:a-x", prompt="{} is the home of")
+    report = overlap(TextCollection.from_facts("a", [make_fact(key="a/1")]), TextCollection.from_facts("b", [worded]))
+    assert (report.level("same_subject").pairs, report.level("same_subject_relation").pairs) == (1, 0)

@@ -16,7 +16,7 @@ from tests.support.curation.filled_sheets import MINI, answered
 
 def test_report_weights_back_to_the_split(store: Store, tmp_path: Path) -> None:
     """Hand-worked: items with probability p weigh 1/p, an item's value is the share of its people who say yes."""
-    made = draw(MINI, percent=10, least=2, people=("ann", "bob"))
+    made = draw(MINI, percent=10, min_per_stratum=2, people=("ann", "bob"))
     assert len({d.probability for d in made.items}) > 1, "strata differ"
     keep_sample(store, made)
     odd = {d.item_id for d in made.items if d.probability == max(x.probability for x in made.items)}

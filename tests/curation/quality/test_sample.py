@@ -18,7 +18,7 @@ def test_allocation_is_proportional_and_its_probabilities_are_true() -> None:
     sizes = {"a": 7, "b": 13, "c": 55, "d": 1, "e": 24}
     totals: Counter[str] = Counter()
     for n in range(4000):
-        shares = allocate(sizes, 10, least=0, rng=random.Random(n))
+        shares = allocate(sizes, 10, min_per_stratum=0, rng=random.Random(n))
         assert sum(s.drawn for s in shares.values()) == 10
         for name, share in shares.items():
             assert share.probability == pytest.approx(0.1) and abs(share.drawn - sizes[name] / 10) < 1
@@ -28,7 +28,7 @@ def test_allocation_is_proportional_and_its_probabilities_are_true() -> None:
 
 
 def test_small_strata_get_their_least_with_their_own_probability() -> None:
-    shares = allocate({"small": 5, "tiny": 1, "large": 100}, 10, least=2, rng=random.Random(0))
+    shares = allocate({"small": 5, "tiny": 1, "large": 100}, 10, min_per_stratum=2, rng=random.Random(0))
     assert shares["small"] == (2, 0.4) and shares["tiny"] == (1, 1.0) and shares["large"] == (10, 0.1)
 
 

@@ -11,10 +11,14 @@ from curation.cli.splits import explain as command
 from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
+from curation.rules.selection import choose
 from curation.shipped import mini_split
+from curation.splits.errata import Errata, Erratum
 from curation.splits.split_file import write_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.facts import Object
 from schemas.verdicts import Verdict
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
 
@@ -113,3 +117,48 @@ def test_a_header_without_a_rule(tmp_path: Path) -> None:
     header = {k: v for k, v in mini_split().header.items() if k != "rule"}
     with pytest.raises(UserError, match="does not say by which rule"):
         rule_of(header)
+
+
+NEAR_PROMPT = BESIDE[2]
+
+
+@pytest.mark.parametrize("item", [OTHER, LINK, NEAR_PROMPT, BESIDE[0], BESIDE[1]], ids=lambda r: r.kind)
+@pytest.mark.parametrize("kind", ["erratum", "of this version", "held", "people"])
+def test_what_is_wrong_with_a_neighbour_takes_it_out_in_freeze_and_explain_alike(
+    store: Store, item: Record, kind: str
+) -> None:
+    errata = Errata()
+    if kind == "people":
+        store.put([ann(item.id, "drop")])
+    else:
+        action = "hold" if kind == "held" else "drop"
+        version = item.id if kind == "of this version" else None
+        errata = Errata([Erratum(item=item.key, id=version, what="wrong", action=action, date="2026-01-01")])
+    (case,) = choose(store, SplitRule(prefix="f/peru"), errata=errata).cases
+    assert not [p for n in case.neighbours for p in n.prompts]
+    found = explain(store, SplitRule(prefix="f/peru"), item.key, errata=errata)
+    assert found.status == ("held" if kind == "held" else "out"), found.text()
+    assert ("wrong" if kind != "people" else "because") in found.why
+    if item in (OTHER, LINK):
+        assert not case.neighbours
+        assert explain(store, SplitRule(prefix="f/peru"), NEAR_PROMPT.key, errata=errata).status != "in"
+
+
+def test_checks_judge_facts_as_edits_not_as_neighbours(store: Store) -> None:
+    store.put([said(OTHER.id, "fact_dates@1", "drop")])
+    assert len(choose(store, SplitRule(prefix="f/peru")).cases[0].neighbours) == 1
+    found = explain(store, SplitRule(prefix="f/peru"), LINK.key)
+    assert found.status == "in" and "fact f/museum: keep" in found.text(), "no 'drop' beside an IN"
+
+
+def test_a_neighbours_fact_is_in_as_a_neighbour(store: Store) -> None:
+    found = explain(store, SplitRule(prefix="f/peru"), OTHER.key)
+    assert (found.status, found.why) == ("in", "as a neighbour in 'case/f/peru'")
+
+
+def test_contradictions_on_the_road_are_listed(store: Store) -> None:
+    store.put([EDIT.model_copy(update={"key": "f/again", "old": Object(text="Cusco")})])
+    found = explain(store, SplitRule(), P0.key)
+    (told,) = found.contradictions
+    assert told == "f/peru: 'f/again' says 'Cusco' for this subject and relation, this one 'Lima'"
+    assert f"  contradiction: {told}" in found.text() and found.payload()["contradictions"] == (told,)

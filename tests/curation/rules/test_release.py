@@ -10,14 +10,14 @@ import pytest
 
 from curation.quality.sample import draw, keep_sample, sheet
 from curation.quality.sheets import import_sheets, write_sheet
-from curation.rules.release import compare, freeze, release
+from curation.rules.release import compare, freeze, freeze_with_report, release
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Erratum
-from curation.splits.split_file import Split, make_split
+from curation.splits.split_file import Split, load_split, make_split, write_split
 from curation.store.store import Store
 from schemas.cases import Case
-from schemas.core.errors import StoreError, UserError
-from tests.support.curation.rule_records import EDIT, P0, P1, said
+from schemas.core.errors import DataError, StoreError, UserError
+from tests.support.curation.rule_records import CHAINS, EDIT, P0, P1, Q0, S0, said
 from tests.support.facts import peru_fact
 
 CUT = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
@@ -168,7 +168,7 @@ def test_a_release_keeps_the_cases_and_carries_errata_on(two_edits: Path) -> Non
 def test_errata_of_the_release_before_reach_a_candidate_that_was_frozen_without_them(two_edits: Path) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0-candidate")
-        store.put_split(make_split("mine", [Case(key="case/f/old", fact=peru_fact("f/old"))], about=RELEASED))
+        store.put_split(make_split("mine", [Case(key="case/f/old", fact=peru_fact("f/old"))], details=RELEASED))
         found = release(store, "mine@2.0.0-candidate", without_sample="x").split.header
     assert found["errata"] == RELEASED["errata"] and found["release"]["before"]["version"] == "1.0.0"
 
@@ -180,3 +180,68 @@ def test_a_release_under_what_is_no_version(two_edits: Path, version: str) -> No
         with pytest.raises(UserError, match="is no version"):
             release(store, "mine", version=version, without_sample="x")
         assert len(store.split_names()) == 1
+
+
+def test_a_version_frozen_under_the_name_is_the_predecessor_even_without_a_release(two_edits: Path) -> None:
+    """A plain version may be in people's hands (frozen, exported, published); only candidates promise nothing."""
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule())
+        store.put([Q0.model_copy(update={"text": "How else?"})])
+        freeze(store, "mine", SplitRule(), version="1.0.1-candidate")
+        with pytest.raises(UserError, match=r"mine 1.0.1 after 1.0.0 hides a major change .*allowed: 2.0.0"):
+            release(store, "mine", version="1.0.1", without_sample="x")
+        done = release(store, "mine", without_sample="x")
+        assert done.split.version == "2.0.0" and done.split.header["release"]["before"]["version"] == "1.0.0"
+        assert "question changed" in done.changelog
+
+
+def test_candidates_of_the_same_version_promise_nothing(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+        store.put([said(P0.id, "leak@1", "drop")])
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate.2")
+        assert release(store, "mine", without_sample="x").split.version == "1.0.0"
+
+
+@pytest.mark.parametrize(("name", "version"), [("../x", "1.0.0"), ("x", "../1"), ("x", "banana"), ("a@b", "1.0.0")])
+def test_names_and_versions_are_checked_where_they_are_first_given(two_edits: Path, name: str, version: str) -> None:
+    with Store.open(two_edits, write=True) as store:
+        with pytest.raises(UserError, match=r"cannot be the name|is no version"):
+            freeze(store, name, SplitRule(), version=version)
+        assert store.split_names() == []
+
+
+def test_a_released_header_is_sealed(two_edits: Path, tmp_path: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+        write_split(release(store, "mine", without_sample="x").split, tmp_path / "s.jsonl")
+    assert load_split(tmp_path / "s.jsonl").version == "1.0.0"
+    text = (tmp_path / "s.jsonl").read_text()
+    (tmp_path / "s.jsonl").write_text(text.replace('"version": "1.0.0"', '"version": "1.0.1"', 1))
+    with pytest.raises(DataError, match="the header was edited"):
+        load_split(tmp_path / "s.jsonl")
+
+
+def test_questions_without_a_prompt_are_counted_with_their_reason(two_edits: Path) -> None:
+    (q2, s2, _), extra = CHAINS[2], Q0.model_copy(update={"key": "f/peru/q9"})
+    dropped = Q0.model_copy(update={"key": "f/peru/q8"})
+    cut = [Q0.model_copy(update={"key": "f/peru/q7"}), S0.model_copy(update={"key": "s7", "question": "f/peru/q7"})]
+    with Store.open(two_edits, write=True) as store:
+        store.put([q2, s2, extra, dropped, *cut, said(s2.id, "format@1", "drop"), said(dropped.id, "leak@1", "drop")])
+        found = freeze_with_report(store, "mine", SplitRule())
+    assert found.unprompted == {
+        "question without a prompt: no script": 2,  # one of them is the other edit's
+        "question without a prompt: its script was dropped by format": 1,
+        "question without a prompt: none was cut of its script": 1,
+    }
+    assert found.split.header["counts"]["question: dropped by leak"] == 1 and not found.warnings
+
+
+def test_a_threshold_that_takes_out_more_than_a_fifth_is_warned_of(
+    two_edits: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = SplitRule.model_validate({"thresholds": [{"check": "near", "below": 0.4, "unit": "f"}]})
+    with Store.open(two_edits, write=True) as store:
+        store.put([said(P0.id, "near@1", value=0.5)])
+        found = freeze_with_report(store, "mine", rule)
+    assert found.warnings and "takes out 1 of 3 prompts (33%)" in caplog.text

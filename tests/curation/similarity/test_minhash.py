@@ -36,5 +36,5 @@ def test_minhash_finds_what_its_plan_expects_and_nothing_false() -> None:
     }
     assert again == set(found), "seeded"
     few = BandPlan(rows=8, bands=1)
-    fewer = {k for b in minhash_pairs(rows, threshold=0.7, how=few) for k in zip(b.first, b.second, strict=True)}
+    fewer = {k for b in minhash_pairs(rows, threshold=0.7, band_plan=few) for k in zip(b.first, b.second, strict=True)}
     assert len(fewer) < len(found), "one narrow band misses some: the promise is the plan's, not luck's"

@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
 from curation.shipped import mini_split
-from curation.splits.partition import separate, shared_values
+from curation.splits.partition import relation_groups, separate, shared_values
 from curation.splits.split_file import load_split
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from tests.support.facts import make_fact
 
 PARTS = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
@@ -36,11 +37,11 @@ def made(n: int, subjects: int, relations: int, seed: int = 0) -> list[Fact]:
     return [fact(f"f{i:04d}", f"Subject {rng.randrange(subjects)}", f"P{rng.randrange(relations)}") for i in range(n)]
 
 
-@pytest.mark.parametrize("how", ["hash", "balanced"])
+@pytest.mark.parametrize("strategy", ["hash", "balanced"])
 @pytest.mark.parametrize("by", [("subject",), ("relation",), ("fact",), ("object",)])
-def test_nothing_is_shared_across_parts(by: tuple[str, ...], how: str) -> None:
+def test_nothing_is_shared_across_parts(by: tuple[str, ...], strategy: str) -> None:
     facts = made(400, 150, 60)
-    found = separate(facts, by=by, parts=PARTS, how=how)  # type: ignore[arg-type]
+    found = separate(facts, by=by, parts=PARTS, strategy=strategy)  # type: ignore[arg-type]
     held = {p: {v for f in facts if found.part[f.key] == p for v in shared_values(f, by)} for p in PARTS}
     assert all(not held[a] & held[b] for a, b in itertools.combinations(PARTS, 2))
     assert sum(found.counts.values()) == 400 and all(held.values())
@@ -68,7 +69,9 @@ def test_one_subject_under_two_names_stays_together(one: Fact, two: Fact) -> Non
     others = [fact(f"x{i}", f"Other {i}") for i in range(20)]
     for seed in range(6):
         for how in ("hash", "balanced"):
-            found = separate([one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), how=how)  # type: ignore[arg-type]
+            found = separate(
+                [one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), strategy=how
+            )  # type: ignore[arg-type]
             assert found.part["a"] == found.part["b"] and found.group["a"] == found.group["b"] == "a"
 
 
@@ -88,14 +91,14 @@ def test_shares_are_met() -> None:
     facts = made(1000, 700, 20)
     exact = separate(facts, parts=PARTS).counts
     assert abs(exact["train"] - 800) <= 2 and abs(exact["dev"] - 100) <= 2
-    drawn = separate(facts, parts=PARTS, how="hash").counts
+    drawn = separate(facts, parts=PARTS, strategy="hash").counts
     assert abs(drawn["train"] - 800) < 60
 
 
 def test_by_hash_later_cases_move_nobody() -> None:
     facts = made(200, 10**9, 20)
-    one = separate(facts, parts=PARTS, how="hash").part
-    two = separate([*facts, *(fact(f"g{i}", f"Newcomer {i}") for i in range(100))], parts=PARTS, how="hash").part
+    one = separate(facts, parts=PARTS, strategy="hash").part
+    two = separate([*facts, *(fact(f"g{i}", f"Newcomer {i}") for i in range(100))], parts=PARTS, strategy="hash").part
     assert one == {k: two[k] for k in one}
 
 
@@ -146,3 +149,26 @@ def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
         CliRunner().invoke(
             commands_dedup.partition, ["mini", "--part", "x"], standalone_mode=False, catch_exceptions=False
         )
+
+
+def worded(key: str, subject: str, old: str, wording: str) -> Fact:
+    return make_fact(subject, old, key=key, relation=f"template:{wording}", prompt="{} " + wording)
+
+
+def test_wordings_of_one_relation_are_joined_by_shared_subjects_and_objects() -> None:
+    """Wordings a and b both say Lima of Peru, so their cases stay together; c shares nothing and may be elsewhere."""
+    facts = [worded("1", "Peru", "Lima", "a"), worded("2", "Peru", "Lima", "b"), worded("3", "Chile", "Santiago", "a"),
+             worded("4", "Mali", "Bamako", "b"), worded("5", "Cuba", "Havana", "c")]  # fmt: skip
+    made = separate(facts, by=["relation"], parts={"x": 0.8, "y": 0.2})
+    assert {made.part[k] for k in "1234"} == {"x"} and made.part["5"] == "y"
+    assert (made.wordings, made.joined) == (3, 2)
+
+
+def test_relations_with_ids_promise_and_are_not_joined() -> None:
+    facts = [
+        make_fact("Paris", "France", key="1", relation="P17"),
+        make_fact("Paris", "France", key="2", relation="P36"),
+    ]
+    made = separate(facts, by=["relation"], parts={"x": 0.5, "y": 0.5})
+    assert (made.wordings, made.joined, made.counts) == (0, 0, {"x": 1, "y": 1})
+    assert relation_groups(facts) == {}

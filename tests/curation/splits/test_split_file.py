@@ -14,7 +14,7 @@ from tests.support.facts import peru_fact
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     split = make_split(
-        "s", [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in "cab"], about={"counts": {"x": 1}}
+        "s", [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in "cab"], details={"counts": {"x": 1}}
     )
     write_split(split, tmp_path / "s.jsonl")
     return tmp_path / "s.jsonl"
@@ -29,7 +29,7 @@ def test_round_trip_in_order_of_keys(path: Path) -> None:
 
 def test_digest_is_of_the_cases_only() -> None:
     cases = [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in "ab"]
-    one, two = make_split("s", cases), make_split("t", cases[::-1], version="2.0.0", about={"x": 1})
+    one, two = make_split("s", cases), make_split("t", cases[::-1], version="2.0.0", details={"x": 1})
     assert one.digest == two.digest
     assert make_split("s", cases[:1]).digest != one.digest
 

@@ -114,3 +114,18 @@ def test_correlation_is_blind_to_an_offset_and_severity_is_not():
     assert severity(judge, LIKERT[0]).value == pytest.approx(1.5)
     # cases weigh alike: (1 + 0)/2, not the mean 2/3 of the three rows
     assert severity([1, 1, 0], [0, 0, 0], ["a", "a", "b"], resampling=NONE).value == pytest.approx(0.5)
+
+
+def test_the_null_of_a_zero_coefficient_goes_with_the_interval():
+    """Two places in every case differ alike in x and y: rho is high, and exchanging cases keeps all of it."""
+    rng = np.random.default_rng(2)
+    cases = [str(k) for k in range(30) for _ in range(2)]
+    x = np.tile([0.0, 5.0], 30) + rng.normal(size=60)
+    y = np.tile([0.0, 5.0], 30) + rng.normal(size=60)
+    other = spearman(x, y, cases, resampling=Resampling(200))
+    found = spearman(x, y, cases, resampling=Resampling(200), null="zero")
+    assert found.low > 0.5 and found.p < 1e-4 and other.p > 0.05
+    assert (found.value, found.low, found.high) == (other.value, other.low, other.high)
+    assert spearman(x, y, cases, resampling=Resampling(0), null="zero").p is None
+    rates = [spearman(*rng.normal(size=(2, 20)), resampling=Resampling(100), null="zero").p < 0.05 for _ in range(150)]
+    assert np.mean(rates) < 0.12

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from curation.stats.bootstrap import Resampling
-from curation.stats.paired import compare, holm, power_of, sign_flip, smallest_detectable
+from curation.stats.paired import (
+    compare,
+    holm,
+    power_of,
+    sign_flip,
+    skewness,
+    smallest_detectable,
+    smallest_p,
+    studentised,
+)
 
 
 def test_compare_by_hand():
@@ -66,7 +75,7 @@ def test_drawn_signs_agree_with_all_signs():
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("p_values", "wanted"),
     [
         # by hand: 4·.005, 3·.01, 2·.03 and 1·.04 raised to the one before
         pytest.param([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02], id="four"),
@@ -76,8 +85,8 @@ def test_drawn_signs_agree_with_all_signs():
         pytest.param([], [], id="empty"),
     ],
 )
-def test_holm(given, wanted):
-    found = holm({str(n): p for n, p in enumerate(given)})
+def test_holm(p_values, wanted):
+    found = holm({str(n): p for n, p in enumerate(p_values)})
     assert list(found.values()) == [w if w is None else pytest.approx(w) for w in wanted]
 
 
@@ -114,3 +123,31 @@ def test_smallest_detectable_of_many_cases_is_the_normal_one():
 def test_faulty_designs_are_refused(wrong):
     with pytest.raises(ValueError):
         smallest_detectable(**{"sd": 1.0, "n": 10, **wrong})
+
+
+def test_the_studentised_test_holds_for_a_mean_without_symmetry():
+    """Exponential differences less their mean, 10 cases: signs reject too often, the studentised test does not."""
+    rng = np.random.default_rng(11)
+    gaps = rng.exponential(size=(400, 10)) - 1
+    by_sign = np.mean([sign_flip(g) <= 0.05 for g in gaps])
+    other = np.mean([studentised(g, Resampling(300)) <= 0.05 for g in gaps])
+    assert by_sign > other + 0.01 and other <= 0.08
+    found = [studentised(g + 1.5, Resampling(300)) <= 0.05 for g in gaps[:100]]
+    assert np.mean(found) > 0.8, "and it sees a difference"
+
+
+def test_the_studentised_test_is_undefined_where_nothing_varies():
+    assert studentised(np.ones(9)) is None and studentised(np.zeros(9)) is None
+    assert studentised(np.array([1.0, 2.0])) is None and studentised(np.arange(9.0), Resampling(0)) is None
+    assert studentised(np.full(6, 0.1) + 1e-17) is None
+
+
+def test_skewness_is_that_of_scipy():
+    gaps = np.array([0.1, 0.2, 0.15, 0.1, -3.0, 0.2, 0.12])
+    assert skewness(gaps) == pytest.approx(stats.skew(gaps, bias=False))
+    assert skewness(np.array([1.0, 2.0])) is None and skewness(np.full(8, 0.1)) is None
+
+
+def test_the_smallest_p_is_that_of_equal_signs():
+    for n in range(1, 9):
+        assert smallest_p(n) == sign_flip(np.ones(n))

@@ -59,7 +59,7 @@ def test_case_means_count_once() -> None:
     assert contributions(units, fixed=0.0).value == 3.0
     many = [Unit(f"c{n}", 4.0, 4.0) for n in range(20)]
     found = calibrate(many)
-    assert (found.powered.value, found.powered.low, found.cases, found.labelled) == (4.0, 4.0, 20, 20)
+    assert (found.powered.value, found.powered.low, found.cases, found.labelled) == (4.0, None, 20, 20)
 
 
 def test_a_perfect_judge_is_used_wholly_and_a_random_one_hardly() -> None:
@@ -118,7 +118,7 @@ def test_a_difference_is_paired_by_case() -> None:
     assert (gap.high - gap.low) / 2 < 0.95 * apart  # type: ignore[operator]
     assert gap.p is not None and gap.p < 0.01
     same = difference(one, one)
-    assert same.value == pytest.approx(0.0, abs=1e-12) and same.high == pytest.approx(0.0, abs=1e-12)
+    assert same.value == pytest.approx(0.0, abs=1e-12) and same.high is same.p is None
     half = [u for u in two if int(u.case[1:]) < 100]
     assert difference(one, half).cases == 100, "over the cases that both have"
 
@@ -188,3 +188,19 @@ def test_coverage_of_differences() -> None:
         hits += gap.low <= real <= gap.high  # type: ignore[operator]
     print(f"differences: {hits / 6:.1f} %")
     assert holds(hits, 600)
+
+
+@pytest.mark.parametrize("value", [7.0, 1 / 3, 0.1])
+def test_where_all_agree_no_significance_is_invented(value: float) -> None:
+    """Differences and errors are rounding noise: their quotient says nothing (it used to give p < 0.001)."""
+    for count in (11, 13, 20):
+        units = [Unit(f"c{n}", value, value if n < count else None, 0.3) for n in range(3 * count)]
+        found = calibrate(units)
+        for one in (found.powered, found.human, found.judge, found.bias):
+            assert one.low is one.high is one.p is None and one.note.startswith("undefined, because all agree")
+        assert found.saved is None
+        assert f"up to {100 * (1 - 0.025 ** (1 / count)):.0f} %" in found.human.note
+        other = [u._replace(judge=u.judge + 0.7) for u in units]
+        gap = difference(units, other)
+        assert gap.p is None and gap.low is None and "all agree" in gap.text()
+        assert needed(units, 0.3).scripts is None and "all agree" in needed(units, 0.3).reason

@@ -16,7 +16,7 @@ GAP = math.nan
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "expected"),
     [
         ([[1, 1, 3], [2, 2, 2], [3, 3, 1]], -1 / 3),  # 1, -1, -1
         ([[1, 1, 5], [2, 2, 5], [3, 3, 5]], 1.0),  # whoever never varies counts in no pair
@@ -25,13 +25,13 @@ GAP = math.nan
         ([[1], [2], [3]], GAP),
     ],
 )
-def test_pairs_that_have_a_correlation(values: list[list[float]], found: float) -> None:
-    assert mean_correlation(np.array(values, dtype=float)) == pytest.approx(found, nan_ok=True)
+def test_pairs_that_have_a_correlation(values: list[list[float]], expected: float) -> None:
+    assert mean_correlation(np.array(values, dtype=float)) == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(("r", "k", "found"), [(0.5, 1, 0.5), (0.5, 2, 2 / 3), (0.0, 9, 0.0), (1.0, 3, 1.0)])
-def test_spearman_brown(r: float, k: int, found: float) -> None:
-    assert spearman_brown(r, k) == pytest.approx(found)
+@pytest.mark.parametrize(("r", "k", "expected"), [(0.5, 1, 0.5), (0.5, 2, 2 / 3), (0.0, 9, 0.0), (1.0, 3, 1.0)])
+def test_spearman_brown(r: float, k: int, expected: float) -> None:
+    assert spearman_brown(r, k) == pytest.approx(expected)
 
 
 def test_more_people_raise_the_ceiling() -> None:
@@ -66,3 +66,9 @@ def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
     assert narrowed(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 27) == pytest.approx(0.2)
     assert narrowed(Estimate("x", 0.5, n=9, cases=9), 27) is None
     assert narrowed(Estimate("x", 0.5, 0.2, 0.6), 27) is None
+
+
+def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> None:
+    assert spearman_brown(-1.0, 2) == -math.inf
+    found = ceiling(table([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), resampling=Resampling(20))
+    assert found.value is None and "not above 0" in found.reason

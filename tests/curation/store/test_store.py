@@ -92,3 +92,19 @@ def test_reading_store_does_not_write(path: Path) -> None:
     Store.open(path, create=True).close()
     with Store.open(path) as store, pytest.raises(StoreError, match="reading only"):
         store.put([peru_fact()])
+
+
+def test_reading_through_a_closed_store_is_refused_in_a_sentence(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact()])
+        cases = store.put_split(make_split("s", [Case(key="case/f/peru", fact=peru_fact())])) and store.open_split("s")
+    for reading in (
+        lambda: store.get("f/peru"),
+        lambda: list(store.all(Fact)),
+        store.stats,
+        lambda: list(cases.cases),
+        lambda: store.put([peru_fact()]),
+    ):
+        with pytest.raises(StoreError, match="s.duckdb: the store is closed"):
+            reading()
+    store.close()

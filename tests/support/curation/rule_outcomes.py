@@ -26,7 +26,9 @@ def agrees(store: Store, rule: SplitRule, errata: Errata | None = None, *, recor
     """What ``explain`` says of every record is what ``choose`` did with it."""
     cases = choose(store, rule, errata=errata).cases
     inside = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
-    inside |= {c.fact.key for c in cases} | {n.link.key for c in cases for n in c.neighbours}
+    inside |= {c.fact.key for c in cases} | {
+        key for c in cases for n in c.neighbours for key in (n.link.key, n.fact.key)
+    }
     inside |= {q.key for c in cases for q in c.questions}
     inside |= {q.key for c in cases for n in c.neighbours for q in n.questions}
     for record in records:

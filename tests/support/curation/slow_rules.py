@@ -1,14 +1,14 @@
-"""The simple twin of ``curation.rules.selection``: the whole store in memory, clusters over everything."""
+"""The simple twin of ``curation.rules.selection``: lists of everything, looked through again for every fact."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
+from itertools import combinations
 
-from curation.rules.clusters import _components
-from curation.rules.rule import KEPT, Decision, SplitRule, Verdicts, counts, worst
-from curation.rules.selection import Selection, _by_erratum
-from curation.splits.errata import Errata
+from curation.rules.rule import Decision, Outcome, SplitRule, Verdicts, counts
+from curation.rules.selection import Selection
+from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.records import Record
@@ -53,106 +53,80 @@ class SlowRuling:
 
 
 def slow_choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
-    return SlowChoice(store, SlowRuling(store, rule, errata)).chosen()
+    """What a rule selects, as the documentation has it: for every fact, a look at everything in the store."""
+    ruling = SlowRuling(store, rule, errata)
+    facts, links, prompts = list(store.all(Fact)), list(store.all(Neighbour)), list(store.all(ScriptPrompt))
+    questions = {q.key: q for q in store.all(ScriptQuestion)}
+    scripts = {s.key: s for s in store.all(Script)}
+    tally: Counter[str] = Counter()
 
+    def against(what: str, *decisions: Decision, silent: bool = False) -> bool:
+        """Whether one of the decisions leaves it out; the first drop is the reason, without one the first hold."""
+        for outcome, verb in (("drop", "dropped"), ("hold", "held")):
+            for decision in decisions:
+                if decision.outcome == outcome:
+                    if not silent:
+                        tally[f"{what}: {verb} by {decision.by}"] += 1
+                    return True
+        return False
 
-class SlowChoice:
-    """One evaluation of a rule: passes over the store, everything in memory."""
+    def chain(prompt: ScriptPrompt) -> list[Decision]:
+        """What is said of a prompt, its question and its script, where they are there."""
+        parents = (questions.get(prompt.question or ""), scripts.get(prompt.script or ""))
+        return [ruling.of(prompt), *(ruling.of(one) for one in parents if one is not None)]
 
-    def __init__(self, store: Store, ruling: SlowRuling) -> None:
-        self._store, self._ruling, self._rule = store, ruling, ruling.rule
-        self._counts: Counter[str] = Counter()
-        self._links: dict[str, list[Neighbour]] = defaultdict(list)
-        self._beside: dict[str, Fact] = {}
-        self._prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
-        self._questions: dict[str, ScriptQuestion] = {}
+    passing = [p for p in prompts if not against("", *chain(p), silent=True)]
 
-    def chosen(self) -> Selection:
-        for link in self._store.all(Neighbour):
-            if link.edit.startswith(self._rule.prefix):
-                self._links[link.edit].append(link)
-        targets = {link.fact for links in self._links.values() for link in links}
-        self._read_prompts(targets)
-        for fact in self._store.all(Fact) if targets else ():
-            if fact.key in targets:
-                self._beside[fact.key] = fact
-        cases = []
-        for fact in self._store.all(Fact):
-            if self._ruling.in_scope(fact):
-                self._counts["facts"] += 1
-                if self._passes(self._ruling.of_fact(fact), "fact") and (case := self._case(fact)):
-                    cases.append(case)
-        self._counts["cases"] = len(cases)
-        return Selection(cases, dict(sorted(self._counts.items())))
+    def prompts_of(key: str) -> list[ScriptPrompt]:
+        return [p for p in passing if p.fact == key]
 
-    def _read_prompts(self, targets: set[str]) -> None:
-        """Prompts that pass with their question and script, and those questions."""
-        prefix, of = self._rule.prefix, self._ruling.of
-        questions = {q.key: (j, q.fact) for q in self._store.all(ScriptQuestion) if (j := of(q)) != KEPT}
-        scripts = {s.key: j for s in self._store.all(Script) if (j := of(s)) != KEPT}
-        unasked, wanted = set(questions), set()
-        for prompt in self._store.all(ScriptPrompt):
-            unasked.discard(prompt.question or "")
-            asked, written = questions.get(prompt.question or ""), scripts.get(prompt.script or "")
-            judged = worst([of(prompt), asked[0] if asked else KEPT, written or KEPT])
-            own = prompt.fact.startswith(prefix)
-            if judged.outcome != "keep":
-                self._lose(judged, "prompt", count=own)
-            elif own or prompt.fact in targets:
-                self._prompts[prompt.fact].append(prompt)
-                wanted.add(prompt.question)
-        for key in sorted(unasked):  # without a prompt; counted for their reason only
-            judged, fact = questions[key]
-            self._lose(judged, "question", count=fact.startswith(prefix))
-        for question in self._store.all(ScriptQuestion):
-            if question.key in wanted:
-                self._questions[question.key] = question
+    def questions_of(some: list[ScriptPrompt]) -> tuple[ScriptQuestion, ...]:
+        return tuple({p.question: questions[p.question] for p in some if p.question in questions}.values())
 
-    def _passes(self, judged: Decision, what: str) -> bool:
-        if judged.outcome != "keep":
-            self._lose(judged, what)
-        return judged.outcome == "keep"
-
-    def _lose(self, judged: Decision, what: str, *, count: bool = True) -> None:
-        if count and judged.outcome != "keep":
-            verb = "dropped" if judged.outcome == "drop" else "held"
-            self._counts[f"{what}: {verb} by {judged.by}"] += 1
-
-    def _case(self, fact: Fact) -> Case | None:
-        prompts = self._prompts.get(fact.key, [])
-        neighbours = [made for link in self._links.get(fact.key, ()) if (made := self._neighbour(link))]
-        if len(prompts) < self._rule.min_prompts:
-            self._counts["fact: too few prompts"] += 1
+    def beside(link: Neighbour) -> CaseNeighbour | None:
+        (fact,) = [f for f in facts if f.key == link.fact] or [None]
+        if fact is None or against("neighbour", ruling.of(link)):
             return None
-        if sum(bool(n.prompts) for n in neighbours) < self._rule.min_neighbours:
-            self._counts["fact: too few neighbours"] += 1
-            return None
-        case = Case(
-            key=f"case/{fact.key}",
-            fact=fact,
-            questions=_asked(prompts, self._questions),
-            prompts=tuple(prompts),
-            neighbours=tuple(neighbours),
-        )  # people can judge whole cases (quality samples); that holds for exactly this content
-        return case if self._passes(self._ruling.verdicts.judge(case.kind, case.id), "case") else None
-
-    def _neighbour(self, link: Neighbour) -> CaseNeighbour | None:
-        of = self._ruling.of
-        if link.fact not in self._beside or not self._passes(of(link), "neighbour"):
+        errata_of_fact = [ruling.errata.of(key, fact.id) for key in (fact.key, f"case/{fact.key}")]
+        known = [_by_erratum(erratum) for erratum in errata_of_fact if erratum is not None][:1]
+        people = ruling.verdicts.by_people(fact.id)
+        if against("neighbour's fact", *(known or ([people] if people is not None else []))):
             return None
         kept = [
-            p
-            for p in self._prompts.get(link.fact, ())
-            if self._passes(worst([of(link, p.id), of(p, link.id)]), "neighbour prompt")
-        ]
-        asked = _asked(kept, self._questions)
-        return CaseNeighbour(link=link, fact=self._beside[link.fact], questions=asked, prompts=tuple(kept))
+            p for p in prompts_of(link.fact)
+            if not against("neighbour prompt", ruling.of(link, p.id), ruling.of(p, link.id))
+        ]  # fmt: skip
+        return CaseNeighbour(link=link, fact=fact, questions=questions_of(kept), prompts=tuple(kept))
 
-
-def _asked(prompts: Iterable[ScriptPrompt], questions: Mapping[str, ScriptQuestion]) -> tuple[ScriptQuestion, ...]:
-    """The questions of the prompts, each once, in order."""
-    keys = dict.fromkeys(p.question for p in prompts)
-    return tuple(questions[k] for k in keys if k is not None and k in questions)
+    for prompt in prompts:
+        if prompt.fact.startswith(rule.prefix):
+            against("prompt", *chain(prompt))
+    asked = {prompt.question for prompt in prompts}
+    for question in questions.values():
+        if question.key not in asked and question.fact.startswith(rule.prefix):
+            against("question", ruling.of(question))
+    cases = []
+    for fact in facts:
+        if not ruling.in_scope(fact):
+            continue
+        tally["facts"] += 1
+        if against("fact", ruling.of_fact(fact)):
+            continue
+        own = prompts_of(fact.key)
+        near = [one for link in links if link.edit == fact.key and (one := beside(link)) is not None]
+        if len(own) < rule.min_prompts:
+            tally["fact: too few prompts"] += 1
+        elif len([one for one in near if one.prompts]) < rule.min_neighbours:
+            tally["fact: too few neighbours"] += 1
+        else:
+            case = Case(
+                key=f"case/{fact.key}", fact=fact, questions=questions_of(own), prompts=tuple(own),
+                neighbours=tuple(near),
+            )  # fmt: skip
+            if not against("case", ruling.verdicts.judge("case", case.id)):
+                cases.append(case)
+    tally["cases"] = len(cases)
+    return Selection(cases, dict(sorted(tally.items())))
 
 
 def settle(store: Store, ruling: SlowRuling) -> None:
@@ -164,7 +138,7 @@ def settle(store: Store, ruling: SlowRuling) -> None:
     standing = _standing(store, ruling, members)
     saved = {i for i in members if verdicts.saved(i)}
     for threshold, edges in zip(ruling.rule.thresholds, ruling.edges, strict=True):
-        for group in _components(edges):
+        for group in _groups(edges):
             here = [i for i in group if i in standing]
             if not here:
                 continue
@@ -175,6 +149,20 @@ def settle(store: Store, ruling: SlowRuling) -> None:
                     ruling.settled[item] = Decision(threshold.then, threshold.check, reason)
         for item in ruling.settled:
             standing.pop(item, None)
+
+
+def _by_erratum(erratum: Erratum) -> Decision:
+    """What applies drops or holds; a note applies to nothing and never comes here."""
+    outcomes: dict[str, Outcome] = {"drop": "drop", "hold": "hold"}
+    return Decision(outcomes[erratum.action], "erratum", erratum.what)
+
+
+def _groups(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Connected items: two groups that share an item are one, until no two do."""
+    groups = [{item, *others} for item, others in edges.items() if others]
+    while pair := next(((a, b) for a, b in combinations(groups, 2) if a & b), None):
+        groups = [g for g in groups if g is not pair[0] and g is not pair[1]] + [pair[0] | pair[1]]
+    return sorted(sorted(group) for group in groups)
 
 
 def _standing(store: Store, ruling: SlowRuling, members: Set[str]) -> dict[str, str]:

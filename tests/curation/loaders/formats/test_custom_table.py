@@ -93,3 +93,36 @@ def test_bad_mappings(settings_: list[str], message: str) -> None:
         read_mapping(settings=settings_)
     with pytest.raises(UserError, match="needs a mapping"):
         load("x.csv", "table")
+
+
+SHEET = "s,p,o,n,r\nPeru,The capital of {} is,Lima,Oslo,P36\n"
+COLUMNS_OF_IT = ["subject=s", "prompt=p", "old=o", "new=n", "relation=r"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.csv", SHEET.replace(",", ";"), "line 1: the columns are divided by semicolons, a .csv file needs commas"),
+        ("a.csv", SHEET.replace(",", "\t"), "divided by tabs, a .csv file needs commas; .*with tabs is called .tsv"),
+        ("a.tsv", SHEET.replace(",", ";"), "divided by semicolons, a .tsv file needs tabs"),
+        ("a.tsv", SHEET, "divided by commas, a .tsv file needs tabs"),
+        (
+            "a.csv",
+            SHEET.replace("The", "The {name}"),
+            r"line 2: invalid record: .* the placeholder \{name\}",
+        ),
+        ("a.csv", SHEET.replace("Peru", "Per\u00fa"), "line 2: malformed record: not UTF-8 text"),
+        (
+            "a.jsonl",
+            '{"s": {"label": "Peru"}, "p": "", "o": "", "n": "", "r": ""}',
+            "'s' holds an object .* fields label",
+        ),
+        ("a.jsonl", '{"s": "Peru", "p": "x {}", "o": [{"a": 1}], "n": "", "r": ""}', "'o' holds a list of objects"),
+    ],
+)
+def test_odd_sheets_are_told_in_one_sentence(tmp_path: Path, name: str, text: str, words: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="latin-1" if "UTF-8" in words else "utf-8")
+    with pytest.raises(DataError, match=words) as caught:
+        load(path, mapping=read_mapping(None, COLUMNS_OF_IT)).require()
+    assert "\n" not in str(caught.value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schemas.extras import Extra
 from tests.support.curation.published_records import kinds, new_of, of, one
 
@@ -29,6 +31,24 @@ def test_an_edit_with_its_probes(tmp_path: Path) -> None:
         "locality/Relation_Specificity": EDIT["locality"]["Relation_Specificity"],
     }
     assert kinds(loaded) == []
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "names"),
+    [
+        ([{"prompt": "x", "ground_truth": [["y"]]}], ["portability/Script"]),
+        ([{"prompt": "x", "ground_truth": [["z"]]}], ["portability/Script", "portability/Reasoning"]),
+        ([{"prompt": "x.", "ground_truth": "y"}], ["portability/Script", "portability/Reasoning"]),
+        ([{"prompt": "x", "ground_truth": "y"}] * 2, ["portability/Script", "portability/Reasoning"]),
+        ([{"prompt": "x", "ground_truth": "y", "step": 1}], ["portability/Script", "portability/Reasoning"]),
+        (["x"], ["portability/Script", "portability/Reasoning"]),
+    ],
+)
+def test_only_a_list_that_repeats_ours_is_left_out(tmp_path: Path, reasoning: list[Any], names: list[str]) -> None:
+    script = [{"prompt": "x", "ground_truth": "y"}]
+    record = {**EDIT, "portability": {"Script": script, "Reasoning": reasoning}, "locality": {}}
+    loaded = one(tmp_path, record, format="knowedit")
+    assert {e.name for e in of(loaded, Extra)} == set(names)
 
 
 def test_without_an_old_object_nothing_is_edited(tmp_path: Path) -> None:

@@ -21,4 +21,4 @@ def test_mquake_keeps_an_edit_once_and_the_case_whole(tmp_path: Path) -> None:
     assert [extras[0].subject_key, *extras[0].depends_on] == [f.key for f in loaded.facts[:2]]
     assert extras[1].subject_key == loaded.facts[0].key
     assert kinds(loaded) == ["contradictory", "duplicate"]
-    assert "into 'Madonna', this one into 'Sony'" in loaded.problems[0].what
+    assert "to 'Madonna', this one to 'Sony'" in loaded.problems[0].what

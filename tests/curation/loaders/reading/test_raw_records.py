@@ -27,6 +27,10 @@ from curation.loaders.reading.raw_records import (
         ('{"x": {"b": 1, "b": 1}}', "the field 'b' stands twice in one object"),
         ('{"a": NaN}', "NaN is not a JSON value"),
         ('{"a": -Infinity}', "-Infinity is not a JSON value"),
+        (r'{"a": "x\ud83d\ude00 and \\ud800"}', None),
+        (r'{"a": "x\ud800"}', r"half of a surrogate pair (\ud800, column 9), which no text can hold"),
+        (r'{"a": "\\\uDC00\ud800"}', r"half of a surrogate pair (\uDC00, column 10), which no text can hold"),
+        ('{"a": 1,\n "\\udbffb": 1}', r"half of a surrogate pair (\udbff, column 3), which no text can hold"),
     ],
 )
 def test_what_python_would_let_pass_is_noted(text: str, odd: str | None) -> None:
@@ -72,9 +76,9 @@ def test_an_end_is_told_from_a_fault(text: str, more: bool, cut: bool) -> None:
     assert cut_off(fault(text), text) is cut
 
 
-@pytest.mark.parametrize(("text", "found"), [("", False), ("a", False), ("é東", False), ("\udcff", True)])
-def test_bytes_that_are_no_text(text: str, found: bool) -> None:
-    assert unclean(text) is found
+@pytest.mark.parametrize(("text", "readable"), [("", False), ("a", False), ("é東", False), ("\udcff", True)])
+def test_bytes_that_are_no_text(text: str, readable: bool) -> None:
+    assert unclean(text) is readable
 
 
 def test_reasons_and_sizes_in_words() -> None:

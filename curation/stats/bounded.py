@@ -1,0 +1,231 @@
+"""Intervals of means of bounded values (rates, ratings) for few cases: within the scale, and as wide as n demands.
+
+The interval of a share of a survey (Korn and Graubard 1998), taken over to means: the exact (Clopper-Pearson, beta)
+interval of as many independent yes-or-no answers as would vary like the mean does. It is asymmetric near the ends of
+the scale and stays inside; where every case is a single yes or no it is the exact one. The variance seen is drawn a
+little towards the largest possible one, by the weight of one case: few cases that agree say little of how cases vary.
+
+Two clusterings at once (cases and neighbours) only change the variance and the number of independent units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.stats.estimates import Floats, grouped
+from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, varies
+
+Scale = tuple[float, float]
+SHARE: Scale = (0.0, 1.0)
+_PRIOR = 1.0  # cases' worth of the largest possible variance
+_ROUNDING = 1e-12
+_Z, _TAIL = 1.959963984540054, 0.025
+
+
+class Spread(NamedTuple):
+    """A mean, its variance, and the number of independent units behind both; ``crossed``: neighbours recur."""
+
+    mean: float
+    variance: float
+    units: int
+    crossed: bool = False
+
+
+class PairedItem(NamedTuple):
+    """A prompt that both sides answered: its case, its neighbour (None: has none), and both values."""
+
+    case: str
+    neighbour: str | None
+    first: float
+    second: float
+
+
+def spread_of(values: Sequence[float]) -> Spread:
+    """Of independent values, one a case."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    variance = math.fsum((v - mean) ** 2 for v in values) / max(n - 1, 1) / n
+    return Spread(mean, variance, n)
+
+
+def recurs(cases: Sequence[str], neighbours: Sequence[str | None]) -> bool:
+    """Whether a neighbour serves in two cases or more; no where a value has no neighbour.
+
+    Example:
+        >>> recurs(["a", "a", "b"], ["x", "x", "y"]), recurs(["a", "b"], ["x", "x"])
+        (False, True)
+    """
+    homes: dict[str, str] = {}
+    if any(n is None for n in neighbours):
+        return False
+    return any(homes.setdefault(str(n), c) != c for c, n in zip(cases, neighbours, strict=True))
+
+
+def crossed_spread(values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str]) -> Spread:
+    """Mean of case means where neighbours recur: V(case) + V(neighbour) - V(both), and no less than either alone."""
+    data, rows, columns = np.asarray(values, dtype=np.float64), grouped(cases), grouped(neighbours)
+    share = 1.0 / (len(rows.names) * np.bincount(rows.of)[rows.of])
+    mean = float((data * share).sum())
+    influence = (data - mean) * share
+    pair = rows.of * len(columns.names) + columns.of
+    by_case, by_neighbour = (_clustered(influence, g.of, len(g.names)) for g in (rows, columns))
+    _, both = np.unique(pair, return_inverse=True)
+    by_both = _clustered(influence, both, int(both.max()) + 1)
+    variance = max(by_case + by_neighbour - by_both, by_case, by_neighbour)
+    return Spread(mean, variance, min(len(rows.names), len(columns.names)), True)
+
+
+def _clustered(influence: Floats, index: np.ndarray[tuple[int], np.dtype[np.int64]], groups: int) -> float:
+    totals = np.bincount(index, weights=influence, minlength=groups)
+    return float((totals**2).sum() * groups / max(groups - 1, 1))
+
+
+def beta_ends(spread: Spread, scale: Scale = SHARE) -> Scale | None:
+    """Ends of the 95 % interval of a mean on a scale; None where there is a single unit.
+
+    Example:
+        >>> [round(end, 3) for end in beta_ends(spread_of([1.0] * 12))]
+        [0.735, 1.0]
+        >>> [round(end, 2) for end in beta_ends(spread_of([7.0, 7.0, 7.0, 7.0, 6.0, 7.0]), (1.0, 7.0))]
+        [5.07, 7.0]
+    """
+    from scipy import stats  # type: ignore[import-untyped]
+    from scipy.special import betaincinv  # type: ignore[import-untyped]
+
+    wide, units = scale[1] - scale[0], spread.units
+    if units < 2:
+        return None
+    share = min(max((spread.mean - scale[0]) / wide, 0.0), 1.0)
+    share = float(round(share)) if abs(share - round(share)) < _ROUNDING else share
+    most = share * (1 - share)
+    raw = spread.variance / wide**2 * units / most if most > 0 and varies(spread.variance, spread.mean) else 1.0
+    ratio = ((units - 1) * raw + _PRIOR) / (units - 1 + _PRIOR)
+    worth = units / ratio * (_Z / float(stats.t.ppf(1 - _TAIL, units - 1))) ** 2
+    worth = max(worth, units / max(ratio, 1.0) if spread.crossed else units)
+    hits = share * worth
+    low = float(betaincinv(hits, worth - hits + 1, _TAIL)) if share > 0 else 0.0
+    high = float(betaincinv(hits + 1, worth - hits, 1 - _TAIL)) if share < 1 else 1.0
+    return scale[0] + wide * min(low, share), scale[0] + wide * max(high, share)
+
+
+def student_ends(spread: Spread) -> Scale | None:
+    """Ends of Student's interval for values without a scale; None for a single unit, and where all units agree."""
+    from scipy import stats
+
+    if spread.units < 2 or not varies(spread.variance, spread.mean):
+        return None
+    half = float(stats.t.ppf(1 - _TAIL, spread.units - 1)) * math.sqrt(spread.variance)
+    return spread.mean - half, spread.mean + half
+
+
+def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE) -> Interval:
+    """Mean of independent values (one a case) with the default 95 % interval; ``half`` stays the published one.
+
+    Args:
+        values: One value a case.
+        scale: Lowest and highest possible value; None where there are none (then Student's t).
+
+    Example:
+        >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
+        [0.359, 0.996]
+    """
+    published = mean_interval(values)
+    return published if len(values) < 2 else _interval(published, spread_of(values), _fitting(scale, values))
+
+
+def clustered_interval(
+    values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str | None] = (), scale: Scale | None = SHARE
+) -> Interval:
+    """Mean of case means with its default interval: two-way where neighbours recur in several cases, else by case.
+
+    Args:
+        values: One value a prompt.
+        cases: The case of each value.
+        neighbours: The neighbour of each value, None where it has none; empty where no value has one.
+        scale: Lowest and highest possible value; None where there are none.
+    """
+    by_case: dict[str, list[float]] = defaultdict(list)
+    for value, case in zip(values, cases, strict=True):
+        by_case[case].append(value)
+    means = [sum(v) / len(v) for v in by_case.values()]
+    if len(means) < 2 or not neighbours or not recurs(cases, neighbours):
+        return bounded_interval(means, scale)
+    spread = crossed_spread(values, cases, [str(n) for n in neighbours])
+    return _interval(mean_interval(means), spread, _fitting(scale, values))
+
+
+def _fitting(scale: Scale | None, values: Iterable[float]) -> Scale | None:
+    """The scale, if all values lie on it."""
+    return scale if scale is not None and all(scale[0] <= v <= scale[1] for v in values) else None
+
+
+def _interval(published: Interval, spread: Spread, scale: Scale | None) -> Interval:
+    if scale is not None:
+        return published._replace(ends=beta_ends(spread, scale), kind=TWO_WAY if spread.crossed else BY_CASE)
+    ends = student_ends(spread)
+    return published._replace(ends=ends, kind=NO_SPREAD if ends is None else STUDENT)
+
+
+def difference_interval(
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    *,
+    scale: Scale | None = SHARE,
+    items: Sequence[PairedItem] = (),
+) -> Interval:
+    """Mean of ``first - second`` over the cases that both have, with its default interval; ``half``: the published one.
+
+    On a scale the interval is put together from those of both sides and their correlation (Newcombe 1998, Zou and
+    Donner 2008), the correlation drawn a little towards none. Where neighbours recur in ``items``, all variances are
+    two-way.
+
+    Args:
+        first: Value by case.
+        second: The same of the other side.
+        scale: Of the values; None where there is none (then Student's t of the differences).
+        items: The prompts behind the values; empty where none has a neighbour.
+    """
+    keys = sorted(first.keys() & second.keys())
+    a, b = [first[k] for k in keys], [second[k] for k in keys]
+    gaps = [x - y for x, y in zip(a, b, strict=True)]
+    published = mean_interval(gaps)
+    if len(keys) < 2:
+        return published
+    kept = [i for i in items if i.case in first and i.case in second]
+    cases, near = [i.case for i in kept], [i.neighbour for i in kept]
+    if kept and recurs(cases, near):
+        names = [str(n) for n in near]
+        sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
+        one, two, both = (crossed_spread(values, cases, names) for values in sides)
+    else:
+        one, two, both = (spread_of(values) for values in (a, b, gaps))
+    if _fitting(scale, [*a, *b]) is None or scale is None:
+        return _interval(published, both._replace(mean=published.mean or 0.0), None)
+    ends = _put_together(one, two, both.variance, scale)
+    if ends is None:
+        return published
+    shift = (published.mean or 0.0) - (one.mean - two.mean)
+    wide = scale[1] - scale[0]
+    return published._replace(
+        ends=(max(ends[0] + shift, -wide), min(ends[1] + shift, wide)), kind=TWO_WAY if both.crossed else BY_CASE
+    )
+
+
+def _put_together(one: Spread, two: Spread, variance: float, scale: Scale) -> Scale | None:
+    """Ends of a difference of means from those of both, by how they vary together."""
+    left, right = beta_ends(one, scale), beta_ends(two, scale)
+    if left is None or right is None:
+        return None
+    r = 0.0
+    if varies(one.variance, one.mean) and varies(two.variance, two.mean):
+        r = (one.variance + two.variance - variance) / (2 * math.sqrt(one.variance * two.variance))
+        r = min(max(r, -1.0), 1.0) * one.units / (one.units + 2)
+    gap = one.mean - two.mean
+    down, up = (one.mean - left[0], right[1] - two.mean), (left[1] - one.mean, two.mean - right[0])
+    low, high = (math.sqrt(max(x * x - 2 * r * x * y + y * y, 0.0)) for x, y in (down, up))
+    return gap - low, gap + high

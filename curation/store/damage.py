@@ -1,0 +1,181 @@
+"""Damage of a store's file: found in its blocks, told in one sentence wherever DuckDB meets it.
+
+A DuckDB file is three headers of 4 KiB and then blocks of 256 KiB, each with a checksum in front. DuckDB checks a block
+when it reads it; what a command does not read, it does not see. So all blocks are looked at before a store is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from schemas.core.errors import StoreError
+from schemas.text.counting import counted
+
+HEADER, BLOCK = 4096, 2**18
+TABLES = ("records", "lineage", "splits", "split_cases", "results", "sources", "source_items", "meta", "migrations")
+_SIGNS = re.compile(r"checksum|[Cc]orrupt|enough bytes|^Serialization|INTERNAL|FATAL|invalidated|\bWAL\b")
+_NO_SPACE = re.compile(r"No space left|Out of Memory|out of memory|disk is full|max_temp_directory")
+
+
+def checksum(data: bytes) -> int:
+    """DuckDB's checksum of a block or header without its first 8 bytes."""
+    words = np.frombuffer(data, dtype="<u8")
+    return int(np.bitwise_xor.reduce(words * np.uint64(0xBF58476D1CE4E5B9))) ^ 5381
+
+
+def _fits(data: bytes) -> bool:
+    return int.from_bytes(data[:8], "little") == checksum(data[8:])
+
+
+def bad_blocks(path: Path) -> tuple[int, ...]:
+    """Numbers of the blocks whose content is not that of their checksum, from 0; a block that is cut off is one.
+
+    Nothing is found where the headers do not fit either: DuckDB looks at these itself, or counts in another way.
+    """
+    found: list[int] = []
+    with open(path, "rb") as file:
+        heads = [file.read(HEADER) for _ in range(3)]
+        if not any(len(head) == HEADER and _fits(head) for head in heads):
+            return ()
+        number = 0
+        while data := file.read(BLOCK):
+            if len(data) < BLOCK or not _fits(data):
+                found.append(number)
+            number += 1
+    return tuple(found)
+
+
+def broken_tables(path: Path, config: dict[str, Any]) -> tuple[str, ...] | None:
+    """The tables that cannot be read to the end; None where the file cannot be opened at all."""
+    try:
+        db = duckdb.connect(str(path), read_only=True, config=config)
+    except duckdb.Error:
+        return None
+    broken = []
+    with db:
+        for table in TABLES:
+            try:
+                cursor = db.execute(f"SELECT count(*), bit_xor(hash(COLUMNS(*))) FROM {table}")
+                cursor.fetchall()
+            except duckdb.CatalogException:
+                continue
+            except duckdb.Error as error:
+                if not is_damage(error):
+                    raise
+                broken.append(table)
+                with contextlib.suppress(duckdb.Error):  # a fault can end the whole connection
+                    db.close()
+                    db = duckdb.connect(str(path), read_only=True, config=config)
+    return tuple(broken)
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether an error of DuckDB says that the file is not what was written; a faulty statement says no such thing."""
+    text, statement = str(error), isinstance(error, (duckdb.ProgrammingError, duckdb.DataError))
+    return not statement and bool(_SIGNS.search(text)) and not _NO_SPACE.search(text)
+
+
+def refuse_damaged(path: Path, config: dict[str, Any]) -> None:
+    """Refuse a store of which a block that is in use is not what was written.
+
+    Raises:
+        StoreError: such a block.
+    """
+    if not (bad := bad_blocks(path)):
+        return
+    broken = broken_tables(path, config)
+    if broken == ():
+        with duckdb.connect(str(path), read_only=True, config=config) as db:
+            free = db.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()[0][0]
+        if len(bad) <= int(free):  # a killed writer leaves half a block behind that nothing uses
+            return
+    raise damage_error(path, f"{counted(len(bad), 'block')} not as written", config, broken=broken)
+
+
+def damage_error(path: Path, reason: str, config: dict[str, Any], *, broken: tuple[str, ...] | None = ()) -> StoreError:
+    """The one sentence: damaged, what is readable, what to do."""
+    if broken == ():
+        with contextlib.suppress(duckdb.Error):
+            broken = broken_tables(path, config)
+    whole = [table for table in TABLES[:5] if broken is not None and table not in broken]
+    readable = f"whole are {', '.join(whole)}" if whole else "no table can be read as a whole"
+    reason = " ".join(reason.split())
+    return StoreError(
+        f"the file is damaged and was left untouched ({reason[:120]}); {readable}",
+        where=str(path),
+        fix=f"save what is readable with: scedit store salvage {path} --out NEW, or restore a backup",
+    )
+
+
+class Connection:
+    """A connection to a store: DuckDB's, but damage is told as damage, and a lack of room as that.
+
+    Other errors of DuckDB (a faulty statement) stay as they are.
+    """
+
+    def __init__(self, db: duckdb.DuckDBPyConnection, path: Path, config: dict[str, Any]) -> None:
+        self._db, self._path, self._config = db, path, config
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            text = str(error)
+            if _NO_SPACE.search(text):
+                raise StoreError(
+                    f"there is no room for this step: {' '.join(text.split())[:160]}",
+                    where=str(self._path),
+                    fix="nothing of this step was kept; free some space, or set SCEDIT_STORE_MEMORY",
+                ) from None
+            if is_damage(error):
+                raise damage_error(self._path, text, self._config) from None
+            raise
+
+    def execute(self, sql: str, values: Any = None) -> Connection:
+        """Run a statement; its rows are then fetched from here."""
+        with self._told():
+            self._db.execute(sql, values) if values is not None else self._db.execute(sql)
+        return self
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        with self._told():
+            return self._db.fetchone()
+
+    def fetchmany(self, size: int) -> Any:
+        """The next rows."""
+        with self._told():
+            return self._db.fetchmany(size)
+
+    def fetchall(self) -> Any:
+        """All further rows."""
+        with self._told():
+            return self._db.fetchall()
+
+    @property
+    def description(self) -> Any:
+        """The columns of the last statement, or None."""
+        return self._db.description
+
+    def cursor(self) -> Connection:
+        """A second connection to the same database."""
+        return Connection(self._db.cursor(), self._path, self._config)
+
+    def close(self) -> None:
+        """Close it; damage that is met then is told, too."""
+        with self._told():
+            self._db.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,280 @@
+"""Which source brought which records: what a key means is decided by content and source, never by the last file alone.
+
+Two tables keep it, made at the first import that needs them: ``sources`` (a name, the file, its digest) and
+``source_items`` (kind, key and id of everything that a source brought last). Records that a former version of this
+program imported are in neither: they belong to an unnamed earlier source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from curation.store.damage import Connection
+from curation.store.writer import CHUNK, PendingRows, PutResult, count
+from schemas.core.clock import now
+from schemas.core.errors import StoreError
+from schemas.text.counting import counted
+
+EARLIER = "an unnamed earlier source"
+MADE_HERE = "this store, which made it"
+SHOWN = 10  # conflicts that are listed
+
+
+class ImportSource(NamedTuple):
+    """Where records come from: the identity under which they can be corrected later.
+
+    Attributes:
+        name: Its name in the store.
+        file: The file or split as it was given.
+        digest: Of the file's bytes and of how it was read.
+        named: Whether a person gave the name; else it is made of file name and digest.
+    """
+
+    name: str
+    file: str
+    digest: str
+    named: bool
+
+
+class KeyConflict(NamedTuple):
+    """A key that means another thing already, and who says so."""
+
+    kind: str
+    key: str
+    holder: str
+
+
+class SourceUpdate(NamedTuple):
+    """What a source changed in a store, counted in keys.
+
+    Attributes:
+        put: Records seen, new by content, and keys whose current version changed.
+        source: The source's name in the store.
+        new: Keys that were not there.
+        changed: Keys with another content than before.
+        gone: Keys that the source held before and holds no more; their records are kept as earlier versions.
+        set_aside: Records that hung on replaced facts of other sources, kept as earlier versions too.
+        taken: Keys that were taken over from others (``replace``).
+        shown: The first keys that are gone or set aside.
+    """
+
+    put: PutResult
+    source: str
+    new: int
+    changed: int
+    gone: int
+    set_aside: int
+    taken: int
+    shown: tuple[str, ...]
+
+
+class ConflictError(StoreError):
+    """Keys that another source uses for other content; ``conflicts`` are the first of them."""
+
+    def __init__(self, source: str, conflicts: tuple[KeyConflict, ...], number: int, where: str) -> None:
+        self.conflicts, self.number = conflicts, number
+        first = conflicts[0]
+        same = "" if first.holder in (EARLIER, MADE_HERE) else f"--source '{first.holder}' where it corrects that one, "
+        super().__init__(
+            f"{counted(number, 'record')} of '{source}' would take the place of others with the same key and another "
+            f"content (first: {first.kind} {first.key}, held by {_quoted(first.holder)}); nothing was imported",
+            where=where,
+            fix=f"say {same}--replace to replace these, or --as NAME to keep both",
+        )
+
+
+def known_name(db: Connection, source: ImportSource) -> ImportSource:
+    """The source under the name that a person gave the same file before, where it has none now."""
+    if source.named or not has_sources(db):
+        return source
+    row = db.execute("SELECT min(name) FROM sources WHERE digest = ? AND named", [source.digest]).fetchone()
+    return source._replace(name=str(row[0]), named=True) if row and row[0] else source
+
+
+def has_sources(db: Connection) -> bool:
+    """Whether anything was ever imported by a version that knows sources."""
+    sql = "SELECT count(*) FROM information_schema.tables WHERE table_name IN ('sources', 'source_items')"
+    return count(db, sql) == 2
+
+
+def make_tables(db: Connection) -> None:
+    """The two tables, where they are not there."""
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS sources "
+        "(name VARCHAR NOT NULL, file VARCHAR, digest VARCHAR, named BOOLEAN NOT NULL, imported_at VARCHAR NOT NULL)"
+    )
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS source_items "
+        "(source VARCHAR NOT NULL, kind VARCHAR NOT NULL, key VARCHAR NOT NULL, id VARCHAR NOT NULL)"
+    )
+
+
+def settle(
+    db: Connection, source: ImportSource, rows: PendingRows, *, replace: bool, whole: bool, where: str
+) -> SourceUpdate:
+    """After all records of a source came, inside the same transaction: refuse conflicts, set aside what is gone.
+
+    Args:
+        db: The store.
+        source: Who brought them.
+        rows: What took the records in, with ``watch``.
+        replace: Take over keys of other sources.
+        whole: Whether the source was read to its end; only then is what did not come gone.
+        where: The store's path, for the error.
+
+    Raises:
+        ConflictError: keys of others have another content now, and ``replace`` was not said.
+    """
+    put = rows.done()
+    conflicts = _find_conflicts(db, source.name)
+    if conflicts and not replace:
+        raise ConflictError(source.name, _listed(db), conflicts, where)
+    aside = _set_aside(db) if conflicts else 0
+    db.execute(
+        "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
+        [source.name],
+    )
+    gone = _retire(db, source.name) if whole else 0
+    shown = tuple(key for (key,) in db.execute(f"SELECT key FROM retired ORDER BY ALL LIMIT {SHOWN}").fetchall())
+    _remember(db, source, whole=whole)
+    changed = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded")
+    known = count(db, "SELECT count(DISTINCT (kind, key)) FROM superseded WHERE known")
+    new = put.new - (changed - known) + rows.revived
+    return SourceUpdate(put, source.name, new, changed, gone, aside, conflicts, shown)
+
+
+def list_sources(db: Connection) -> list[dict[str, object]]:
+    """Every source by name, with its file and the number of records that it holds now."""
+    if not has_sources(db):
+        return []
+    rows = db.execute(
+        "SELECT s.name, s.file, s.imported_at, count(i.key) FROM sources s "
+        "LEFT JOIN source_items i ON i.source = s.name GROUP BY ALL ORDER BY 1"
+    ).fetchall()
+    return [dict(zip(("source", "file", "imported_at", "records"), row, strict=True)) for row in rows]
+
+
+def sources_of(db: Connection, item_id: str) -> list[str]:
+    """The sources that hold a record as it is."""
+    if not has_sources(db):
+        return []
+    rows = db.execute("SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1", [item_id]).fetchall()
+    return [name for (name,) in rows]
+
+
+def dumped(db: Connection) -> Iterator[dict[str, Any]]:
+    """All sources as plain values, some thousand of their items at a time."""
+    if not has_sources(db):
+        return
+    names = db.execute("SELECT name, file, digest, named, imported_at FROM sources ORDER BY name").fetchall()
+    for name, *about in names:
+        items = db.execute("SELECT kind, key, id FROM source_items WHERE source = ? ORDER BY ALL", [name])
+        part = items.fetchmany(CHUNK)
+        while part:
+            told = dict(zip(("name", "file", "digest", "named", "imported_at"), (name, *about), strict=True))
+            yield {**told, "items": [list(item) for item in part]}
+            part = items.fetchmany(CHUNK)
+
+
+def put_dumped(db: Connection, value: dict[str, Any]) -> None:
+    """Put back one such value."""
+    make_tables(db)
+    name = str(value["name"])
+    if not count(db, "SELECT count(*) FROM sources WHERE name = ?", [name]):
+        about = [value[column] for column in ("file", "digest", "named", "imported_at")]
+        db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [name, *about])
+    columns = [list(column) for column in zip(*value["items"], strict=True)]
+    db.execute(
+        "INSERT INTO source_items SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        [name, *columns],
+    )
+
+
+def _find_conflicts(db: Connection, name: str) -> int:
+    """Fill ``conflict`` with the keys that somebody else holds with another content; ``retired`` is made empty."""
+    db.execute(
+        """CREATE OR REPLACE TEMP TABLE conflict AS
+           SELECT s.kind, s.key, min(s.id) AS id, min(i.source) AS holder FROM superseded s
+           LEFT JOIN source_items i ON i.kind = s.kind AND i.key = s.key AND i.source <> $1 AND i.id <> s.new
+           LEFT JOIN source_items o ON o.kind = s.kind AND o.key = s.key AND o.source = $1
+           WHERE s.id NOT IN (SELECT id FROM arrived) AND (i.source IS NOT NULL OR o.source IS NULL) GROUP BY ALL""",
+        [name],
+    )
+    db.execute("CREATE OR REPLACE TEMP TABLE retired (kind VARCHAR, key VARCHAR)")
+    return count(db, "SELECT count(*) FROM conflict")
+
+
+def _listed(db: Connection) -> tuple[KeyConflict, ...]:
+    rows = db.execute(
+        f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
+              AND l.stage IN ('load', 'import')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
+    ).fetchall()
+    return tuple(KeyConflict(k, key, holder or (EARLIER if came else MADE_HERE)) for k, key, holder, came in rows)
+
+
+def _set_aside(db: Connection) -> int:
+    """What hung on the replaced records goes with them: all of a fact that is another now, else what was imported."""
+    db.execute(
+        """CREATE OR REPLACE TEMP TABLE roots AS
+           SELECT CASE r.kind WHEN 'fact' THEN r.key WHEN 'script' THEN q.parent ELSE r.parent END AS key,
+             bool_or(r.kind = 'fact') AS other
+           FROM conflict c JOIN records r ON r.id = c.id AND r.kind IN ('fact', 'question', 'script', 'prompt',
+             'neighbour', 'extra')
+           LEFT JOIN records q ON r.kind = 'script' AND q.kind = 'question' AND q.key = r.parent GROUP BY ALL"""
+    )
+    db.execute(
+        """INSERT INTO retired WITH below AS (
+             SELECT r.kind, r.key, t.other FROM records r JOIN roots t ON r.parent = t.key
+             WHERE r.current AND r.kind IN ('question', 'prompt', 'neighbour', 'extra')),
+           asked AS (SELECT DISTINCT r.key, t.other FROM records r JOIN roots t ON r.parent = t.key
+             WHERE r.kind = 'question'),
+           victims AS (SELECT * FROM below UNION SELECT r.kind, r.key, a.other FROM records r
+             JOIN asked a ON r.parent = a.key WHERE r.kind = 'script' AND r.current)
+           SELECT DISTINCT v.kind, v.key FROM victims v
+           WHERE NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = v.kind AND a.key = v.key)
+             AND (v.other OR EXISTS (SELECT 1 FROM source_items i WHERE i.kind = v.kind AND i.key = v.key))"""
+    )
+    db.execute("INSERT INTO conflict SELECT kind, key, '', NULL FROM retired")
+    db.execute(
+        "UPDATE records SET current = false FROM retired t "
+        "WHERE records.kind = t.kind AND records.key = t.key AND records.current"
+    )
+    return count(db, "SELECT count(*) FROM retired")
+
+
+def _retire(db: Connection, name: str) -> int:
+    """What the source held before and did not bring again is no longer current, unless another source holds it."""
+    if not count(db, "SELECT count(*) FROM source_items WHERE source = ?", [name]):
+        return 0
+    db.execute(
+        """CREATE OR REPLACE TEMP TABLE gone AS SELECT o.kind, o.key, o.id FROM source_items o
+           WHERE o.source = $1 AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = o.kind AND a.key = o.key)
+             AND NOT EXISTS (SELECT 1 FROM source_items t WHERE t.source <> $1 AND t.kind = o.kind AND t.key = o.key)
+             AND EXISTS (SELECT 1 FROM records r WHERE r.id = o.id AND r.current)""",
+        [name],
+    )
+    db.execute("UPDATE records SET current = false FROM gone g WHERE records.id = g.id AND records.current")
+    db.execute("INSERT INTO retired SELECT kind, key FROM gone")
+    return count(db, "SELECT count(*) FROM gone")
+
+
+def _remember(db: Connection, source: ImportSource, *, whole: bool) -> None:
+    """Keep what the source holds now; the same file under a made name gives way to the name a person gave."""
+    if source.named and whole:
+        same = "SELECT name FROM sources WHERE digest = ? AND NOT named"
+        db.execute(f"DELETE FROM source_items WHERE source IN ({same})", [source.digest])
+        db.execute("DELETE FROM sources WHERE digest = ? AND NOT named", [source.digest])
+    db.execute("DELETE FROM sources WHERE name = ?", [source.name])
+    db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_plain(source), now()])
+    unless = "" if whole else " AND EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
+    db.execute(f"DELETE FROM source_items i WHERE source = ?{unless}", [source.name])
+    db.execute("INSERT INTO source_items SELECT DISTINCT ?, kind, key, id FROM arrived", [source.name])
+
+
+def _plain(source: ImportSource) -> list[object]:
+    return [source.name, source.file, source.digest, source.named]
+
+
+def _quoted(holder: str) -> str:
+    return holder if holder in (EARLIER, MADE_HERE) else f"'{holder}'"

@@ -1,0 +1,151 @@
+"""Nothing is overwritten: not the store in use, an input, another command's output, or what a person wrote."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from curation.loaders.importer import import_split
+from curation.shipped import mini_split
+from scedit import cli
+from schemas.core.errors import UserError
+from tests.support import ROOT
+from tests.support.facts import peru_fact
+
+OUTPUTS = {
+    "store backup": ["store", "backup", "OUT", "--store", "STORE"],
+    "store dump": ["store", "dump", "OUT", "--store", "STORE"],
+    "split export": ["split", "export", "mini", "OUT", "--store", "STORE"],
+    "split export easyedit": ["split", "export", "mini", "OUT", "--format", "easyedit", "--store", "STORE"],
+    "split freeze": ["split", "freeze", "mini", "--version", "2.0.0", "--out", "OUT", "--store", "STORE"],
+    "data convert": ["data", "convert", "FACTS", "OUT"],
+    "store funnel": ["store", "funnel", "--page", "OUT", "--store", "STORE"],
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store that holds mini, and a file of facts."""
+    folder = tmp_path_factory.mktemp("filled")
+    import_split(mini_split(), folder / "s.duckdb", origin="tests")
+    (folder / "facts.jsonl").write_text(peru_fact().model_dump_json() + "\n")
+    return folder
+
+
+@pytest.fixture
+def folder(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it to spoil."""
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    return Path(shutil.copytree(filled, tmp_path / "folder"))
+
+
+def call(line: list[str], folder: Path, out: Path, *more: str) -> BaseException | None:
+    named = {"OUT": str(out), "STORE": str(folder / "s.duckdb"), "FACTS": str(folder / "facts.jsonl")}
+    return CliRunner().invoke(cli, [named.get(word, word) for word in line] + list(more)).exception
+
+
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_an_output_never_replaces_the_store_or_an_input(command: str, folder: Path) -> None:
+    line = OUTPUTS[command]
+    kept = folder / ("facts.jsonl" if "FACTS" in line else "s.duckdb")
+    os.link(kept, folder / "hard")
+    (folder / "soft").symlink_to(kept)
+    before = kept.read_bytes()
+    for place in (kept, folder / "hard", folder / "soft"):
+        for force in ([], ["--force"]):
+            error = call(line, folder, place, *force)
+            assert isinstance(error, UserError) and "stays as it is" in str(error), (place, error)
+    assert kept.read_bytes() == before and (folder / "hard").samefile(kept) and (folder / "soft").is_symlink()
+    assert sorted(p.name for p in folder.iterdir()) == ["facts.jsonl", "hard", "s.duckdb", "soft"]
+
+
+@pytest.mark.parametrize("command", [name for name in OUTPUTS if name != "store funnel"])
+def test_an_output_replaces_what_the_same_command_wrote_and_nothing_else(command: str, folder: Path) -> None:
+    line, place = OUTPUTS[command], folder / "out" / "x.out"
+    for _ in range(2):
+        assert call(line, folder, place) is None
+    for theirs in ("thesis", ""):
+        place.write_text(theirs)
+        error = call(line, folder, place)
+        assert isinstance(error, UserError) and "changed since" in str(error) and place.read_text() == theirs
+    assert call(line, folder, place, "--force") is None and len(place.read_bytes()) > 50
+    error = call(line, folder, folder / "out")
+    assert isinstance(error, UserError) and ("this is a folder" in str(error))
+    assert [p.name for p in place.parent.iterdir()] == ["x.out"]
+
+
+def test_a_filled_sheet_is_not_replaced_by_an_empty_one(folder: Path) -> None:
+    line = ["split", "sample", "draw", "mini", "--store", "STORE", "--person", "ann", "--out", "OUT", "--format", "csv"]
+    sheet = folder / "sheets" / "ann.csv"
+    for _ in range(2):
+        assert call(line, folder, sheet.parent) is None
+    (name,) = [p for p in sheet.parent.iterdir()]
+    name.write_text(name.read_text().replace("\n", "\nfilled in by ann"))
+    filled = name.read_text()
+    assert isinstance(call(line, folder, sheet.parent), UserError) and name.read_text() == filled
+
+
+def test_clean(folder: Path) -> None:
+    left = folder / f".d.jsonl.{2**22 + 7}-1.partial"
+    left.write_text("half")
+    run = CliRunner()
+    assert "1 unfinished file to remove" in run.invoke(cli, ["store", "clean", str(folder), "--dry-run"]).output
+    assert left.exists()
+    assert "1 unfinished file removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
+    assert "0 unfinished files removed" in run.invoke(cli, ["store", "clean", str(folder)]).output
+    assert sorted(p.name for p in folder.iterdir()) == ["facts.jsonl", "s.duckdb"]
+    assert isinstance(run.invoke(cli, ["store", "clean", str(folder / "s.duckdb")]).exception, UserError)
+
+
+# All writers share one piece: temporary file, flush, rename.
+
+OWN_WAY = {
+    "curation/files/atomic.py": "it is the piece",
+    "curation/files/model_download.py": "writes into the piece's temporary file",
+    "curation/quality/sheets.py": "writes into the piece's temporary file",
+    "evaluation/engines/peak_memory.py": "a switch of the kernel, no file",
+    "evaluation/models/loading.py": "a converted model: a folder of the cache, exchanged as a whole",
+}
+
+
+def direct_writes(path: Path) -> list[int]:
+    """Lines that open a file for writing, or replace one, without the piece."""
+    found: list[int] = []
+    text = path.read_text(encoding="utf-8")
+    if not any(word in text for word in ("open(", ".write_", "os.replace")):  # quick: most have none of them
+        return found
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        attribute = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else attribute
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+        modes = [a.value for a in node.args[:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        modes += [k.value.value for k in node.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)]
+        opened = name in ("open", "fdopen") and any(set(m) <= set("rwxabt+") and set(m) & set("wx") for m in modes)
+        written = bool(attribute) and attribute in ("write_text", "write_bytes") and receiver is not None
+        if opened or written or (attribute == "replace" and isinstance(receiver, ast.Name) and receiver.id == "os"):
+            found.append(node.lineno)
+    return found
+
+
+def test_the_search_finds_writers(tmp_path: Path) -> None:
+    code = 'open("a", "w")\np.write_text("x")\nos.replace(a, b)\np.open("xb")\nopen(p, "rb")\nwrite_text(p)\n'
+    (tmp_path / "a.py").write_text(code)
+    assert direct_writes(tmp_path / "a.py") == [1, 2, 3, 4]
+
+
+def test_all_writers_share_one_piece() -> None:
+    packages = ("schemas", "curation", "construction", "evaluation", "annotation_ui")
+    found = {}
+    for path in (ROOT / "scedit.py", *(p for name in packages for p in (ROOT / name).rglob("*.py"))):
+        name = path.relative_to(ROOT).as_posix()
+        if lines := direct_writes(path):
+            found[name] = lines
+    assert {name: lines for name, lines in found.items() if name not in OWN_WAY} == {}
+    assert set(OWN_WAY) <= set(found), "an exception that is none any more"

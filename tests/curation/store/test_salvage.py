@@ -1,0 +1,160 @@
+"""What is readable of a damaged store is saved, and the rest is listed; nothing is made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from curation.loaders.importer import import_split
+from curation.shipped import mini_split
+from curation.store.connection import limits
+from curation.store.damage import BLOCK, HEADER, broken_tables
+from curation.store.salvage import STEP, look, salvage
+from curation.store.store import Store
+from schemas.core.errors import StoreError, UserError
+from schemas.facts import Fact, Object
+from schemas.verdicts import Verdict, verdict_key
+from tests.support.facts import peru_fact
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Mini, and enough facts for three portions; two versions of one, and a verdict on it."""
+    path = tmp_path_factory.mktemp("sound") / "s.duckdb"
+    import_split(mini_split(), path, origin="tests")
+    with Store.open(path, write=True) as store:
+        store.put([peru_fact(f"f/{n:05d}") for n in range(2 * STEP)])
+        store.put([peru_fact("f/00000", old=Object(text="Lima", aliases=("x",)))])
+        item = store.get("f/00000")
+        by = "leak_in_question@1"
+        store.put([Verdict(key=verdict_key(item_id=item.id, by=by), item_id=item.id, by=by, label="keep")])
+    return path
+
+
+@pytest.fixture
+def path(sound: Path, tmp_path: Path) -> Path:
+    place = tmp_path / "s.duckdb"
+    place.write_bytes(sound.read_bytes())
+    return place
+
+
+def content(path: Path) -> set[str]:
+    with Store.open(path) as store:
+        return {json.dumps(x, sort_keys=True) for x in store.everything()}
+
+
+def spoil(path: Path, place: int, length: int = 1) -> None:
+    data = bytearray(path.read_bytes())
+    for n in range(place, place + length):
+        data[n] ^= 0xFF
+    path.write_bytes(data)
+
+
+def blocks(path: Path) -> range:
+    return range((path.stat().st_size - 3 * HEADER) // BLOCK)
+
+
+def test_a_sound_store_is_saved_as_it_is(path: Path, tmp_path: Path) -> None:
+    done = salvage(path, tmp_path / "new.duckdb")
+    assert done.lost == () and content(tmp_path / "new.duckdb") == content(path)
+    assert look(path) == ((), ())
+    with Store.open(tmp_path / "new.duckdb") as store:
+        assert isinstance(fact := store.get("f/00000"), Fact) and fact.old.aliases == ("x",)
+
+
+def test_each_block_in_turn(path: Path, tmp_path: Path) -> None:
+    """Whatever block is spoilt: what is saved was in the store, and all that is not saved is on the list."""
+    whole, data = {x for x in content(path) if not x.startswith('["source"')}, path.read_bytes()
+    for number in blocks(path):
+        path.write_bytes(data)
+        spoil(path, 3 * HEADER + number * BLOCK + 3000)
+        before, new = path.read_bytes(), tmp_path / f"{number}.duckdb"
+        try:
+            done = salvage(path, new)
+        except StoreError as error:
+            assert "nothing can be found" in str(error) and not new.exists()
+            continue
+        saved = {x for x in content(new) if not x.startswith('["source"')}
+        assert saved <= whole and path.read_bytes() == before
+        rows = [loss for loss in done.lost if loss.table in ("records", "lineage") and " to " not in loss.what]
+        spans = [
+            loss.what.split() for loss in done.lost if " to " in loss.what and loss.table in ("records", "lineage")
+        ]
+        lost = len(rows) + sum(int(s[3]) - int(s[1]) + 1 for s in spans)
+        kinds = [json.loads(x)[0] for x in whole - saved]
+        assert len(kinds) - kinds.count("split") == lost, number
+        assert kinds.count("split") == sum(loss.table == "splits" for loss in done.lost)
+        assert look(path).blocks == (number,)
+
+
+def test_keys_of_lost_records_are_listed_where_they_can_be_read(path: Path, tmp_path: Path) -> None:
+    data = path.read_bytes()
+    for number in reversed(blocks(path)):
+        path.write_bytes(data)
+        spoil(path, 3 * HEADER + number * BLOCK + 3000)
+        if broken_tables(path, limits(path)) != ("records",):
+            continue
+        done = salvage(path, tmp_path / f"{number}.duckdb")
+        keys = {loss.what for loss in done.lost if loss.table == "records" and "content cannot" in loss.reason}
+        if keys:
+            with Store.open(tmp_path / f"{number}.duckdb") as store:
+                assert keys and not store.known([]) and done.saved["records"] > 0
+                kept = {key for key, _ in store.keys("fact")}
+            assert not (keys - {"f/00000"}) & kept, "of the one key there are two versions"
+            return
+    raise AssertionError("no block holds contents alone")
+
+
+@pytest.mark.parametrize("lost", [HEADER, 8])
+def test_the_first_header_is_lost(path: Path, tmp_path: Path, lost: int) -> None:
+    whole = content(path)
+    path.write_bytes(bytes(lost) + path.read_bytes()[lost:])
+    with pytest.raises(StoreError):
+        Store.open(path)
+    assert salvage(path, tmp_path / "new.duckdb").lost == () and content(tmp_path / "new.duckdb") == whole
+
+
+def test_nothing_to_find(path: Path, tmp_path: Path) -> None:
+    path.write_bytes(bytes(3 * HEADER) + path.read_bytes()[3 * HEADER :])
+    with pytest.raises(StoreError, match="nothing can be found in it.*restore a backup"):
+        salvage(path, tmp_path / "new.duckdb")
+    (tmp_path / "text").write_text("no store")
+    with pytest.raises(StoreError, match="nothing can be found"):
+        salvage(tmp_path / "text", tmp_path / "new.duckdb")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.duckdb", "text"]
+
+
+def test_a_file_that_is_cut_off(path: Path, tmp_path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: 3 * HEADER + len(blocks(path)) // 2 * BLOCK + 999])
+    done = salvage(path, tmp_path / "new.duckdb")
+    assert done.lost and content(tmp_path / "new.duckdb") is not None
+
+
+def test_a_log_that_is_not_its_own(path: Path, tmp_path: Path) -> None:
+    whole = content(path)
+    path.with_name("s.duckdb.wal").write_bytes(b"not a log at all" * 99)
+    assert salvage(path, tmp_path / "new.duckdb").saved["records"] > STEP
+    assert content(tmp_path / "new.duckdb") == whole
+
+
+def test_content_that_is_not_that_of_its_id_is_not_saved(path: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(path)) as db:
+        db.execute("UPDATE records SET body = replace(body, 'Lima', 'Rima') WHERE key = 'f/00003'")
+        db.execute("UPDATE records SET body = '{' WHERE key = 'f/00004'")
+    done = salvage(path, tmp_path / "new.duckdb")
+    assert {loss.what for loss in done.lost} == {"f/00003", "f/00004"}
+    assert all("no valid content" in loss.reason for loss in done.lost)
+
+
+def test_places(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="exists already"):
+        salvage(path, path)
+    with pytest.raises(UserError, match="no such store"):
+        salvage(tmp_path / "absent", tmp_path / "new.duckdb")
+    with pytest.raises(UserError, match="no such store"):
+        look(tmp_path / "absent")
+    assert broken_tables(path, limits(path)) == ()
