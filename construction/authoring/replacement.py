@@ -21,7 +21,7 @@ def is_replaced(verdict: Verdict) -> bool:
     return verdict.by == BY and verdict.label == "drop"
 
 
-def generation_verdicts(store: Store, made: Sequence[FactOutcome], choice: Choice) -> Iterator[Verdict]:
+def generation_verdicts(store: Store, outcomes: Sequence[FactOutcome], choice: Choice) -> Iterator[Verdict]:
     """Verdicts that say which generation counts, for facts that were just made.
 
     What was made now counts, also where an earlier run had replaced it. With ``replace``, questions and scripts that
@@ -29,10 +29,10 @@ def generation_verdicts(store: Store, made: Sequence[FactOutcome], choice: Choic
 
     Args:
         store: With what stands there already.
-        made: Outcomes of facts; one that is unfinished, or brought nothing, replaces nothing.
+        outcomes: Outcomes of facts; one that is unfinished, or brought nothing, replaces nothing.
         choice: Whether earlier generations stay beside the new one.
     """
-    whole = [one for one in made if not one.unfinished and any(one.questions())]
+    whole = [one for one in outcomes if not one.unfinished and any(one.questions())]
     now: dict[str, Record] = {}
     for one in whole:
         for question in one.questions():

@@ -101,18 +101,18 @@ class ConstructionTally:
         self._authors: dict[str, Counter[str]] = {}
         self._held: dict[tuple[str, str], Reason] = {}
 
-    def add(self, made: FactOutcome, *, edited: bool) -> None:
+    def add(self, outcome: FactOutcome, *, edited: bool) -> None:
         """Count one fact."""
         self._n["facts"] += 1
         self._n["edits"] += edited
-        if made.unfinished:
+        if outcome.unfinished:
             self._n["unfinished"] += 1
             return
         if edited:
-            self._hold(made)
-        outcomes = [self._slot(made, slot) for slot in made.slots]
+            self._hold(outcome)
+        outcomes = [self._slot(outcome, slot) for slot in outcome.slots]
         self._n["facts_kept"] += "keep" in outcomes
-        for q in made.questions():
+        for q in outcome.questions():
             self._n["questions"] += 1
             self._by_author(q)
             self._n["scripts"] += len(q.scripts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from construction.checks.base import CheckInputs, MentionCheck, RuleCheck, Stage
 from construction.mentions.rules import RULES, Rules
 from schemas.core.registry import Registry
@@ -35,10 +37,14 @@ def judge(stage: Stage, inputs: CheckInputs, *, rules: Rules = RULES) -> list[Ve
         inputs: What they look at.
         rules: Version of the rules of mentions, for the checks that follow from them.
     """
-    classes: list[type[RuleCheck]] = [CHECKS.get(name) for name in CHECKS.names()]
-    checks = [_made(cls, rules) for cls in classes if cls.on == stage]
+    checks = _checks(tuple(CHECKS.names()), stage, rules)
     return [check.judge_one(inputs) for check in checks if check.applies(inputs)]
 
 
-def _made(cls: type[RuleCheck], rules: Rules) -> RuleCheck:
-    return cls(cls.Params(rules=rules)) if issubclass(cls, MentionCheck) else cls()
+@lru_cache(maxsize=32)
+def _checks(names: tuple[str, ...], stage: Stage, rules: Rules) -> tuple[RuleCheck, ...]:
+    """The checks of a stage under a version of the rules; a check keeps nothing between items."""
+    classes: list[type[RuleCheck]] = [CHECKS.get(name) for name in names]
+    return tuple(
+        cls(cls.Params(rules=rules)) if issubclass(cls, MentionCheck) else cls() for cls in classes if cls.on == stage
+    )

@@ -12,12 +12,12 @@ from construction.mentions.rules import RULES, Rules
 from curation.checks.store_checks import CheckContext, StoreCheck
 from schemas.core.config import Options
 from schemas.core.records import Record
-from schemas.facts import Entity, Relation
+from schemas.facts import Entity, Fact, Relation
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
-__all__ = ["CheckInputs", "Leaks", "MentionCheck", "RuleCheck", "Stage", "leaks", "span"]
+__all__ = ["CheckInputs", "LeakCheck", "Leaks", "MentionCheck", "RuleCheck", "Stage", "leaks", "span"]
 
 
 class RuleCheck(StoreCheck):
@@ -89,6 +89,40 @@ class MentionCheck(RuleCheck):
     def by(self) -> str:
         """``name@version``, with the version that belongs to the rules."""
         return f"{self.name}@{self.versions[self.params.rules]}"
+
+
+class LeakCheck(MentionCheck):
+    """Base of the checks for texts that should name neither object of an edit.
+
+    Attributes:
+        text_name: What the text is called in reasons.
+        order: Which object is looked for first; its place is told where both are named.
+    """
+
+    text_name: ClassVar[str]
+    order: ClassVar[tuple[str, str]]
+
+    def leak_verdict(self, item: Record, text: str, fact: Fact) -> Verdict:
+        """``drop`` where an object is named, ``unsure`` where it may be, else ``keep``."""
+        objects = {"old object": fact.old, "new object": fact.new}
+        found = Leaks()
+        for what, other in (self.order, self.order[::-1]):
+            found += leaks(
+                text,
+                what,
+                objects[what],
+                other=objects[other],
+                subject=fact.subject,
+                relation=fact.relation,
+                rules=self.params.rules,
+            )
+        if found.named:
+            first = found.named[0]
+            reason = f"the {self.text_name} names the {first.what} ('{first.text}')"
+            return self.verdict(item, "drop", reason, spans=found.named)
+        if found.doubtful:
+            return self.verdict(item, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
+        return self.verdict(item, "keep", "; ".join(found.other))
 
 
 def span(mention: Mention, what: str) -> Span:

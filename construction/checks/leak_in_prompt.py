@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
+from construction.checks.base import CheckInputs, LeakCheck, Stage
 from schemas.verdicts import Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
@@ -21,7 +21,7 @@ def unlabelled(text: str) -> str:
     return _LABEL.sub(lambda m: " " * len(m.group()), text)
 
 
-class LeakInPrompt(MentionCheck):
+class LeakInPrompt(LeakCheck):
     """Drop a prompt that names the new object, or the old one before the place where it was cut.
 
     As in the question, an object inside the subject's own name, or inside a longer name, is ``unsure``.
@@ -31,19 +31,10 @@ class LeakInPrompt(MentionCheck):
     version: ClassVar[int] = 3
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
+    text_name: ClassVar[str] = "prompt"
+    order: ClassVar[tuple[str, str]] = ("new object", "old object")
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the prompt."""
-        prompt, fact = inputs.prompt, inputs.fact
-        assert prompt is not None
-        text = unlabelled(prompt.text)
-        around: dict[str, Any] = {"subject": fact.subject, "relation": fact.relation, "rules": self.params.rules}
-        found = leaks(text, "new object", fact.new, other=fact.old, **around)
-        found += leaks(text, "old object", fact.old, other=fact.new, **around)
-        if found.named:
-            first = found.named[0]
-            reason = f"the prompt names the {first.what} ('{first.text}')"
-            return self.verdict(prompt, "drop", reason, spans=found.named)
-        if found.doubtful:
-            return self.verdict(prompt, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
-        return self.verdict(prompt, "keep", "; ".join(found.other))
+        assert inputs.prompt is not None
+        return self.leak_verdict(inputs.prompt, unlabelled(inputs.prompt.text), inputs.fact)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from construction.checks.base import CheckInputs, MentionCheck, Stage, leaks
+from construction.checks.base import CheckInputs, LeakCheck, Stage
 from schemas.verdicts import Verdict
 
 
-class LeakInQuestion(MentionCheck):
+class LeakInQuestion(LeakCheck):
     """Drop a question that names the old or the new object, or an alias of one (Figure 6: "should not leak").
 
     An object that is only part of the subject's own name ("Porsche" in "Porsche Panamera") cannot be avoided by any
@@ -19,19 +19,10 @@ class LeakInQuestion(MentionCheck):
     version: ClassVar[int] = 3
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name either object or an alias?"
+    text_name: ClassVar[str] = "question"
+    order: ClassVar[tuple[str, str]] = ("old object", "new object")
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question."""
-        question, fact = inputs.question, inputs.fact
-        assert question is not None
-        text = question.text
-        around: dict[str, Any] = {"subject": fact.subject, "relation": fact.relation, "rules": self.params.rules}
-        found = leaks(text, "old object", fact.old, other=fact.new, **around)
-        found += leaks(text, "new object", fact.new, other=fact.old, **around)
-        if found.named:
-            first = found.named[0]
-            reason = f"the question names the {first.what} ('{first.text}')"
-            return self.verdict(question, "drop", reason, spans=found.named)
-        if found.doubtful:
-            return self.verdict(question, "unsure", found.doubtful[0][1], spans=[place for place, _ in found.doubtful])
-        return self.verdict(question, "keep", "; ".join(found.other))
+        assert inputs.question is not None
+        return self.leak_verdict(inputs.question, inputs.question.text, inputs.fact)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from construction.checks.base import CheckInputs, MentionCheck, Stage
-from construction.scripts.truncation import first_cut, object_places
+from construction.scripts.truncation import SoughtObject, first_cut, object_places
 from schemas.verdicts import Span, Verdict
 
 
@@ -24,12 +24,11 @@ class NoMention(MentionCheck):
         """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
-        around: dict[str, Any] = {"old": fact.old, "subject": fact.subject, "beside": (fact.new,)}
-        around |= {"relation": fact.relation, "rules": self.params.rules}
-        cut = first_cut(question.text, script.steps, **around)
+        sought = SoughtObject.of(fact, self.params.rules)
+        cut = first_cut(question.text, script.steps, sought)
         if cut is None:
             reason = f"no step mentions the old object ('{fact.old.text}'): nothing to cut"
-            seen = [f"{one.why} (step {number})" for number, one in object_places(script.steps, **around)]
+            seen = [f"{one.why} (step {number})" for number, one in object_places(script.steps, sought)]
             return self.verdict(script, "drop", "; ".join((reason, *seen)))
         m = cut.mention
         spans = [Span(start=m.start, end=m.end, text=m.text, what="old object")]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage
-from schemas.text.mentions import find
+from construction.checks.base import CheckInputs, MentionCheck, Stage
+from construction.mentions.object_mentions import find_object
+from construction.mentions.rules import Rules
 from schemas.verdicts import Span, Verdict
 
 MOST_WORDS = 40
@@ -15,11 +17,12 @@ _IMPACT = re.compile(r"\b(impact|affect|influenc|effect(?!ive))\w*", re.IGNORECA
 _AGAIN = re.compile(r"\b(\w+(?:\s+\w+){0,4})(?:\s+\1\b){2,}", re.IGNORECASE)
 
 
-class QuestionForm(RuleCheck):
+class QuestionForm(MentionCheck):
     """Drop what is not one "How ..." question for a guide, or asks about an impact (Figure 6)."""
 
     name: ClassVar[str] = "question_form"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2}
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 
@@ -32,7 +35,8 @@ class QuestionForm(RuleCheck):
             return self.verdict(question, "drop", "the question does not begin like 'How to' or 'How does a'")
         if not text.endswith("?"):
             return self.verdict(question, "drop", "the question does not end with a question mark")
-        named = find(text, inputs.fact.subject)  # "Deep Impact" is a film
+        found = find_object(text, inputs.fact.subject, rules=self.params.rules)
+        named = [one.mention for one in found if one.label != "word"]  # "Deep Impact" is a film
         matches = [m for m in _IMPACT.finditer(text) if not any(n.start <= m.start() < n.end for n in named)]
         if matches:
             match = matches[0]

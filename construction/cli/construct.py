@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,11 @@ import click
 
 from construction.llm.cli_options import journal_option, model_options
 from curation.cli.options import json_option, limit_option, shared_option, store_option
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
+    from construction.pipeline.adopt import Adopted
     from construction.pipeline.job import PreparedJob
 
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
@@ -30,11 +34,13 @@ _REPLACE = "The same, but the earlier generation no longer counts; it stays in t
 @click.option("--skip-bad", is_flag=True, help="Leave bad records out instead of stopping.")
 @click.option(
     "--profile",
-    help="Prompts to use: 'paper' (paper@1: its first version); 'embedded', 'local': for the models of these names.",
+    help="Prompts to use: 'paper', or 'embedded', 'local' for the models of these names; paper@1: its first version.",
 )
 @click.option("--prompts", "prompts_path", type=click.Path(path_type=Path), help="Folder with your own prompts.")
 @click.option(
-    "--questions", type=click.IntRange(1, 20), default=4, show_default=True, help="Script questions per fact to edit."
+    "--questions",
+    type=click.IntRange(1, 20),
+    help="Script questions per fact to edit (with 'paper' 5, with its first version and with small models 4).",
 )
 @click.option(
     "--candidates",
@@ -94,10 +100,10 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     from construction.pipeline.job import ConstructionJob, prepare
 
     candidates, questions = options["candidates"], options["questions"]
-    if candidates is not None and candidates < questions:
+    if questions is not None and candidates is not None and candidates < questions:
         raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
     job = ConstructionJob(**options)
-    prepared = prepare(job, tell=functools.partial(click.echo, err=True))
+    prepared = prepare(job, on_progress=functools.partial(click.echo, err=True))
     if prepared is None:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")
     if dry_run:
@@ -108,7 +114,8 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     click.echo(result.model_dump_json() if as_json else _table(result, job.store))
     if result.unfinished:
         click.echo(
-            f"{result.unfinished} facts are unfinished, calls went unanswered: give the same command again.", err=True
+            f"{counted(result.unfinished, 'fact')} unfinished, calls went unanswered: give the same command again.",
+            err=True,
         )
         raise SystemExit(1)
 
@@ -134,8 +141,10 @@ def _table(y: ConstructionCounts, store: Path) -> str:
 
     share = [f"{100 * n / y.asked if y.asked else 0:5.1f} %" for n in (y.kept, y.unsure, y.rejected)]
     lines = [
-        f"{y.facts} facts ({y.edits} to edit), {y.facts_kept} with at least one kept prompt; {y.calls} calls made.",
-        f"{y.questions} questions, {y.scripts} scripts, {y.prompts} prompts written, rejected attempts included.",
+        f"{counted(y.facts, 'fact')} ({y.edits} to edit), {y.facts_kept} with at least one kept prompt; "
+        f"{counted(y.calls, 'call')} made.",
+        f"{counted(y.questions, 'question')}, {counted(y.scripts, 'script')}, "
+        f"{counted(y.prompts, 'prompt')} written, rejected attempts included.",
         "",
         f"  asked for   {y.asked:6d}",
         f"  kept        {y.kept:6d}  {share[0]}",
@@ -195,13 +204,27 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_
 
     adopted = take(cases, source=Source(name=source, licence=licence))
     keep(adopted, store_path, origin=str(cases))
-    bad = [v for v in adopted.verdicts if v.label != "keep"]
     if as_json:
-        reasons = [{"check": v.by, "label": v.label, "reason": v.reason, "item": v.item_id} for v in bad]
+        reasons = [
+            {"case": o.case, "kind": o.kind, "text": o.text, "check": o.verdict.by, "label": o.verdict.label,
+             "reason": o.verdict.reason, "item": o.verdict.item_id}
+            for o in adopted.objections
+        ]  # fmt: skip
         click.echo(json.dumps({"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}))
         return
-    judged = f"{len(bad)} of {len(adopted.verdicts)} verdicts are not 'keep'"
-    click.echo(f"{adopted.cases} cases, {len(adopted.records)} records; {judged}.")
-    for v in bad[:20]:
-        click.echo(f"  {v.label:6s}  {v.check}: {v.reason}")
+    click.echo("\n".join(_objection_lines(adopted)))
     click.echo(f"Next: scedit split freeze NAME --store {store_path}")
+
+
+def _objection_lines(adopted: Adopted) -> Iterator[str]:
+    """Every case with something that is not kept as it stands: the verdict, its reason, the text."""
+    named = list(dict.fromkeys(o.case for o in adopted.objections))
+    count = f"{len(adopted.objections):,} of {counted(len(adopted.verdicts), 'verdict')} are not 'keep'"
+    where = f", in {counted(len(named), 'case')}" if named else ""
+    yield f"{counted(adopted.cases, 'case')}, {counted(len(adopted.records), 'record')}; {count}{where}."
+    for case, group in groupby(sorted(adopted.objections, key=lambda o: named.index(o.case)), key=lambda o: o.case):
+        yield f"  {case}"
+        for o in group:
+            yield f"    {o.verdict.label:6s}  {o.kind}, {o.verdict.check}: {o.verdict.reason}"
+            if o.text:
+                yield f"            {_clip(o.text)}"

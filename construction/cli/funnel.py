@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from curation.cli.options import json_option, store_option
+from curation.cli.options import json_option, store_option, writes
 
 
 @click.command()
 @store_option()
 @click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page with pictures here.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Your own price table (TOML); it takes precedence.")
+@writes("page")
 @json_option
 def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bool) -> None:
     """Count what became of the facts: the funnel to prompts, reasons with examples, Table 1, cost by stage and model.
@@ -24,16 +25,13 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
       scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
     from construction.report.store_funnel import store_yield
-    from schemas.core.errors import UserError
 
     found = store_yield(store_path, prices=prices)
     if page is not None:
         from construction.report.page import page as html
+        from curation.files.atomic import write_text
 
-        try:
-            page.write_text(html(found), encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise UserError(f"cannot be written: {error.strerror}", where=str(page)) from None
+        write_text(page, html(found), "the page", errors="replace", fix="name another --page")
     if as_json:
         click.echo(found.model_dump_json())
         return

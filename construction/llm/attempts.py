@@ -21,6 +21,7 @@ context that is too long) would fail again."""
 
 _APART = 1_000_000  # between the sample numbers of two attempts; no step takes so many samples
 _NOTE = "attempts"
+_NUMBERS = range(1, 1_000_000)
 
 
 def another_attempt(request: Request, attempt: int) -> Request:
@@ -52,16 +53,12 @@ def attempts_of(cache: ReplyCache, asked_for: int | None) -> int:
     """
     if asked_for is not None:
         return asked_for
-    noted = cache.noted(_NOTE)
-    if isinstance(noted, int):
-        return noted
-    return 1 if any(True for _ in cache.replies()) else ATTEMPTS
+    return cache.begun_with(_NOTE, _NUMBERS, earlier=1, present=ATTEMPTS)
 
 
 def note_attempts(cache: ReplyCache, attempts: int) -> None:
     """Keep with the journal how often a call may be made, so that a resumed run does the same."""
-    begun = any(True for _ in cache.replies())
-    if attempts_of(cache, None) != attempts or (cache.noted(_NOTE) is None and not begun):
+    if attempts_of(cache, None) != attempts or (cache.noted(_NOTE) is None and not cache.begun()):
         cache.note(_NOTE, attempts)
 
 

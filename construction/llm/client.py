@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -39,6 +40,7 @@ __all__ = ["Client", "Endpoint", "Reply", "gather_all"]
 logger = logging.getLogger(__name__)
 
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
+_LOOPBACK = re.compile(r"https?://(?:localhost|127\.|\[::1\])")
 _LIMITED = 4  # times as many tries where the endpoint only says that we are too fast
 REPLY_TOKENS = 2048  # of one reply, where a budget is given and the request sets no limit
 
@@ -68,7 +70,6 @@ class Client:
         )
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
         self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
-        self._longest = endpoint.reply_tokens or (REPLY_TOKENS if self.budget.limited else None)
         self._wire: Transport = self._batches() if endpoint.batch else self._live()
         self._busy: dict[str, asyncio.Lock] = {}
         self._jitter = random.Random()
@@ -113,6 +114,7 @@ class Client:
             waiting=now.waiting,
             pause=wire.pause if isinstance(wire, LiveTransport) else 0.0,
             status=wire.status if isinstance(wire, BatchTransport) else "",
+            speed=now.speed() if _LOOPBACK.match(self.address) else None,
         )
 
     @property
@@ -165,7 +167,8 @@ class Client:
             earlier = reply
         if reply.status != "unanswered":
             self.budget.answered(asked=reply.asked > 0)
-            self.activity.answered(asked=reply.asked > 0, failed=reply.status != "ok")
+            written = reply.tokens_out or 0
+            self.activity.answered(asked=reply.asked > 0, failed=reply.status != "ok", tokens=written)
         return reply
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
@@ -249,7 +252,12 @@ class Client:
         return self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
 
     def _names(self, request: Request) -> set[str]:
-        return {*request.parameters, *(("max_tokens",) if self._longest is not None else ())}
+        return {*request.parameters, *(("max_tokens",) if self._longest(request) is not None else ())}
+
+    def _longest(self, request: Request) -> int | None:
+        """Tokens of a reply at most, where the parameters do not say: as the user says, else the prompt."""
+        given = self.endpoint.reply_tokens or request.longest
+        return given or (REPLY_TOKENS if self.budget.limited else None)
 
     def _learn(self, request: Request, form: RequestFormat, outcome: Stored) -> None:
         """Note the form that worked, and say what it leaves out."""
@@ -283,7 +291,7 @@ class Client:
                 where=self.address,
                 fix="leave --max-cost and --max-tokens out",
             )
-        body = body_of(self.endpoint.model, request, form, longest=self._longest)
+        body = body_of(self.endpoint.model, request, form, longest=self._longest(request))
         most = upper_bound(body, self._price) if self.budget.limited else Amount()
         await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)

@@ -91,7 +91,7 @@ class Access(Options):
         """The model's price, or None where it is not listed; a model on this machine costs nothing."""
         if self.on_this_machine:
             return FREE
-        return price_of(self.label, batch=self.batch, own=self.prices)
+        return price_of(self.label, batch=self.batch, table=self.prices)
 
     def check(self) -> None:
         """Refuse what cannot go together, before anything is opened.

@@ -33,12 +33,14 @@ class Request(NamedTuple):
         reply: Type of the reply; its JSON schema is part of the request.
         parameters: Sampling parameters as the endpoint takes them (``temperature``, ``max_tokens``, ``seed`` ...).
         sample: Number of the sample, from 0: the same question asked again on purpose.
+        longest: Tokens of the reply at most, where neither the parameters nor the user say; no part of a call's key.
     """
 
     messages: tuple[Message, ...]
     reply: type[BaseModel]
     parameters: dict[str, Any]
     sample: int = 0
+    longest: int | None = None
 
 
 class PlainText(BaseModel):

@@ -5,37 +5,37 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from construction.mentions.name_forms import word_set
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
 from curation.shipped import set_phrases_path
 
 _WORD = r"[^\W\d_](?:[\w'’]|[-.](?=\w))*"
 _RIGHT = re.compile(rf"(?:[ \u00a0]|\s&\s)({_WORD})")
 _LEFT = re.compile(rf"({_WORD}\.?)(?:[ \u00a0]|\s&\s)\Z")
-_COMPOUND = re.compile(r"[-\u2010\u2011](?!(?:bound|based|born|made|area|side)\b)[a-z][\w-]*")
+_WAYS = "train|flight|road|line|route|ferry|express|bus|motorway|railway|border|match|game"
+_COMPOUND = re.compile(  # "Chicago-style", "Honda-Fest"; not "the London-Paris train", which goes to both
+    rf"[-\u2010\u2011](?!(?:bound|based|born|made|area|side)\b|[^\W\d_][\w-]*\s(?:{_WAYS})\b)[^\W\d_][\w-]*"
+)
 _LEFT_OF = re.compile(rf"({_WORD})\s(?:of|de|du|di|del|da)\s(?:the\s|la\s)?\Z")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PART = _words(  # before a name, these make another name of it even where they begin the sentence
+_PART = word_set(  # before a name, these make another name of it even where they begin the sentence
     "north south east west northern southern eastern western central upper lower new old great greater little "
     "saint st san santa los las el mount mt lake port fort cape inner outer middle royal ancient"
 )
-_NO_PART = _words(  # a name beside these is still that name
+_NO_PART = word_set(  # a name beside these is still that name
     "mr mrs ms dr prof professor president king queen prince princess pope sir lady lord saint emperor chancellor "
     "coach dear captain general senator governor mayor minister chef judge director author composer singer count "
     "countess duke inc ltd ag gmbh corp corporation company co plc sa se nv llc group limited i monday tuesday "
     "wednesday thursday friday saturday sunday january february march april may june july august september "
     "october november december"
 )
-_SAME_OF = _words(  # "Republic of Peru" is Peru; "the embassy of Peru" speaks of Peru
+_SAME_OF = word_set(  # "Republic of Peru" is Peru; "the embassy of Peru" speaks of Peru
     "republic kingdom state states city town commonwealth government embassy consulate ministry president king "
     "queen parliament ambassador capital people citizens map history minister province region country island "
-    "works novels books songs films art"
+    "works novels books songs films art ceo founder chairman headquarters"
 )
-_HEAD_OF = _words(  # before "of", these begin another name even where they begin the sentence
+_HEAD_OF = word_set(  # before "of", these begin another name even where they begin the sentence
     "bank university tower museum bishop gulf bay lake duke earl battle treaty isle house church cathedral port "
     "cape duchy archbishop"
 )
@@ -101,7 +101,7 @@ def _right(text: str, end: int, own: frozenset[str]) -> int:
     while (match := _RIGHT.match(text, at)) is not None:
         word = match.group(1)
         plain = word.casefold().rstrip(".")
-        if not word[0].isupper() or plain in _NO_PART or plain in own:
+        if not word[0].isupper() or plain in _NO_PART or plain in own or plain.removesuffix("s") in own:
             break
         at = match.end(1)
     return at

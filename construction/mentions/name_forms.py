@@ -33,7 +33,13 @@ class _Family(NamedTuple):
     derived: tuple[str, ...]
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written as one text.
+
+    Example:
+        >>> sorted(word_set("van de  van"))
+        ['de', 'van']
+    """
     return frozenset(text.split())
 
 
@@ -46,7 +52,7 @@ _ORGANISATION = re.compile(
     r"Company|Co\.|Group|Limited)$"
 )
 _CODE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_PEOPLE = _words(  # Wikidata properties whose values are people
+_PEOPLE = word_set(  # Wikidata properties whose values are people
     "P6 P22 P25 P26 P35 P40 P50 P57 P58 P61 P84 P86 P87 P98 P110 P112 P161 P162 P169 P170 P175 P184 P185 P286 "
     "P287 P344 P371 P451 P488 P634 P655 P676 P725 P737 P802 P991 P1037 P1038 P1040 P1066 P1308 P1346 P1431 "
     "P1809 P2438 P2515 P3373 P3448 P4608 "
@@ -58,7 +64,7 @@ _OFFICES = re.compile(
     r"governor|monarch|king|queen|pope|captain|presenter|leader|named after|influenced by|winner)\b",
     re.IGNORECASE,
 )
-_PARTICLES = _words("van von der den de da di del della du dos le la el al bin ibn ten ter zu af y")
+_PARTICLES = word_set("van von der den de da di del della du dos le la el al bin ibn ten ter zu af y")
 _SUFFIXES = frozenset(["jr", "sr", "ii", "iii", "iv", "junior", "senior"])
 
 

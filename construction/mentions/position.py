@@ -39,7 +39,7 @@ def capitals_tell_nothing(text: str, start: int, end: int) -> bool:
     """
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     line = text[first : last if last >= 0 else len(text)]
-    if _SMALL.search(line):
+    if _SMALL.search(line[: start - first] + "x" * (end - start) + line[end - first :]):
         return True
     others = [
         m.group()

@@ -7,7 +7,7 @@ version under which it was begun, and a verdict says which version of its check 
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from typing import Literal, get_args
 
 from construction.llm.reply_cache import ReplyCache
 
@@ -28,12 +28,7 @@ def rules_of(cache: ReplyCache) -> Rules:
 
     A journal with replies but no note was begun when there was one version only.
     """
-    noted = cache.noted(_NOTE)
-    if noted == 1:
-        return 1
-    if noted == 2:
-        return 2
-    return EARLIEST if any(True for _ in cache.replies()) else RULES
+    return cache.begun_with(_NOTE, get_args(Rules), earlier=EARLIEST, present=RULES)
 
 
 def settle_rules(cache: ReplyCache) -> Rules:

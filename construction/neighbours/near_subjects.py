@@ -71,29 +71,6 @@ def nearest(
     return drawn
 
 
-def nearest_slowly(
-    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: VectorSpace
-) -> dict[str, list[NeighbourCandidate]]:
-    """The slow twin of ``nearest``: every edit against every subject, one pair at a time."""
-    groups, texts = _rows(table), subject_texts([*table, *edits])
-    rows = [row for relation in sorted(groups) for row in groups[relation]]
-    drawn: dict[str, list[NeighbourCandidate]] = {}
-    same = {e.relation.id for e in edits}
-    rows = [row for row in rows if row.fact.relation.id in same]
-    vectors, wanted = space.vectors([texts[_name(r.fact)] for r in rows], [texts[_name(e)] for e in edits])
-    for number, edit in enumerate(edits):
-        found = []
-        for place, row in enumerate(rows):
-            other = row.fact.relation.id != edit.relation.id or row.fact.key == edit.key
-            if other or names(edit.subject) & row.subject or names(edit.old, edit.new) & row.objects:
-                continue
-            cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
-            found.append((_distance(cosine), row.fact.key, row.fact))
-        found.sort(key=lambda f: f[:2])
-        drawn[edit.key] = [NeighbourCandidate(f, "near_subject", d, space.measure) for d, _, f in found[:k]]
-    return drawn
-
-
 def subject_texts(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
     """What is compared, by (relation, subject): the subject's names, and what facts of other relations say of it.
 

@@ -14,6 +14,7 @@ from construction.neighbours.same_object import norm
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
+from curation.similarity.record_texts import record_text
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import validate
@@ -62,12 +63,29 @@ class WrittenCase(Frozen):
     neighbours: tuple[WrittenNeighbour, ...] = ()
 
 
+class Objection(NamedTuple):
+    """A verdict other than ``keep`` on something of a case: the case's key, what was judged, and its text."""
+
+    case: str
+    kind: str
+    text: str
+    verdict: Verdict
+
+
 class Adopted(NamedTuple):
-    """Everything that came of a file of written cases."""
+    """Everything that came of a file of written cases.
+
+    Attributes:
+        records: Facts, questions, scripts, prompts, neighbours.
+        verdicts: On all of them.
+        cases: Lines of the file.
+        objections: What is not ``keep``, in order of the file.
+    """
 
     records: tuple[Record, ...]
     verdicts: tuple[Verdict, ...]
     cases: int
+    objections: tuple[Objection, ...] = ()
 
 
 def adopt(path: Path, *, source: Source) -> Adopted:
@@ -81,14 +99,27 @@ def adopt(path: Path, *, source: Source) -> Adopted:
         raise DataError(f"{bad[0].kind} record: {bad[0].what}", where=bad[0].where)
     records: dict[str, Record] = {}
     verdicts: dict[str, Verdict] = {}
+    objections: dict[str, Objection] = {}
     for row in rows:
         case = validate(WrittenCase, row.data, where=row.where)
+        items: dict[str, Record] = {}
         for record in _records(case, source, where=row.where):
             if isinstance(record, Verdict):
                 verdicts[record.key] = record
+                if record.label != "keep":
+                    objections[record.key] = _objection(case, items.get(record.item_id), record)
             elif records.setdefault(record.key, record).id != record.id:
                 raise DataError(f"the key '{record.key}' stands for two different things", where=row.where)
-    return Adopted(tuple(records.values()), tuple(verdicts.values()), len(rows))
+            else:
+                items[record.id] = record
+    return Adopted(tuple(records.values()), tuple(verdicts.values()), len(rows), tuple(objections.values()))
+
+
+def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Objection:
+    if item is None:
+        return Objection(case.key, "item", "", verdict)
+    text = f"{item.edit}, beside {item.fact}" if isinstance(item, Neighbour) else record_text(item)
+    return Objection(case.key, item.kind, text, verdict)
 
 
 def keep(adopted: Adopted, store: Path, *, origin: str) -> None:

@@ -34,19 +34,20 @@ class ScriptAuthor(NamedTuple):
     profile: str
 
 
-def profile_of(access: Access, capable: str) -> str:
+def profile_of(access: Access, capable: str, *, small: str = "embedded") -> str:
     """The profile of prompts for a model: models that we know to be small have one of their own.
 
     Args:
         access: The model.
         capable: The profile of all others.
+        small: The profile of the embedded model, in the version that its journal was begun with.
     """
     if access.embedded:
-        return "embedded"
+        return small
     return "local" if access.on_this_machine and access.model == LOCAL else capable
 
 
-def script_authors(named: Sequence[str], base: Access, profile: str) -> list[ScriptAuthor]:
+def script_authors(named: Sequence[str], base: Access, profile: str, *, small: str = "embedded") -> list[ScriptAuthor]:
     """The authors that ``--author`` names.
 
     A name alone is asked where ``--model`` is asked, with the same key. An author with an address of its own gets no
@@ -57,11 +58,12 @@ def script_authors(named: Sequence[str], base: Access, profile: str) -> list[Scr
             ``hf:OWNER/REPOSITORY/FILE`` are models on this machine.
         base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
         profile: The profile of a model that is not the embedded one.
+        small: That of the embedded one.
 
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.
     """
-    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base)]
+    authors = [ScriptAuthor(access, profile_of(access, profile, small=small)) for access in _accesses(named, base)]
     labels = [a.access.label for a in authors]
     twice = next((x for x in labels if labels.count(x) > 1), None)
     if twice is not None:

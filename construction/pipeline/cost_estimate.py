@@ -26,6 +26,7 @@ from construction.verifier.steps import DependsStep, LeakStep, VerifyAsk
 from schemas.core.records import Frozen
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.text.counting import counted
 
 
 class StageEstimate(Frozen):
@@ -50,7 +51,9 @@ class OnRecord(Frozen):
         if not self.replies:
             return "Replies already on record are not asked for again."
         cost = f", ${self.cost:.4f}" if self.cost else ""
-        return f"{self.replies:,} replies ({self.tokens:,} tokens{cost}) are on record already and not asked for again."
+        replies = counted(self.replies, "reply", "replies")
+        verb = "is" if self.replies == 1 else "are"
+        return f"{replies} ({counted(self.tokens, 'token')}{cost}) {verb} on record already and not asked for again."
 
 
 class ConstructionEstimate(Frozen):
@@ -90,9 +93,10 @@ class ConstructionEstimate(Frozen):
         more_kinds = f", {readings} for the verifier" if readings else ""
         more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 else ""
         lines = [
-            f"{self.facts} facts to edit and {self.neighbour_facts} neighbour facts: {calls} calls "
+            f"{counted(self.facts, 'fact')} to edit and {counted(self.neighbour_facts, 'neighbour fact')}: "
+            f"{counted(calls, 'call')} "
             f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
-            f"{self.tokens_in:,} tokens in and {self.tokens_out:,} out. {self.record.sentence()}"
+            f"{counted(self.tokens_in, 'token')} in and {self.tokens_out:,} out. {self.record.sentence()}"
         ]
         whole = StageEstimate(
             stage="together", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost

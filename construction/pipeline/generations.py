@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from construction.authoring.replacement import is_replaced
-from construction.llm.reply_cache import ReplyCache, request_key
+from construction.llm.reply_cache import ReplyCache
+from construction.pipeline.on_record import questions_on_record
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import RehearsedModels
 from construction.scripts.question_step import QuestionStep
@@ -81,24 +82,24 @@ def _author(line: Lineage) -> tuple[str, str]:
     return line.model or "", line.prompt or ""
 
 
-def refuse_second_generation(found: Sequence[EarlierItems], *, where: str) -> None:
+def refuse_second_generation(earlier: Sequence[EarlierItems], *, where: str) -> None:
     """Say what stands there, before anything is asked.
 
     Raises:
         UserError: there is an earlier generation.
     """
-    if found:
+    if earlier:
         raise UserError(
-            sentence(found),
+            sentence(earlier),
             where=where,
             fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts and "
             "numbers of before go on with what is there",
         )
 
 
-def sentence(found: Sequence[EarlierItems]) -> str:
+def sentence(earlier: Sequence[EarlierItems]) -> str:
     """What stands in the store, in words."""
-    return f"{' and '.join(map(str, found))} stand here; asking anew makes a second generation"
+    return f"{' and '.join(map(str, earlier))} stand here; asking anew makes a second generation"
 
 
 def _written(
@@ -117,9 +118,9 @@ def _written(
 
 def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:
     step = QuestionStep(models.wording.questions)
-    for edited in (True, False):
-        for call in step.calls(fact, count=plan.quota(edited=edited).candidates, edited=edited):
-            request = step.sample(call, fact.key, str(call.index), attempt=0)
-            if cache.get(request_key(models.model, request)) is not None:
-                return True
-    return False
+    return any(
+        questions_on_record(
+            cache, step, fact, model=models.model, count=plan.quota(edited=edited).candidates, edited=edited
+        )
+        for edited in (True, False)
+    )

@@ -16,7 +16,7 @@ from construction.pipeline.author_models import ScriptAuthor, profile_of, script
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
 from construction.pipeline.generations import earlier_generations, sentence
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
-from construction.pipeline.prompt_versions import begun_with
+from construction.pipeline.prompt_versions import SMALL, begun_with, small_profile
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
@@ -49,7 +49,8 @@ class ConstructionJob(Options):
         fsync: Force every reply to the disk.
         snapshot: Copy of the store for readers.
 
-    The other attributes are those of ``ConstructionPlan``; without ``candidates`` the questions prompt says how many.
+    The other attributes are those of ``ConstructionPlan``; without ``questions`` or ``candidates`` the questions prompt
+    says how many.
     """
 
     facts: str
@@ -59,7 +60,7 @@ class ConstructionJob(Options):
     skip_bad: bool = False
     profile: str | None = None
     prompts_path: Path | None = None
-    questions: int = 4
+    questions: int | None = None
     candidates: int | None = None
     scripts: int = 1
     named: tuple[str, ...] = ()
@@ -85,19 +86,20 @@ class ConstructionJob(Options):
         return self.plan_with(self.profile or profile_of(self.access, _CAPABLE))
 
     def plan_with(self, profile: str) -> ConstructionPlan:
-        """What to construct with the prompts of a profile, which say how many candidates to ask for.
+        """What to construct with the prompts of a profile, which say how many questions to keep and to ask for.
 
         Raises:
             UserError: no such profile, or a broken prompt.
         """
+        wording = load_prompts(profile, self.prompts_path).questions
         candidates = self.candidates
-        factor = load_prompts(profile, self.prompts_path).questions.candidates
-        if candidates is None and factor > 1:
-            candidates = self.questions * factor
+        questions = self.questions or min(wording.questions, candidates or wording.questions)
+        if candidates is None and wording.candidates > 1:
+            candidates = questions * wording.candidates
         return ConstructionPlan(
             profile=profile,
             prompts=self.prompts_path,
-            questions=self.questions,
+            questions=questions,
             candidates=candidates,
             scripts=self.scripts,
             neighbours=self.neighbours,
@@ -169,12 +171,12 @@ def recorded_replies(path: Path, *, retry_failed: bool = False) -> Iterator[Repl
         yield ReplyCache(journal, retry_failed=retry_failed)
 
 
-def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJob | None:
+def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> PreparedJob | None:
     """Read the facts and draw their neighbours; None where no fact has a new object.
 
     Args:
         job: What is to be constructed.
-        tell: Takes a line about each record that is left out or read in part.
+        on_progress: Takes a line about each record that is left out or read in part.
 
     Raises:
         UserError: a file that cannot be read, a broken prompt, an author that is none, a limit without a price.
@@ -183,25 +185,18 @@ def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJ
     loaded = load(job.facts, job.format_name)
     for problem in loaded.problems:
         if job.skip_bad or not problem.lost:
-            tell(f"{problem.where}: {problem.kind}: {problem.what}")
+            on_progress(f"{problem.where}: {problem.kind}: {problem.what}")
     table = loaded.require(skip_bad=job.skip_bad)
     edits = [f for f in table if f.new is not None][: job.limit]
     if not edits:
         return None
-    plan = job.plan  # a broken prompt is told before anything else is done
-    if job.profile is None and (earlier := _begun_with(job, plan, edits)) is not None:
-        tell(
-            f"The journal was begun with earlier prompts ({earlier}); it goes on with them, unless --profile is given."
-        )
-        plan = job.plan_with(earlier)
     with recorded_replies(job.journal) as cache:
-        if cache is not None and rules_of(cache) == EARLIEST:  # its work stays what it was when it was begun
-            plan = plan.model_copy(update={"own_neighbours": False})
+        plan, authors = _as_begun(job, edits, cache, on_progress=on_progress)
     session = Session(
         store=job.store,
         journal=job.journal,
         access=job.access,
-        authors=_authors(job, plan),
+        authors=authors,
         reader=verifier(job.reader_name, job.access, _CAPABLE) if job.reader_name else None,
         fsync=job.fsync,
         snapshot=job.snapshot,
@@ -209,16 +204,28 @@ def prepare(job: ConstructionJob, *, tell: Callable[[str], object]) -> PreparedJ
     return PreparedJob(plan, _work(job, plan, loaded, table, edits), session)
 
 
-def _begun_with(job: ConstructionJob, plan: ConstructionPlan, edits: Sequence[Fact]) -> str | None:
-    """The earlier version of the prompts that the journal goes on with, if any."""
-    return begun_with(job.journal, job.plan_with, plan.profile, edits, model=job.access.label)
+def _as_begun(
+    job: ConstructionJob, edits: Sequence[Fact], cache: ReplyCache | None, *, on_progress: Callable[[str], object]
+) -> tuple[ConstructionPlan, tuple[ScriptAuthor, ...]]:
+    """Plan and authors with the prompts and rules that the journal was begun with, if it was."""
+    plan = job.plan  # a broken prompt is told before anything else is done
+    earlier = None if job.profile else begun_with(cache, job.plan_with, plan.profile, edits, model=job.access.label)
+    if earlier is not None:
+        on_progress(
+            f"The journal was begun with earlier prompts ({earlier}); it goes on with them, unless --profile is given."
+        )
+        plan = job.plan_with(earlier)
+    if cache is not None and rules_of(cache) == EARLIEST:  # its work stays what it was when it was begun
+        plan = plan.model_copy(update={"own_neighbours": False})
+    return plan, _authors(job, plan, cache)
 
 
-def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:
+def _authors(job: ConstructionJob, plan: ConstructionPlan, cache: ReplyCache | None) -> tuple[ScriptAuthor, ...]:
     """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
-    own = plan.profile if plan.profile.partition("@")[0] == _CAPABLE else _CAPABLE
-    profile = job.profile or own
-    return tuple(script_authors(job.named, job.access, profile))
+    base = plan.profile.partition("@")[0]
+    small = plan.profile if base == SMALL else small_profile(cache)
+    capable = job.profile or (plan.profile if base == _CAPABLE else _CAPABLE)
+    return tuple(script_authors(job.named, job.access, capable, small=small))
 
 
 def _work(

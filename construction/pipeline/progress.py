@@ -5,10 +5,12 @@ On a terminal the display is redrawn in place and fits its width; elsewhere a li
 
 from __future__ import annotations
 
+import io
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -19,6 +21,7 @@ from rich.text import Text
 from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Budget
 from construction.pipeline.pipeline import ConstructionProgress
+from schemas.text.counting import counted
 from schemas.text.escaping import drawing_stream, escape_line
 from schemas.text.status_line import StatusLine, duration
 
@@ -64,6 +67,7 @@ class ProgressDisplay:
         self._expected = dict(expected)
         self._line = StatusLine(self._write, terminal=False, every=_PLAIN, at_once=False, clock=clock)
         self._live: Live | None = None
+        self._logs: dict[logging.StreamHandler[Any], Any] = {}
         self._facts: ConstructionProgress | None = None
         self._models: Callable[[], Sequence[ModelProgress]] = tuple
 
@@ -83,6 +87,7 @@ class ProgressDisplay:
                     console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
                 )
                 self._live.start()
+                self._logs = _logs_above(self._console)
             self._live.update(self.display(budget), refresh=True)
         else:
             self._line.show(lambda: self.line(budget))
@@ -93,6 +98,9 @@ class ProgressDisplay:
             self._live.update(self.display(budget), refresh=True)
             self._live.stop()
             self._live = None
+            for handler, stream in self._logs.items():
+                handler.setStream(stream)
+            self._logs = {}
         elif budget.answers:
             if self._console.is_terminal:
                 self._console.print(self.display(budget))
@@ -122,6 +130,7 @@ class ProgressDisplay:
         parts += [f"{failed:,} failed"] if failed else []
         parts += [f"{waiting:,} waiting to be asked again"] if waiting else []
         parts += [f"{escape_line(m.model)} pauses {duration(m.pause)}" for m in models if m.pause >= 1]
+        parts += [f"{m.speed:,.1f} tokens/s" for m in models if m.speed is not None and len(models) == 1]
         parts += [m.status for m in models if m.status]
         if len(models) > 1:
             parts += [self._row(m).sentence() for m in models]
@@ -130,8 +139,9 @@ class ProgressDisplay:
     def _head(self, budget: Budget) -> Iterator[str]:
         """Facts, answers, rate, spend and time left of the whole work."""
         if self._facts is not None:
-            yield f"{self._facts.done}/{self._facts.total} facts, {self._facts.kept} questions kept"
-        yield f"{budget.answers:,} of about {max(sum(self._expected.values()), budget.answers):,} answers"
+            facts = f"{self._facts.done:,}/{counted(self._facts.total, 'fact')}"
+            yield f"{facts}, {counted(self._facts.kept, 'question')} kept"
+        yield f"{budget.answers:,} of about {counted(max(sum(self._expected.values()), budget.answers), 'answer')}"
         rate = budget.rate()
         if rate is not None:
             yield f"{rate:,.0f} calls/min"
@@ -148,6 +158,7 @@ class ProgressDisplay:
     def _row(self, model: ModelProgress) -> _Row:
         expected, seconds = self._expected.get(model.model, 0), self._seconds_left(model)
         notes = [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
+        notes += [f"{model.speed:,.1f} tokens/s" if model.speed is not None else ""]
         notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else "", model.status]
         return _Row(
             model=escape_line(model.model, longest=60),
@@ -161,6 +172,28 @@ class ProgressDisplay:
     def _write(self, text: str) -> None:
         self._console.file.write(text)
         self._console.file.flush()
+
+
+class _AboveDisplay(io.TextIOBase):
+    """A stream whose lines a console prints above what it redraws in place."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def write(self, text: str) -> int:
+        """Print whole lines; nothing of them is taken for markup."""
+        if lines := text.rstrip("\n"):
+            self._console.print(Text("\n".join(escape_line(line) for line in lines.split("\n"))))
+        return len(text)
+
+
+def _logs_above(console: Console) -> dict[logging.StreamHandler[Any], Any]:
+    """Have what is logged to this terminal printed above the display; the handlers with the streams that they had."""
+    own = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
+    found = {h: h.stream for h in own if drawing_stream(h.stream) is console.file}
+    for handler in found:
+        handler.setStream(_AboveDisplay(console))
+    return found
 
 
 def _table(rows: Sequence[_Row]) -> Table:

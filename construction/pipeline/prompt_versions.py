@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from construction.llm.reply_cache import ReplyCache, request_key
+from construction.llm.reply_cache import ReplyCache
+from construction.pipeline.on_record import questions_on_record
 from construction.pipeline.pipeline import ConstructionPlan
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
-from curation.files.journal import Journal
 from schemas.facts import Fact
+
+SMALL = "embedded"  # the profile whose authors a journal notes the version of
+_NOTE = "prompts/embedded"
+_VERSIONS = (1, 2)
 
 
 def begun_with(
-    journal: Path, plans: Callable[[str], ConstructionPlan], profile: str, edits: Sequence[Fact], *, model: str
+    cache: ReplyCache | None,
+    plans: Callable[[str], ConstructionPlan],
+    profile: str,
+    edits: Sequence[Fact],
+    *,
+    model: str,
 ) -> str | None:
     """The earlier version of a profile under which a journal holds questions about these facts.
 
@@ -22,27 +30,31 @@ def begun_with(
     current version is asked then.
 
     Args:
-        journal: Replies on record.
+        cache: The journal's replies, where there is one.
         plans: The plan as it is for a profile; versions may ask for different numbers of candidates.
         profile: A profile without a version.
         edits: The facts to be edited.
         model: Who is asked, as the journal names it.
     """
-    if not journal.exists():
+    if cache is None:
         return None
-    with Journal(journal) as lines:
-        cache = ReplyCache(lines)
-        for name in FILES.versions("questions", profile):
-            if _asked(cache, plans(name), edits, model=model):
-                return None if name == profile else name
+    for name in FILES.versions("questions", profile):
+        plan = plans(name)
+        step, count = QuestionStep(plan.wording().questions), plan.quota(edited=True).candidates
+        if any(questions_on_record(cache, step, fact, model=model, count=count, edited=True) for fact in edits):
+            return None if name == profile else name
     return None
 
 
-def _asked(cache: ReplyCache, plan: ConstructionPlan, edits: Sequence[Fact], *, model: str) -> bool:
-    """Whether the first call for questions about any of the facts is on record."""
-    step, count = QuestionStep(plan.wording().questions), plan.quota(edited=True).candidates
-    for fact in edits:
-        call = step.calls(fact, count=count, edited=True)[0]
-        if cache.get(request_key(model, step.sample(call, fact.key, str(call.index), attempt=0))) is not None:
-            return True
-    return False
+def small_profile(cache: ReplyCache | None) -> str:
+    """The profile of the embedded model where it writes scripts for another's questions, in the journal's version."""
+    if cache is None:
+        return SMALL
+    version = cache.begun_with(_NOTE, _VERSIONS, earlier=1, present=_VERSIONS[-1])
+    return SMALL if version == _VERSIONS[-1] else f"{SMALL}@{version}"
+
+
+def note_small_profile(cache: ReplyCache) -> None:
+    """Keep with a new journal which version of that profile it is begun with."""
+    if cache.noted(_NOTE) is None and not cache.begun():
+        cache.note(_NOTE, _VERSIONS[-1])

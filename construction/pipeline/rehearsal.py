@@ -6,6 +6,7 @@ So a dry run counts the calls that the command would make now: none of a finishe
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, Stored, request_key
 from construction.llm.step import Request
 from construction.mentions.rules import rules_of
+from construction.pipeline.on_record import questions_on_record
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
@@ -128,12 +130,9 @@ class Rehearsal:
 
     def on_record(self, fact: Fact, quota: QuestionQuota, *, edited: bool) -> bool:
         """Whether any of the fact's calls for questions is on record, so that it was begun in this way."""
-        step = self._questions
-        for call in step.calls(fact, count=quota.candidates, edited=edited):
-            request = step.sample(call, fact.key, str(call.index), attempt=0)
-            if self._cache.get(request_key(self._model, request)) is not None:
-                return True
-        return False
+        return questions_on_record(
+            self._cache, self._questions, fact, model=self._model, count=quota.candidates, edited=edited
+        )
 
     def count(self, begun: Sequence[tuple[Fact, QuestionQuota, bool]]) -> None:
         """Count what is missing of facts that were begun: each with its quota, and whether it is edited."""
@@ -184,5 +183,7 @@ def _stand_in(reply: type[BaseModel], fact: Fact | None) -> BaseModel | None:
 def _key_step(reply: type[BaseModel], old: str) -> str:
     """A step with the object, in the form that the reply type fixes."""
     if issubclass(reply, ObjectLast):
-        return f"Ask someone {reply.leading[0]} {old}" if reply.leading else f"Ask for {old}"
+        way = reply.leading[0] if reply.leading else "for"
+        steps = (f"Ask someone {way} {old}", f"Ask {way} {old}", f"Ask for {old}", f"Ask {old}")
+        return next((step for step in steps if re.search(reply.pattern, step)), steps[0])
     return f"Ask for {old}"[:44]

@@ -13,6 +13,7 @@ from construction.prompts.prompt_file import (
     prompt_path,
     shipped,
 )
+from curation.files.atomic import write_text
 from schemas.core.config import read_toml, validate
 from schemas.core.errors import UserError
 
@@ -63,12 +64,8 @@ def copy_prompts(profile: str, folder: Path) -> list[Path]:
     there = [str(p) for p in targets.values() if p.exists()]
     if there:
         raise UserError("the file is there already", where=there[0], fix="name another folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for task, target in targets.items():
-            target.write_text(prompt_path(task, profile).read_text(encoding="utf-8"), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", where=str(folder)) from None
+    for task, target in targets.items():
+        write_text(target, prompt_path(task, profile).read_text(encoding="utf-8"), "the prompt")
     return list(targets.values())
 
 

@@ -29,6 +29,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
 }
 MOST_ATTEMPTS = 50
 MOST_CANDIDATES = 15
+MOST_QUESTIONS = 20
 
 
 class WriterPrompt(PromptFile):
@@ -40,6 +41,7 @@ class WriterPrompt(PromptFile):
         shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``steps``,
             ``why_steps``, ``slots`` or ``object_last`` (scripts).
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
+        questions: Questions kept for a fact, where the user does not say how many.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
         again: What a further attempt is told after one that the checks reject, with ``{reason}``; None to ask anew.
         user_unedited: The user's turn for a fact without a new object; ``user`` where left out.
@@ -50,6 +52,7 @@ class WriterPrompt(PromptFile):
     profile: str
     shape: Literal["list", "why_list", "one", "steps", "why_steps", "slots", "object_last"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
+    questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
     again: str | None = None
     user_unedited: str | None = None
@@ -85,7 +88,9 @@ class WriterPrompt(PromptFile):
     def digest(self) -> str:
         """Hash of everything in the file; what version 1 did not know counts only where it is set."""
         data = self.model_dump(mode="json")
-        unset = {name for name in ("candidates", "again") if data[name] == type(self).model_fields[name].default}
+        unset = {
+            name for name in ("questions", "candidates", "again") if data[name] == type(self).model_fields[name].default
+        }
         return content_id("wording", {k: v for k, v in data.items() if k not in unset})
 
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:

@@ -49,7 +49,7 @@ def spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iterator
 
     @lru_cache
     def price(model: str) -> Price | None:
-        return price_of(model, own=prices)
+        return price_of(model, table=prices)
 
     for (stage, model), found in sorted(calls.items()):
         lines = list(found.values())

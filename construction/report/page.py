@@ -66,30 +66,30 @@ def escape(text: str, *, quote: bool = True) -> str:
     return html.escape(escaping.escape(text), quote=quote)
 
 
-def page(found: StoreYield) -> str:
+def page(funnel: StoreYield) -> str:
     """The page, whole."""
     parts = [
-        f"<h1>What became of the facts in {escape(found.store)}</h1>",
+        f"<h1>What became of the facts in {escape(funnel.store)}</h1>",
         '<p class="soft">Counted from the records and verdicts in the store, all runs together. '
-        f"{escape(elsewhere_sentence(found))}</p>",
-        f'<p class="note">{escape(quality_sentence(found.quality))}</p>' if found.quality else "",
+        f"{escape(elsewhere_sentence(funnel))}</p>",
+        f'<p class="note">{escape(quality_sentence(funnel.quality))}</p>' if funnel.quality else "",
         "<h2>From facts to prompts</h2>",
-        _legend(found),
-        *_funnel(found),
-        f"<p>{escape(filtered_sentence(found))}</p>",
+        _legend(funnel),
+        *_funnel(funnel),
+        f"<p>{escape(filtered_sentence(funnel))}</p>",
         "<h2>Beside the paper's Table 1</h2>",
-        *_table1(found.table),
+        *_table1(funnel.table),
         "<h2>Where the scripts were cut</h2>",
-        *_steps(found),
+        *_steps(funnel),
         "<h2>Why items were not kept</h2>",
-        *_reasons(found),
-        *_section("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(found)),
-        *_section("Scripts by author model", AUTHORS_HEAD, authors_rows(found)),
-        *_section("Calls, tokens and cost", COSTS_HEAD, costs_rows(found)),
-        f'<p class="soft">{escape(dollars_note(found))}</p>',
+        *_reasons(funnel),
+        *_section("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(funnel)),
+        *_section("Scripts by author model", AUTHORS_HEAD, authors_rows(funnel)),
+        *_section("Calls, tokens and cost", COSTS_HEAD, costs_rows(funnel)),
+        f'<p class="soft">{escape(dollars_note(funnel))}</p>',
     ]
     body = "\n".join(part for part in parts if part)
-    title = escape(f"Yield of {found.store}")
+    title = escape(f"Yield of {funnel.store}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -97,14 +97,14 @@ def page(found: StoreYield) -> str:
     )
 
 
-def _legend(found: StoreYield) -> str:
-    kinds = ["keep", "unsure", *(["surplus"] if any(s.surplus for s in found.funnel) else []), "drop"]
+def _legend(funnel: StoreYield) -> str:
+    kinds = ["keep", "unsure", *(["surplus"] if any(s.surplus for s in funnel.funnel) else []), "drop"]
     parts = (f'<span class="named"><span class="key {k}"></span>{_NAMES[k]}</span>' for k in kinds)
     return f"<p>{' '.join(parts)}</p>"
 
 
-def _funnel(found: StoreYield) -> Iterator[str]:
-    for stage in found.funnel:
+def _funnel(funnel: StoreYield) -> Iterator[str]:
+    for stage in funnel.funnel:
         parts = [("keep", stage.kept), ("unsure", stage.unsure), ("surplus", stage.surplus), ("drop", stage.dropped)]
         said = [f"{stage.kept:,} kept ({100 * stage.kept / stage.total:.0f} %)" if stage.total else "none"]
         said += [f"{n:,} {_NAMES[k]}" for k, n in parts[1:] if n]
@@ -142,25 +142,25 @@ def _table1(table: Iterable[Table1]) -> Iterator[str]:
     )
 
 
-def _steps(found: StoreYield) -> Iterator[str]:
-    whole = sum(found.steps.values())
-    most = max(found.steps.values(), default=0)
-    for step in range(1, max(found.steps, default=0) + 1):
-        count = found.steps.get(step, 0)
+def _steps(funnel: StoreYield) -> Iterator[str]:
+    whole = sum(funnel.steps.values())
+    most = max(funnel.steps.values(), default=0)
+    for step in range(1, max(funnel.steps, default=0) + 1):
+        count = funnel.steps.get(step, 0)
         share = 100.0 * count / whole if whole else 0.0
         kind = "unsure" if step == 1 else "keep"
         yield _bar(f"step {step}", f"{count:,} prompts, {share:.1f} %", [(kind, count)], most)
     yield (
-        f"<p>{found.early_percent:.2f} % of {whole:,} prompts are cut in step 1, before anything was filtered; in the "
+        f"<p>{funnel.early_percent:.2f} % of {whole:,} prompts are cut in step 1, before anything was filtered; in the "
         f"paper {PAPER_EARLY} % of the data (Appendix B.2.1, ScEdit-CF and ScEdit-T together, before filtering by "
         "people). They wait for people here.</p>"
     )
 
 
-def _reasons(found: StoreYield) -> Iterator[str]:
-    if not found.reasons:
+def _reasons(funnel: StoreYield) -> Iterator[str]:
+    if not funnel.reasons:
         yield "<p>Every item was kept.</p>"
-    for number, why in enumerate(found.reasons):
+    for number, why in enumerate(funnel.reasons):
         quoted = "".join(
             f"<blockquote>{escape(text)}<br><span class='soft'>{escape(key)}: {escape(reason)}</span></blockquote>"
             for key, reason, text in why.examples

@@ -23,20 +23,20 @@ def quality_sentence(quality: str | None) -> str:
     return f"This text is of {quality_name(quality)} quality: a small model shows that the pipeline runs, and no more."
 
 
-def filtered_sentence(found: StoreYield) -> str:
+def filtered_sentence(funnel: StoreYield) -> str:
     """Our share of questions left out, beside the paper's share of data."""
     return (
-        f"{found.filtered_percent:.2f} % of the questions written for edits came to no prompt that may stay (surplus "
+        f"{funnel.filtered_percent:.2f} % of the questions written for edits came to no prompt that may stay (surplus "
         f"ones aside, those for people to decide not counted). The paper filtered {PAPER_FILTERED} % of what GPT-4 "
         "wrote, by checks, GPT-4 and people (Appendix B.2.2)."
     )
 
 
-def elsewhere_sentence(found: StoreYield) -> str:
+def elsewhere_sentence(funnel: StoreYield) -> str:
     """What the store holds beside its construction; empty where that is nothing."""
-    if not found.elsewhere:
+    if not funnel.elsewhere:
         return ""
-    return f"{found.elsewhere:,} prompts of the store came with a split or a file; they are not counted here."
+    return f"{funnel.elsewhere:,} prompts of the store came with a split or a file; they are not counted here."
 
 
 def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
@@ -50,12 +50,12 @@ def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
     return (f"{efficacy / cases:.2f}", f"{specificity / cases:.2f}") if cases else ("-", "-")
 
 
-def lengths_rows(found: StoreYield) -> list[tuple[str, ...]]:
+def lengths_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Name, mean, least, most."""
-    return [(x.name, f"{x.mean:.1f}", f"{x.least:,}", f"{x.most:,}") for x in found.lengths]
+    return [(x.name, f"{x.mean:.1f}", f"{x.least:,}", f"{x.most:,}") for x in funnel.lengths]
 
 
-def authors_rows(found: StoreYield) -> list[tuple[str, ...]]:
+def authors_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Author, scripts, kept, unsure, left out, share kept."""
     return [
         (
@@ -63,36 +63,36 @@ def authors_rows(found: StoreYield) -> list[tuple[str, ...]]:
             *(f"{n:,}" for n in (a.scripts, a.kept, a.unsure, a.dropped)),
             f"{100 * a.kept / a.scripts:.1f}",
         )
-        for a in found.authors
+        for a in funnel.authors
     ]
 
 
-def costs_rows(found: StoreYield) -> list[tuple[str, ...]]:
+def costs_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Stage, model, calls, failed, tokens in and out, dollars; a last line for all."""
-    rows = [(s.stage, s.model, s.calls, s.failed, s.tokens_in, s.tokens_out, s.cost) for s in found.spending]
+    rows = [(s.stage, s.model, s.calls, s.failed, s.tokens_in, s.tokens_out, s.cost) for s in funnel.spending]
     if len(rows) > 1:
         rows.append(("together", "", *(_total([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
     return [(r[0], r[1], *(_number(x) for x in r[2:6]), _money(r[6])) for r in rows]
 
 
-def dollars_note(found: StoreYield) -> str:
+def dollars_note(funnel: StoreYield) -> str:
     """Where dollars come from, and what is missing."""
-    missing = sorted({s.model for s in found.spending if s.cost is None})
+    missing = sorted({s.model for s in funnel.spending if s.cost is None})
     told = "Dollars: as noted with each call, else by the price table. Replies of failed calls count."
     return f"{told} No price is known for {', '.join(missing)}: give --prices." if missing else told
 
 
-def text(found: StoreYield) -> Iterator[str]:
+def text(funnel: StoreYield) -> Iterator[str]:
     """Lines for the terminal."""
     yield f"{'':48s}{'all':>8s}{'kept':>8s}{'unsure':>8s}{'surplus':>9s}{'left out':>10s}"
-    for s in found.funnel:
+    for s in funnel.funnel:
         yield f"{s.name:48s}{s.total:8,d}{s.kept:8,d}{s.unsure:8,d}{s.surplus:9,d}{s.dropped:10,d}"
-    yield from filter(None, [elsewhere_sentence(found)])
+    yield from filter(None, [elsewhere_sentence(funnel)])
     yield ""
-    yield filtered_sentence(found)
+    yield filtered_sentence(funnel)
     yield ""
     yield f"{'Table 1':24s}{'cases':>8s}{'S-Eff.':>9s}{'S-Spec.':>9s}{'a case':>16s}"
-    for line in found.table:
+    for line in funnel.table:
         for who, counts in (
             ("this store", (line.cases, line.efficacy, line.specificity)),
             ("the paper", line.paper),
@@ -101,23 +101,23 @@ def text(found: StoreYield) -> Iterator[str]:
             name = f"{CHANGES[line.change]}, {who}"
             yield f"{name:24s}{counts[0]:8,d}{counts[1]:9,d}{counts[2]:9,d}{a:>8s}{b:>8s}"
     yield ""
-    cut = ", ".join(f"{step}: {n:,}" for step, n in found.steps.items())
+    cut = ", ".join(f"{step}: {n:,}" for step, n in funnel.steps.items())
     yield f"Cut in step  {cut}"
-    yield f"{found.early_percent:.2f} % in step 1 before filtering; the paper: {PAPER_EARLY} % (Appendix B.2.1)"
-    yield from _rows("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(found))
-    yield from _rows("Scripts by author model", AUTHORS_HEAD, authors_rows(found))
-    yield from _rows("Calls, tokens and cost", COSTS_HEAD, costs_rows(found))
-    yield dollars_note(found)
-    if found.reasons:
+    yield f"{funnel.early_percent:.2f} % in step 1 before filtering; the paper: {PAPER_EARLY} % (Appendix B.2.1)"
+    yield from _rows("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(funnel))
+    yield from _rows("Scripts by author model", AUTHORS_HEAD, authors_rows(funnel))
+    yield from _rows("Calls, tokens and cost", COSTS_HEAD, costs_rows(funnel))
+    yield dollars_note(funnel)
+    if funnel.reasons:
         yield ""
         yield "Why items were not kept, with one example each:"
-    for why in found.reasons:
+    for why in funnel.reasons:
         key, reason, sample = why.examples[0]
         yield f"  {why.count:6,d}  {why.kind}: {why.check} says {why.label}: {reason}"
         yield f"          {key}: {_line(sample)}"
-    if found.quality:
+    if funnel.quality:
         yield ""
-        yield quality_sentence(found.quality)
+        yield quality_sentence(funnel.quality)
 
 
 def _line(sample: str, length: int = 100) -> str:

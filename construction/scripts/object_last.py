@@ -13,13 +13,21 @@ from schemas.scripts import MAX_WORDS
 
 _PLACES = (17, 19, 20, 27, 30, 36, 131, 159, 276, 495, 740, 937)
 _LANGUAGES = (37, 103, 364, 407, 1412)
-_PEOPLE_AND_FIRMS = (6, 35, 50, 57, 86, 108, 123, 127, 137, 169, 170, 175, 176, 178, 264, 272, 449)
-LEADING: Mapping[str, tuple[str, ...]] = {
-    **{f"P{n}": ("to", "in", "from") for n in _PLACES},
-    **{f"P{n}": ("in", "into") for n in _LANGUAGES},
-    **{f"P{n}": ("to", "from", "by", "with") for n in _PEOPLE_AND_FIRMS},
-}
-"""Prepositions that lead to the objects of a relation; other relations have none."""
+_PEOPLE = (6, 35, 127, 137, 169, 286, 488, 1037, 3975)
+_MAKERS = (50, 57, 58, 86, 87, 98, 110, 162, 170, 175, 676)
+_FIRMS = (54, 108, 123, 176, 178, 264, 272, 449)
+_KINDS = (
+    (_PLACES, ("to", "in")),
+    (_LANGUAGES, ("in", "into")),
+    (_PEOPLE, ("to", "with", "from", "for")),
+    (_MAKERS, ("by", "about", "of")),
+    (_FIRMS, ("from", "to", "by", "at")),
+    ((641,), ("of", "for", "in", "about")),
+    ((1303,), ("on the", "for the", "of the")),
+    ((38,), ("into the", "with the", "for the")),
+)
+LEADING: Mapping[str, tuple[str, ...]] = {f"P{n}": words for numbers, words in _KINDS for n in numbers}
+"""Words that lead to the objects of a relation; other relations have none."""
 
 _ESCAPED = re.compile(r"[\\.^$|?*+()\[\]{}/-]")
 _Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
@@ -29,11 +37,13 @@ class ObjectLast(BaseModel):
     """Preparing steps, then a step that ends with the object, then what comes after.
 
     Attributes:
-        leading: Prepositions one of which stands before the object; none where any word may.
+        leading: Words one of which stands before the object; none where any word may.
+        pattern: What the step with the object looks like.
     """
 
     model_config = ConfigDict(extra="forbid")
     leading: ClassVar[tuple[str, ...]] = ()
+    pattern: ClassVar[str] = ""
     before: Annotated[list[_Short], Field(min_length=2, max_length=2)]
     key_step: str
     after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
@@ -45,7 +55,8 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
 
     Args:
         old: The object.
-        leading: Prepositions one of which stands before it, after a word of four letters or more: no "at the in Oslo".
+        leading: Words one of which stands before it, after a word of four letters or more: no "at the in Oslo". A long
+            name has them right after the verb, so that the step keeps to its length.
 
     Example:
         >>> reply = object_last("Oslo", ("to", "in"))
@@ -53,11 +64,16 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
         >>> reply.model_validate({**steps, "key_step": "Take the train to Oslo"}).key_step
         'Take the train to Oslo'
     """
-    free = max(0, min(3, MAX_WORDS - len(old.split()) - bool(leading) - 2))
-    before = f"[A-Z][a-z]{{1,11}}( [a-z]{{1,11}}){{0,{free}}}"
-    way = f" [a-z]{{4,11}} ({'|'.join(leading)})" if leading else " [a-z]{1,11}"
-    pattern = f"^{before}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
+    room = MAX_WORDS - 1 - len(old.split())  # words between the verb and the object
+    way = ""
+    if leading and room >= (most := max(len(words.split()) for words in leading)):
+        before = " [a-z]{4,11}" if room > most else ""
+        way, room = f"{before} ({'|'.join(leading)})", room - most - bool(before)
+    elif room > 0:
+        way, room = " [a-z]{1,11}", room - 1
+    verb = f"[A-Z][a-z]{{1,11}}( [a-z]{{1,11}}){{0,{max(0, min(3, room))}}}"
+    pattern = f"^{verb}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]
     made = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))
-    made.leading = leading
+    made.leading, made.pattern = leading, pattern
     return made

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
+from construction.scripts.open_places import open_place
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -35,21 +36,35 @@ class Cut(NamedTuple):
     doubt: str = ""
 
 
+class SoughtObject(NamedTuple):
+    """The object that a script is cut before, and what tells its mentions from others.
+
+    Attributes:
+        old: The object.
+        subject: Whose name may hold the object.
+        beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
+        relation: The relation of the fact; it may say that the old object is a person.
+        rules: Version of the rules of mentions.
+    """
+
+    old: Entity
+    subject: Entity | None = None
+    beside: tuple[Entity | None, ...] = ()
+    relation: Relation | None = None
+    rules: Rules = RULES
+
+    @classmethod
+    def of(cls, fact: Fact, rules: Rules = RULES) -> SoughtObject:
+        """The old object of a fact."""
+        return cls(fact.old, fact.subject, (fact.new,), fact.relation, rules)
+
+
 def apart(mentions: tuple[Mention, ...], inside: tuple[Mention, ...]) -> tuple[Mention, ...]:
     """Mentions that do not lie within one of ``inside`` ("Porsche" within "Porsche Panamera")."""
     return tuple(m for m in mentions if not any(h.start <= m.start and m.end <= h.end for h in inside))
 
 
-def first_cut(
-    question: str,
-    steps: tuple[str, ...],
-    *,
-    old: Entity,
-    subject: Entity | None = None,
-    beside: Iterable[Entity | None] = (),
-    relation: Relation | None = None,
-    rules: Rules = RULES,
-) -> Cut | None:
+def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cut | None:
     r"""Cut before the first mention of the old object in a step; None where no step mentions it.
 
     Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
@@ -60,23 +75,15 @@ def first_cut(
     Args:
         question: The script question.
         steps: The steps without labels.
-        old: The object to cut before.
-        subject: Whose name may hold the object.
-        beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
-        relation: The relation of the fact; it may say that the old object is a person.
-        rules: Version of the rules of mentions.
+        sought: The object to cut before.
 
     Example:
         >>> from schemas.facts import Object
-        >>> cut = first_cut("How to go?", ("Pack", 'Fly to "Rome" early'), old=Object(text="Rome"))
+        >>> cut = first_cut("How to go?", ("Pack", 'Fly to "Rome" early'), SoughtObject(Object(text="Rome")))
         >>> cut.text, cut.separator, cut.step, cut.mention.text
         ('How to go?\nStep 1: Pack\nStep 2: Fly to', ' "', 2, 'Rome')
     """
-    found = [
-        (number, one)
-        for number, one in object_places(steps, old=old, subject=subject, beside=beside, relation=relation, rules=rules)
-        if one.fits and one.label != "word"
-    ]
+    found = [(n, one) for n, one in object_places(steps, sought) if one.fits and one.label != "word"]
     chosen = min(found, key=_preference) if found else None
     if chosen is None:
         return None
@@ -86,7 +93,15 @@ def first_cut(
     mention = one.mention._replace(start=place + one.mention.start, end=place + one.mention.end)
     before = whole[: mention.start]
     separator = separator_of(before)
-    return Cut(before[: len(before) - len(separator)], separator, number, mention, one.why)
+    doubt = one.why or _nothing_leads(steps[number - 1][: one.mention.start], sought)
+    return Cut(before[: len(before) - len(separator)], separator, number, mention, doubt)
+
+
+def _nothing_leads(before: str, sought: SoughtObject) -> str:
+    """Why a place is no good one though the object is plainly meant; empty where it is."""
+    relation = sought.relation.id if sought.relation is not None else ""
+    words = open_place(before, relation) if sought.rules != 1 else None
+    return f"nothing leads to the object after '{words}'" if words else ""
 
 
 def _preference(place: tuple[int, ObjectMention]) -> tuple[bool, bool]:
@@ -95,23 +110,16 @@ def _preference(place: tuple[int, ObjectMention]) -> tuple[bool, bool]:
     return one.label != "name", one.kind != "name"
 
 
-def object_places(
-    steps: tuple[str, ...],
-    *,
-    old: Entity,
-    subject: Entity | None = None,
-    beside: Iterable[Entity | None] = (),
-    relation: Relation | None = None,
-    rules: Rules = RULES,
-) -> Iterator[tuple[int, ObjectMention]]:
+def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tuple[int, ObjectMention]]:
     """Every place in the steps that mentions or seems to mention the old object, outside the subject's name.
 
     Yields:
         The number of the step, from 1, and the place in that step.
     """
-    others, near = tuple(beside), subject.names if subject is not None else ()
+    old, subject, beside, relation, rules = sought
+    near = subject.names if subject is not None else ()
     for number, step in enumerate(steps, 1):
-        found = find_object(step, old, beside=others, relation=relation, near=near, rules=rules)
+        found = find_object(step, old, beside=beside, relation=relation, near=near, rules=rules)
         hosts = find(step, subject) if found and subject is not None else ()
         for one in found:
             if apart((one.mention,), hosts):
@@ -138,8 +146,7 @@ def cut_script(fact: Fact, question: ScriptQuestion, script: Script, *, rules: R
 
     The targets are the object as it stands in the script and, for a fact with a change, the new object.
     """
-    around: dict[str, Any] = {"subject": fact.subject, "beside": (fact.new,), "relation": fact.relation}
-    cut = first_cut(question.text, script.steps, old=fact.old, rules=rules, **around)
+    cut = first_cut(question.text, script.steps, SoughtObject.of(fact, rules))
     if cut is None:
         return None
     return ScriptPrompt(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from construction.llm.prompt_file import PromptFile, PromptFolder
 
 
@@ -12,15 +14,18 @@ class VerifierPrompt(PromptFile):
 
     Attributes:
         shape: ``list`` for replies with several quotes and a reason, ``one`` for one short answer.
+        reply_tokens: Tokens of a reply at most, where the parameters do not say. It is no part of a call's key, so
+            replies on record stay good.
     """
 
     shape: Literal["list", "one"]
+    reply_tokens: int | None = Field(default=None, ge=1)
 
 
 FILES = PromptFolder(
     VerifierPrompt,
-    package="construction.prompts",
-    folder="templates",
+    package="construction.verifier",
+    folder="prompts",
     tasks=("verify_leak", "verify_depends", "verify_cut"),
     reader="the verifier",
 )

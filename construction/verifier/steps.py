@@ -9,7 +9,7 @@ places in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -20,7 +20,6 @@ from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
 from construction.verifier.prompt_files import VerifierPrompt, load_verify
-from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -94,10 +93,12 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
     Attributes:
         check: Name under which the verdicts stand; their version is that of the prompt file.
         task: Part of the prompt file's name.
+        about_questions: Whether it looks at questions, and not at prompts.
     """
 
     check: ClassVar[str]
     task: ClassVar[str]
+    about_questions: ClassVar[bool] = False
 
     def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
         self.wording, self.model = wording, model
@@ -113,13 +114,15 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
         """``check@version``."""
         return f"{self.check}@{self.version}"
 
-    def item(self, ask: VerifyAsk) -> Record:
-        """The record that is judged."""
-        raise NotImplementedError
+    def item(self, ask: VerifyAsk) -> ScriptPrompt | ScriptQuestion:
+        """The record that is judged: the script prompt, or the question of a step about questions."""
+        item = ask.question if self.about_questions else ask.prompt
+        assert item is not None
+        return item
 
     def text(self, ask: VerifyAsk) -> str:
-        """The text that is judged."""
-        raise NotImplementedError
+        """The text that is judged: question and steps up to the cut, or the question."""
+        return self.item(ask).text
 
     def prompt(self, item: VerifyAsk) -> list[Message]:
         """The messages: rules, examples, then the fact and the text as data."""
@@ -136,7 +139,8 @@ class VerifyStep(PromptStep[VerifyAsk, Verdict]):
 
     def sample(self, ask: VerifyAsk) -> Request:
         """The request, seeded from the judged record where the wording asks for it."""
-        return self.request(ask, parameters=self.wording.sampling(self.item(ask).id))
+        request = self.request(ask, parameters=self.wording.sampling(self.item(ask).id))
+        return request._replace(longest=self.wording.reply_tokens)
 
     def too_long(self, ask: VerifyAsk) -> bool:
         """Whether the text, or a name in the fact, is too long to be sent."""
@@ -168,16 +172,6 @@ class LeakStep(VerifyStep):
         super().__init__(wording, model=model)
         self.reply = Quotes if wording.shape == "list" else OneQuote
 
-    def item(self, ask: VerifyAsk) -> Record:
-        """The script prompt."""
-        assert ask.prompt is not None
-        return ask.prompt
-
-    def text(self, ask: VerifyAsk) -> str:
-        """Question and steps up to the cut."""
-        assert ask.prompt is not None
-        return ask.prompt.text
-
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
         if isinstance(reply, Quotes):
@@ -198,70 +192,57 @@ class LeakStep(VerifyStep):
         return [self.verdict(item, "drop", reason, spans=found)]
 
 
-class DependsStep(VerifyStep):
+class ChoiceStep(VerifyStep):
+    """Base of steps that ask for one of few words.
+
+    Attributes:
+        replies: Reply types of a capable model and of the embedded one.
+        field: The field of both that holds the word.
+        labels: What each word means: label and reason.
+    """
+
+    replies: ClassVar[tuple[type[BaseModel], type[BaseModel]]]
+    field: ClassVar[str]
+    labels: ClassVar[Mapping[str, tuple[Label, str]]]
+
+    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
+        super().__init__(wording, model=model)
+        self.reply = self.replies[wording.shape != "list"]
+
+    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
+        """The verdict that the word stands for, with the model's reason where it gives one."""
+        why = getattr(reply, "why", "")
+        label, reason = self.labels[getattr(reply, self.field)]
+        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
+
+
+class DependsStep(ChoiceStep):
     """Asks whether the answer to a question would be the same whatever the object of the fact is."""
 
     check: ClassVar[str] = "verify_depends"
     task: ClassVar[str] = "depends"
-
-    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
-        super().__init__(wording, model=model)
-        self.reply = Depends if wording.shape == "list" else DependsShort
-
-    def item(self, ask: VerifyAsk) -> Record:
-        """The question."""
-        assert ask.question is not None
-        return ask.question
-
-    def text(self, ask: VerifyAsk) -> str:
-        """The question's text."""
-        assert ask.question is not None
-        return ask.question.text
-
-    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
-        """``drop`` where the script would stay the same, ``unsure`` where the model is, else ``keep``."""
-        assert isinstance(reply, Depends | DependsShort)
-        why = reply.why if isinstance(reply, Depends) else ""
-        labels: dict[str, tuple[Label, str]] = {
-            "yes": ("drop", "the script would be the same whatever the object is"),
-            "no": ("keep", "the script depends on the object"),
-            "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
-        }
-        label, reason = labels[reply.same]
-        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
+    about_questions: ClassVar[bool] = True
+    replies = (Depends, DependsShort)
+    field: ClassVar[str] = "same"
+    labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
+        "yes": ("drop", "the script would be the same whatever the object is"),
+        "no": ("keep", "the script depends on the object"),
+        "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
+    }
 
 
-class CutStep(VerifyStep):
+class CutStep(ChoiceStep):
     """Asks whether the place of the cut leads to the object (the third criterion of ScEdit Appendix B.2.2)."""
 
     check: ClassVar[str] = "verify_cut"
     task: ClassVar[str] = "cut"
-
-    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
-        super().__init__(wording, model=model)
-        self.reply = Guides if wording.shape == "list" else GuidesShort
-
-    def item(self, ask: VerifyAsk) -> Record:
-        """The script prompt."""
-        assert ask.prompt is not None
-        return ask.prompt
-
-    def text(self, ask: VerifyAsk) -> str:
-        """Question and steps up to the cut."""
-        assert ask.prompt is not None
-        return ask.prompt.text
-
-    def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
-        """``keep`` where the object comes next, ``drop`` where it does not, ``unsure`` where the model is."""
-        assert isinstance(reply, Guides | GuidesShort)
-        why = reply.why if isinstance(reply, Guides) else ""
-        labels: dict[str, tuple[Label, str]] = {
-            "yes": ("keep", "the place of the cut leads to the object"),
-            "no": ("drop", "the place of the cut does not lead to the object"),
-            "unsure": ("unsure", "the model cannot tell whether the place of the cut leads to the object"),
-        }
-        label, reason = labels[reply.next]
-        return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
+    replies = (Guides, GuidesShort)
+    field: ClassVar[str] = "next"
+    labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
+        "yes": ("keep", "the place of the cut leads to the object"),
+        "no": ("drop", "the place of the cut does not lead to the object"),
+        "unsure": ("unsure", "the model cannot tell whether the place of the cut leads to the object"),
+    }
 
 
 STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep, "cut": CutStep}

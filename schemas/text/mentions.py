@@ -130,9 +130,9 @@ def _inside(mention: Mention, host: Mention) -> bool:
     return longer and host.start <= mention.start and mention.end <= host.end
 
 
-def _longest(found: Iterable[Mention]) -> tuple[Mention, ...]:
+def _longest(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     kept: list[Mention] = []
-    for mention in sorted(found, key=lambda m: (m.start, -m.end)):
+    for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
         if not kept or mention.start >= kept[-1].end:
             kept.append(mention)
     return tuple(kept)

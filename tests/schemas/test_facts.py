@@ -49,10 +49,10 @@ def test_objects_are_told_apart_by_text_and_not_by_alias() -> None:
         make_fact(old="Straße", new="STRASSE")
 
 
-@pytest.mark.parametrize("how", ["same_object", "near_subject", "random"])
-def test_a_neighbour_is_of_one_of_two_kinds(how: str) -> None:
-    link = {"key": "n/1", "edit": "f/1", "fact": "f/2", "how": how}
-    if how == "random":
+@pytest.mark.parametrize("kind", ["same_object", "near_subject", "random"])
+def test_a_neighbour_is_of_one_of_two_kinds(kind: str) -> None:
+    link = {"key": "n/1", "edit": "f/1", "fact": "f/2", "how": kind}
+    if kind == "random":
         with pytest.raises(ValidationError, match="'same_object' or 'near_subject'"):
             Neighbour.model_validate(link)
     else:

@@ -21,32 +21,41 @@ class Activity:
 
     def __init__(self) -> None:
         self.answers = self.failed = self.waiting = 0
-        self._recent: deque[float] = deque()
+        self._recent: deque[tuple[float, int]] = deque()
         self._asked, self._begun = 0, 0.0
 
     def asks(self) -> None:
         """A call is about to be sent; the first one begins the time over which the rate is taken."""
         self._begun = self._begun or time.monotonic()
 
-    def answered(self, *, asked: bool, failed: bool = False) -> None:
-        """Count an outcome; ``asked`` where it did not come from the journal."""
+    def answered(self, *, asked: bool, failed: bool = False, tokens: int = 0) -> None:
+        """Count an outcome; ``asked`` where it did not come from the journal, ``tokens`` that were written for it."""
         self.answers += 1
         self.failed += failed
         if asked:
             self.asks()
             now = time.monotonic()
             self._asked += 1
-            self._recent.append(now)
-            while len(self._recent) > _FEWEST and self._recent[0] < now - _RECENT:
+            self._recent.append((now, tokens))
+            while len(self._recent) > _FEWEST and self._recent[0][0] < now - _RECENT:
                 self._recent.popleft()
 
     def rate(self) -> float | None:
         """Answers of the endpoint a minute, over the last minute or the last few; None before there are some."""
+        span = self._span()
+        return 60.0 * len(self._recent) / span if span else None
+
+    def speed(self) -> float | None:
+        """Tokens that the endpoint writes a second, over the same time; None where it counts none."""
+        span, tokens = self._span(), sum(n for _, n in self._recent)
+        return tokens / span if span and tokens else None
+
+    def _span(self) -> float | None:
+        """Seconds over which the recent answers came; None before there are two."""
         if len(self._recent) < 2:
             return None
-        first = self._begun if self._asked == len(self._recent) else self._recent[0]
-        span = time.monotonic() - first
-        return 60.0 * len(self._recent) / span if span > 0 else None
+        first = self._begun if self._asked == len(self._recent) else self._recent[0][0]
+        return max(0.0, time.monotonic() - first) or None
 
 
 class ModelProgress(NamedTuple):
@@ -60,6 +69,7 @@ class ModelProgress(NamedTuple):
         waiting: Calls that wait to be sent again.
         pause: Seconds for which all calls pause because the endpoint asked for it.
         status: What its batches do; empty for live calls.
+        speed: Tokens that a model on this machine writes a second; None for others.
     """
 
     model: str
@@ -69,3 +79,4 @@ class ModelProgress(NamedTuple):
     waiting: int = 0
     pause: float = 0.0
     status: str = ""
+    speed: float | None = None

@@ -90,12 +90,12 @@ class Budget:
             if kind == "open":
                 self._left[call] = Amount(*value)
 
-    async def set_aside(self, key: str, most: Amount, *, waiting: bool = False) -> None:
+    async def set_aside(self, key: str, bound: Amount, *, waiting: bool = False) -> None:
         """Set an upper bound aside before a call, waiting for calls in flight where it does not fit beside them.
 
         Args:
             key: The call.
-            most: What it can cost at most.
+            bound: What it can cost at most.
             waiting: It is in a batch that an earlier run submitted, so what that run set aside is this.
 
         Raises:
@@ -112,17 +112,17 @@ class Budget:
                 self.earlier = self.earlier.plus(left, -1)
             else:
                 self._note_lost(key, left)
-        while self._over or not self._fits(most):  # over: another one that waited here has ended the work meanwhile
+        while self._over or not self._fits(bound):  # over: another one that waited here has ended the work meanwhile
             if self._over or not self._held:
                 self._over = True
                 raise self.reached()
             self._freed.clear()
             await self._freed.wait()
-        self._held[key], self._holding = most, self._holding.plus(most)
-        self._cache.note(f"spend/open/{key}", list(most))
+        self._held[key], self._holding = bound, self._holding.plus(bound)
+        self._cache.note(f"spend/open/{key}", list(bound))
 
-    def _fits(self, most: Amount) -> bool:
-        total = self.spent.plus(self._holding).plus(most)
+    def _fits(self, bound: Amount) -> bool:
+        total = self.spent.plus(self._holding).plus(bound)
         cost = self.max_cost is None or total.cost <= self.max_cost + 1e-12
         return cost and (self.max_tokens is None or total.tokens <= self.max_tokens)
 
@@ -196,25 +196,25 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def cost_of(stored: Stored, most: Amount, price: Price | None) -> Stored:
+def cost_of(stored: Stored, bound: Amount, price: Price | None) -> Stored:
     """The outcome with tokens and dollars; where the endpoint counts nothing, the upper bound is taken.
 
     Args:
         stored: The outcome.
-        most: Its upper bound.
+        bound: Its upper bound.
         price: Of the model, where known.
     """
-    return stored if price is None else stored.model_copy(update={"cost": price.cost(*_counted(stored, most))})
+    return stored if price is None else stored.model_copy(update={"cost": price.cost(*_counted(stored, bound))})
 
 
-def _counted(stored: Stored, most: Amount) -> tuple[int, int]:
-    into = stored.tokens_in if stored.tokens_in is not None else most.tokens_in
+def _counted(stored: Stored, bound: Amount) -> tuple[int, int]:
+    into = stored.tokens_in if stored.tokens_in is not None else bound.tokens_in
     out = stored.tokens_out if stored.tokens_out is not None else _bytes(stored.raw)
     return into, out
 
 
-def used_by(stored: Stored, most: Amount) -> Amount:
+def used_by(stored: Stored, bound: Amount) -> Amount:
     """What an outcome cost, as ``cost_of`` has it; refusals by an error reply cost nothing."""
     if stored.kind != "reply" and stored.tokens_in is None:
         return Amount()
-    return Amount(*_counted(stored, most), stored.cost or 0.0)
+    return Amount(*_counted(stored, bound), stored.cost or 0.0)

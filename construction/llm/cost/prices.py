@@ -75,18 +75,18 @@ def shipped_prices() -> Path:
     return Path(str(files("construction.llm.cost").joinpath("prices.toml")))
 
 
-def price_of(model: str, *, batch: bool = False, own: Path | None = None) -> Price | None:
+def price_of(model: str, *, batch: bool = False, table: Path | None = None) -> Price | None:
     """The price of a model from the user's table, else from ours.
 
     Args:
         model: Its name at the endpoint.
         batch: Whether it is asked in batches.
-        own: The user's table.
+        table: The user's table.
 
     Raises:
         UserError: the file is missing or not a price table.
     """
-    for path in (own, shipped_prices()):
+    for path in (table, shipped_prices()):
         if path is not None:
             price = validate(PriceTable, read_toml(path), where=str(path)).price(model, batch=batch)
             if price is not None:

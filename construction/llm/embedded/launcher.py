@@ -75,14 +75,14 @@ def serve(
             _stop(child)
 
 
-def spare_threads(most: int) -> int:
-    """Threads that the machine has to spare, from 1 to ``most``.
+def spare_threads(limit: int) -> int:
+    """Threads that the machine has to spare, from 1 to ``limit``.
 
     The library's threads wait for each other in busy loops: two of them on two busy cores answered some fifty times
     slower than one. The text does not depend on their number.
     """
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, min(most, round((os.cpu_count() or 1) - busy)))
+    return max(1, min(limit, round((os.cpu_count() or 1) - busy)))
 
 
 def _ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:

@@ -47,7 +47,7 @@ class BatchTransport:
         price: Of the model, in batches.
         api: The Batch API with its retries.
         poll: Seconds between looks at the open batches.
-        most: Calls in one batch at most.
+        max_calls: Calls in one batch at most.
         size: Bytes of one batch's file at most.
     """
 
@@ -61,11 +61,11 @@ class BatchTransport:
         place: tuple[str, str],
         price: Price | None = None,
         poll: float = 30.0,
-        most: int = FILE_CALLS,
+        max_calls: int = FILE_CALLS,
         size: int = FILE_BYTES,
     ) -> None:
         self._cache, self._api, self._place, self._price = cache, api, list(place), price
-        self._poll, self._most, self._size = poll, most, size
+        self._poll, self._max_calls, self._size = poll, max_calls, size
         self._asked: dict[str, _Asked] = {}
         self._running: set[str] = set()  # batches that this process has seen at work
         self._open = {
@@ -162,7 +162,7 @@ class BatchTransport:
         """Make batches of the calls that no open batch holds."""
         held = {key for batch in self._open.values() for key in batch["keys"]}
         fresh = {key: asked.body for key, asked in self._asked.items() if key not in held}
-        for keys, lines in chunks(fresh, most=self._most, size=self._size):
+        for keys, lines in chunks(fresh, max_calls=self._max_calls, size=self._size):
             mark = uuid.uuid4().hex
             batch = {"state": "meant", "place": self._place, "keys": keys, "id": None}
             self._note(mark, batch)
@@ -222,8 +222,8 @@ class BatchTransport:
         errors = (seen.errors.data if seen.errors is not None else None) or []
         code, text = (errors[0].code, errors[0].message) if errors else (None, None)
         if code == "token_limit_exceeded" and len(batch["keys"]) > 1:
-            self._most = max(1, len(batch["keys"]) // 2)
-            logger.info("%s is too large for the account's queue: at most %d calls a batch now", name, self._most)
+            self._max_calls = max(1, len(batch["keys"]) // 2)
+            logger.info("%s is too large for the account's queue: at most %d calls a batch now", name, self._max_calls)
             return None
         said = self._api.mask(" ".join(str(text or "no reason given").split())[:200])
         return ModelError(

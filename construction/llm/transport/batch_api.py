@@ -33,12 +33,12 @@ _LISTED = 1000  # newest batches among which a mark is looked for
 T = TypeVar("T")
 
 
-def chunks(calls: Mapping[str, dict[str, Any]], *, most: int, size: int) -> Iterator[tuple[list[str], bytes]]:
+def chunks(calls: Mapping[str, dict[str, Any]], *, max_calls: int, size: int) -> Iterator[tuple[list[str], bytes]]:
     """Input files for some calls: their keys, and the JSON lines.
 
     Args:
         calls: Bodies by key.
-        most: Calls in a file.
+        max_calls: Calls in a file.
         size: Bytes of a file; a single call above it gets a file of its own.
     """
     keys: list[str] = []
@@ -47,7 +47,7 @@ def chunks(calls: Mapping[str, dict[str, Any]], *, most: int, size: int) -> Iter
     for key, body in calls.items():
         data = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body}
         line = json.dumps(data).encode() + b"\n"
-        if keys and (len(keys) >= most or total + len(line) > size):
+        if keys and (len(keys) >= max_calls or total + len(line) > size):
             yield keys, b"".join(lines)
             keys, lines, total = [], [], 0
         keys.append(key)

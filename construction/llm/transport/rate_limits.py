@@ -53,13 +53,13 @@ class Throttle:
     After a 429 the number of calls at once is halved; it grows back by one for every that many good replies.
 
     Args:
-        most: Calls in flight at once.
+        max_in_flight: Calls in flight at once.
         rpm: Requests a minute at most.
         tpm: Tokens a minute at most, prompt and reply together.
     """
 
-    def __init__(self, most: int, *, rpm: float | None = None, tpm: float | None = None) -> None:
-        self._most, self._limit, self._flying = most, float(most), 0
+    def __init__(self, max_in_flight: int, *, rpm: float | None = None, tpm: float | None = None) -> None:
+        self._max_in_flight, self._limit, self._flying = max_in_flight, float(max_in_flight), 0
         self._requests = Bucket(rpm) if rpm else None
         self._tokens = Bucket(tpm) if tpm else None
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -127,6 +127,6 @@ class Throttle:
 
     def fine(self) -> None:
         """A good reply came."""
-        if self._limit < self._most:
-            self._limit = min(float(self._most), self._limit + 1.0 / self._limit)
+        if self._limit < self._max_in_flight:
+            self._limit = min(float(self._max_in_flight), self._limit + 1.0 / self._limit)
             self._wake()

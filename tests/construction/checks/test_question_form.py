@@ -62,3 +62,20 @@ def test_a_very_long_question_is_judged_soon():
     start = time.monotonic()
     assert form_of(f"How to visit Peru {'and on ' * 20_000}?").label == "drop"
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "label", "earlier"),
+    [
+        ("Deep Impact", "How to watch Deep Impact at home?", "keep", "keep"),
+        ("Impact", "How to measure the impact of Impact?", "drop", "keep"),
+        ("Impact", "How to set up Impact at work?", "keep", "keep"),
+    ],
+)
+def test_only_the_subject_itself_may_be_an_impact(subject, text, label, earlier):
+    fact = make_fact(subject)
+    question = ScriptQuestion(key="q", fact=fact.key, text=text)
+    for rules, expected in ((2, label), (1, earlier)):
+        said = judge("question", CheckInputs(fact=fact, question=question), rules=rules)
+        (verdict,) = [v for v in said if v.check == "question_form"]
+        assert (verdict.label, verdict.by) == (expected, f"question_form@{rules}"), verdict.reason

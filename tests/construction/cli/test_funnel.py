@@ -34,7 +34,7 @@ def test_refusals(tmp_path, by_hand):
     for line, words in (
         (["--store", str(tmp_path / "empty.duckdb")], "there is no construction in the store"),
         (["--store", str(tmp_path / "none.duckdb")], "none.duckdb"),
-        (["--store", str(by_hand), "--page", str(tmp_path / "no" / "y.html")], "cannot be written"),
+        (["--store", str(by_hand), "--page", str(by_hand / "y.html")], "cannot be written"),
     ):
         done = CliRunner().invoke(funnel, line)
         assert done.exit_code == 1 and words in str(done.exception)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from construction.llm.client import Client, Endpoint
-from construction.llm.reply_cache import ReplyCache, request_key
+from construction.llm.reply_cache import ReplyCache, Stored, request_key
 from curation.files.journal import Journal
 from tests.support.construction.asked_numbers import Number, request
 from tests.support.scripted_server import ScriptedServer
@@ -38,3 +38,28 @@ def test_key_depends_on_what_decides_the_reply(change):
     other = other._replace(parameters=change.get("parameters", other.parameters))
     other = other._replace(reply=Other if "reply" in change else Number)
     assert request_key(change.get("model", "m"), other) != request_key("m", request())
+
+
+@pytest.mark.parametrize(
+    ("replies", "begun"),
+    [
+        ([], False),
+        (['{"quotes": ["none"], "why": "says \\"steps\\""}'], False),
+        (['{"next": "yes"}', "no JSON at all"], False),
+        (["no JSON at all"], True),
+        ([""], True),
+        (['{"same": "no"}', 'Sure: {"steps": ["Go"]}'], True),
+        (['{"question": "How to go?"}'], True),
+    ],
+)
+def test_what_begins_a_construction(tmp_path, replies, begun):
+    with Journal(tmp_path / "j", write=True) as journal:
+        cache = ReplyCache(journal)
+        for n, raw in enumerate(replies):
+            cache.put(f"llm/{n}", Stored(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
+        assert cache.begun() == begun
+        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if begun else 3)
+        cache.note("of/something", "none of these")
+        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if begun else 3)
+        cache.note("of/something", 2)
+        assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == 2

@@ -34,6 +34,8 @@ CASES = [
     ("play a piano", "piano", None),
     ("Piano lessons", "piano", None),
     ("Take the London-Paris train", "London", None),
+    ("Put on the blue Honda-Fest cap", "Honda", "Honda-Fest"),
+    ("Play for Paris-Orly", "Paris", "Paris-Orly"),
     ("WALK OVER LONDON BRIDGE NOW", "LONDON", None),  # capitals tell nothing
 ]  # fmt: skip
 

@@ -52,11 +52,11 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name", "relation", "found"), FORMS, ids=[f"{t} | {n}" for t, n, _, _ in FORMS])
-def test_derived_names(text, name, relation, found):
+@pytest.mark.parametrize(("text", "name", "relation", "mentions"), FORMS, ids=[f"{t} | {n}" for t, n, _, _ in FORMS])
+def test_derived_names(text, name, relation, mentions):
     places = find_object(text, Object(text=name), relation=relation)
     assert [(m.mention.text, m.label, m.fits or m.label == "word") for m in places] == [
-        (words, label, fits or label == "word") for words, label, fits in found
+        (words, label, fits or label == "word") for words, label, fits in mentions
     ]
     assert all(text[m.mention.start : m.mention.end] == m.mention.text for m in places)
     assert all(m.why for m in places if m.label != "name" or not m.fits)

@@ -44,3 +44,9 @@ def test_where_a_sentence_begins(before, begins):
 def test_lines_whose_capitals_tell_nothing(text, nothing):
     start = text.casefold().rindex("square")
     assert capitals_tell_nothing(text, start, start + 6) is nothing
+
+
+def test_a_name_with_small_words_makes_no_title_of_its_line():
+    line = "Read about The Planets at home"
+    assert not capitals_tell_nothing(line, 11, 22)
+    assert capitals_tell_nothing("Look At The Planets For an hour", 12, 19)

@@ -31,6 +31,14 @@ def test_a_journal_with_replies_and_no_note_goes_on_with_the_first_rules(cache, 
     assert [key for key, _ in cache.notes("rules/")] == []  # an old journal is left as it is
 
 
+def test_replies_of_a_verifier_begin_no_construction(cache):
+    cache.put("llm/1", REPLY.model_copy(update={"raw": '{"why": "", "quotes": ["\\"question\\": Rome"]}'}))
+    cache.put("llm/2", REPLY.model_copy(update={"raw": "I cannot say"}))
+    assert rules_of(cache) == settle_rules(cache) == 2
+    cache.put("llm/3", REPLY.model_copy(update={"raw": '```json\n{"questions": []}'}))
+    assert rules_of(cache) == 2, "the note holds"
+
+
 def test_an_unknown_note_is_not_believed(cache):
     cache.note("rules/mentions", 99)
     assert rules_of(cache) == 2

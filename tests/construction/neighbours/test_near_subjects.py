@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from construction.neighbours.near_subjects import nearest, nearest_slowly, subject_texts
+from benchmarks.support.naive_neighbours import nearest_one_by_one
+from construction.neighbours.near_subjects import nearest, subject_texts
 from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
 from construction.neighbours.vectors import CharacterTfidf, Embeddings
 from schemas.core.errors import UserError
@@ -20,7 +21,7 @@ from tests.support.facts import make_fact
 def test_equal_to_the_slow_twin(block, seed):
     facts = table(240, seed=seed)
     edits = edits_of(facts, 25)
-    assert nearest(edits, facts, k=4, space=CharacterTfidf(), block=block) == nearest_slowly(
+    assert nearest(edits, facts, k=4, space=CharacterTfidf(), block=block) == nearest_one_by_one(
         edits, facts, k=4, space=CharacterTfidf()
     )
 
@@ -34,7 +35,7 @@ def test_equal_to_the_slow_twin_with_embeddings():
     except UserError as error:
         pytest.skip(str(error))
     fast = nearest(edits, facts, k=3, space=space, block=50)
-    assert fast == nearest_slowly(edits, facts, k=3, space=space)
+    assert fast == nearest_one_by_one(edits, facts, k=3, space=space)
     assert {d.measure for found in fast.values() for d in found} == {"cosine distance, all-MiniLM-L6-v2"}
 
 

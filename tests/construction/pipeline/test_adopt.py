@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from construction.cli.construct import import_scripts
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.selection import SplitRule, choose
 from curation.shipped import mini_path, mini_split
@@ -96,3 +98,30 @@ def test_one_key_for_two_things(tmp_path: Path) -> None:
     path.write_text(json.dumps(CASE) + "\n" + json.dumps(change(new={"text": "Rome"})))
     with pytest.raises(DataError, match="line 2: the key 'w/1' stands for two different things"):
         adopt(path, source=SOURCE)
+
+
+def test_every_case_with_an_objection_is_listed_with_its_reason_and_text(tmp_path: Path) -> None:
+    """Twenty-five bad cases, one good one between them; the list ends nowhere early and names no good one."""
+    bad = [
+        change(key=f"w/{n}", subject={"text": f"Peru {n}"}, neighbours=[],
+               questions=question(f"How to get from Peru {n} to Lima?", "Go", "See Lima"))
+        for n in range(25)
+    ]  # fmt: skip
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(case) + "\n" for case in [*bad[:9], {**CASE, "key": "good"}, *bad[9:]]))
+    adopted = adopt(path, source=SOURCE)
+    assert [o.case for o in adopted.objections if o.verdict.check == "leak_in_question"] == [c["key"] for c in bad]
+    asked = next(o for o in adopted.objections if o.case == "w/7" and o.kind == "question")
+    assert asked.text == "How to get from Peru 7 to Lima?" and asked.verdict.reason
+
+    shown = CliRunner().invoke(import_scripts, [str(path), "--store", str(tmp_path / "s.duckdb")])
+    lines = shown.output.splitlines()
+    assert shown.exit_code == 0 and "26 cases" in lines[0] and "in 25 cases" in lines[0]
+    assert [line.strip() for line in lines if line.startswith("  w/")] == [c["key"] for c in bad]
+    assert "  good" not in lines and sum("How to get from Peru 7 to Lima?" in line for line in lines) >= 1
+
+    data = json.loads(
+        CliRunner().invoke(import_scripts, [str(path), "--store", str(tmp_path / "t.duckdb"), "--json"]).output
+    )
+    assert {o["case"] for o in data["not_kept"]} == {c["key"] for c in bad}
+    assert all(o["text"] and o["reason"] for o in data["not_kept"])

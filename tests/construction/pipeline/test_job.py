@@ -27,35 +27,35 @@ PERU, OLD_PERU, JAPAN = make_fact(), make_fact("Old Peru", "Lima", None), make_f
 
 
 def test_edits_are_limited_and_neighbours_come_from_all(job, tmp_path):
-    found = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), tell=print)
+    found = prepare(job(PERU, OLD_PERU, JAPAN, limit=1), on_progress=print)
     assert [f.key for f in found.work.edits] == [PERU.key] and [f.key for f in found.work.others] == [OLD_PERU.key]
     assert [p.name for p in tmp_path.iterdir()] == ["facts.jsonl"], "nothing is opened or written"
-    assert found.estimate().question_calls == 2 and found.expected_calls() == {"m": 2 + 4 + 1}
+    assert found.estimate().question_calls == 2 and found.expected_calls() == {"m": 2 + 5 + 1}
 
 
 def test_facts_that_change_nothing_are_no_work(job):
-    assert prepare(job(OLD_PERU), tell=print) is None
+    assert prepare(job(OLD_PERU), on_progress=print) is None
 
 
 def test_further_files_give_neighbours_and_no_edits(job, tmp_path):
     more = tmp_path / "more.jsonl"
     more.write_text(OLD_PERU.model_dump_json() + "\n" + make_fact("New Peru", "Lima", "Oslo").model_dump_json())
-    found = prepare(job(PERU, table_paths=(str(more),)), tell=print)
+    found = prepare(job(PERU, table_paths=(str(more),)), on_progress=print)
     assert {f.key for f in found.work.others} == {OLD_PERU.key, "f/New-Peru"} and len(found.work.edits) == 1
 
 
 def test_bad_records_stop_it_or_are_told_and_left_out(job):
     told = []
     with pytest.raises(DataError):
-        prepare(job(PERU, lines=['{"key": 3}']), tell=told.append)
+        prepare(job(PERU, lines=['{"key": 3}']), on_progress=told.append)
     assert told == []
-    assert prepare(job(PERU, lines=['{"key": 3}'], skip_bad=True), tell=told.append) is not None
+    assert prepare(job(PERU, lines=['{"key": 3}'], skip_bad=True), on_progress=told.append) is not None
     assert len(told) == 1 and "facts.jsonl" in told[0] and "line 2" in told[0]
 
 
 def test_a_limit_without_a_price_is_refused_before_the_facts_are_read(job):
     with pytest.raises(UserError, match="--max-cost needs a price"):
-        prepare(job(lines=["no fact"], access=Access(model="m", max_cost=1.0)), tell=print)
+        prepare(job(lines=["no fact"], access=Access(model="m", max_cost=1.0)), on_progress=print)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_prompts_and_facts_a_transaction_follow_the_model(job, access, profile, 
 
 
 def test_a_profile_that_is_named_is_everybody_s(job):
-    found = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), tell=print)
+    found = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), on_progress=print)
     assert (found.plan.profile, found.session.authors[0].profile) == ("embedded", "embedded")
     assert found.session.reader is not None and found.session.reader.access.model == "bob"
 
@@ -90,5 +90,5 @@ def test_a_broken_prompt_is_told_before_anything_is_done(job, tmp_path):
     folder.mkdir()
     (folder / "scripts.toml").write_text("nonsense = ")
     with pytest.raises(UserError):
-        prepare(job(PERU, prompts_path=folder), tell=print)
+        prepare(job(PERU, prompts_path=folder), on_progress=print)
     assert not (tmp_path / "s.duckdb").exists()

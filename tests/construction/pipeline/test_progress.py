@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 
 import pytest
@@ -97,7 +98,7 @@ def test_it_is_redrawn_in_place_at_any_width(budget, width):
     _, after = told(budget, rows=THREE, width=width, ticks=50, expected=EXPECTED)
     assert max(map(len, after)) <= width and len(after) <= len(screen) + 2
     words = " ".join(" ".join(after).split())
-    assert "50/1000 facts" in words and words.count("1000 facts") == 1, words
+    assert "50/1,000 facts" in words and words.count("1,000 facts") == 1, words
     assert once.endswith("\n") or "\x1b[?25h" in once, "the cursor is shown again and stands on a line of its own"
 
 
@@ -126,7 +127,7 @@ def test_the_bar_stands_on_a_line_of_its_own(budget, width, done):
     live.tick(budget)
     first, *rest = Screen(width).feed(console.file.getvalue()).lines
     assert set(first.strip()) <= set("━╸╺") and len(first) == width
-    assert f"{done}/1000 facts" in " ".join(line.strip() for line in rest)
+    assert f"{done:,}/1,000 facts" in " ".join(line.strip() for line in rest)
 
 
 def test_one_model_alone_has_its_row_the_embedded_one_too(budget):
@@ -161,7 +162,7 @@ def test_elsewhere_a_line_comes_now_and_then_and_one_in_the_end(budget):
     text, _ = told(budget, rows=[ModelProgress("m", 20, failed=2, rate=60.0)], terminal=False, ticks=70)
     lines = text.splitlines()
     assert len(lines) == 3 and "\x1b" not in text and "\r" not in text
-    assert lines[-1].startswith("70/1000 facts, 207 questions kept, 70 of about 100 answers, ")
+    assert lines[-1].startswith("70/1,000 facts, 207 questions kept, 70 of about 100 answers, ")
     assert "2 failed" in lines[-1] and lines[-1].index(" spent") < lines[-1].index("80 s left")
 
 
@@ -183,3 +184,38 @@ def test_calls_from_the_journal_do_not_make_the_rate(budget):
     for _ in range(10):
         budget.answered(asked=False)
     assert budget.rate() is None and budget.answers == 10
+
+
+def test_a_model_on_this_machine_shows_its_tokens_a_second(budget):
+    rows = [ModelProgress("local", 7, rate=2.0, speed=11.26)]
+    for width in (80, 110):
+        _, screen = told(budget, rows=rows, width=width)
+        assert any("11.3 tokens/s" in line for line in screen)
+    text, _ = told(budget, rows=rows, terminal=False)
+    assert "11.3 tokens/s" in text
+    assert "tokens/s" not in told(budget, rows=[ModelProgress("gpt-4o", 7, rate=2.0)], terminal=False)[0]
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_what_is_logged_stands_above_the_display_and_nothing_is_left_behind(budget, width):
+    console = console_of(width)
+    handler, elsewhere = logging.StreamHandler(console.file), logging.StreamHandler(io.StringIO())
+    root = logging.getLogger()
+    root.handlers, before = [handler, elsewhere], root.handlers
+    try:
+        live = ProgressDisplay(console, expected={"m": 100})
+        live.facts(ConstructionProgress(done=1, total=10, kept=3, calls=1))
+        live.tick(budget)
+        for n in range(3):
+            logging.getLogger("construction").warning("fact %d is not [bold]finished[/bold]\x1b[2K", n)
+            live.tick(budget)
+        live.end(budget)
+        logging.getLogger("construction").warning("after the end")
+    finally:
+        root.handlers = before
+    lines = [line.rstrip() for line in Screen(width).feed(console.file.getvalue()).lines if line.strip()]
+    assert [line for line in lines if "is not" in line] == lines[:3], "all above, in order, each once"
+    assert all(line.startswith(f"fact {n} is not [bold]finished[/bold]") for n, line in enumerate(lines[:3]))
+    assert sum("1/10 facts" in line for line in lines) == 1, "no display of an earlier second is left"
+    assert lines[-1] == "after the end" and handler.stream is console.file
+    assert "fact 2" in elsewhere.stream.getvalue()

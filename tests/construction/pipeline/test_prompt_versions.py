@@ -12,8 +12,8 @@ import pytest
 
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache, Stored, request_key
-from construction.pipeline.job import ConstructionJob
-from construction.pipeline.prompt_versions import begun_with
+from construction.pipeline.job import ConstructionJob, prepare
+from construction.pipeline.prompt_versions import begun_with, note_small_profile, small_profile
 from construction.prompts.prompt_file import load_prompt, shipped
 from construction.scripts.question_step import QuestionStep
 from curation.files.journal import Journal
@@ -39,10 +39,10 @@ def test_without_options_version_2_asks_for_twice_as_many(tmp_path: Path, facts:
         result = run(facts, tmp_path / "o", server)
         numbers = {field(asked(p), "Number of questions") for p in server.requests} - {""}
         limits = {p["max_tokens"] for p in server.requests}
-    assert numbers == {"8"} and limits == {400, 350}
+    assert numbers == {"10"} and limits == {400, 350}
     assert set(labels(tmp_path / "o", ScriptQuestion)) == {"questions_paper@2"}
-    # of 8 candidates one leaks and one has no script to cut: four are kept all the same
-    assert result["kept"] == 8 and result["surplus"] > 0
+    # the reply holds 8, of which one leaks and one has no script to cut: five are kept all the same
+    assert result["kept"] == 10 and result["surplus"] > 0
 
 
 def test_version_1_stays_selectable_with_its_own_numbers(tmp_path: Path, facts: Path) -> None:
@@ -79,44 +79,93 @@ def test_a_named_profile_is_taken_at_its_word(tmp_path: Path, facts: Path) -> No
     assert made["questions_paper@1"] and made["questions_paper@2"]
 
 
-def _journal(path: Path, profile: str, count: int) -> Path:
+def _journal(path: Path, profile: str, count: int, *, model: str = "m") -> Path:
     step = QuestionStep(load_prompt("questions", profile))
-    (call,) = step.calls(FACTS[1], count=count, edited=True)
-    key = request_key("m", step.sample(call, FACTS[1].key, "0", attempt=0))
+    call = step.calls(FACTS[1], count=count, edited=True)[0]
+    key = request_key(model, step.sample(call, FACTS[1].key, "0", attempt=0))
     with Journal(path, write=True) as lines:
         ReplyCache(lines).put(key, Stored(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
     return path
 
 
 @pytest.mark.parametrize(
-    ("profile", "count", "found"),
+    ("profile", "count", "version"),
     [("paper@1", 4, "paper@1"), ("paper", 8, None), ("paper@1", 5, None), ("embedded", 1, None)],
 )
-def test_the_version_is_found_by_what_was_asked(tmp_path: Path, profile: str, count: int, found: str | None) -> None:
+def test_the_version_is_found_by_what_was_asked(tmp_path: Path, profile: str, count: int, version: str | None) -> None:
     journal = _journal(tmp_path / "j.jsonl", profile, count)
     job = ConstructionJob(facts="f", store=tmp_path / "s", access=Access(model="m"))
-    assert begun_with(journal, job.plan_with, "paper", FACTS, model="m") == found
-    assert begun_with(journal, job.plan_with, "paper", FACTS, model="another") is None
-    assert begun_with(tmp_path / "none.jsonl", job.plan_with, "paper", FACTS, model="m") is None
+    with Journal(journal) as lines:
+        cache = ReplyCache(lines)
+        assert begun_with(cache, job.plan_with, "paper", FACTS, model="m") == version
+        assert begun_with(cache, job.plan_with, "paper", FACTS, model="another") is None
+    assert begun_with(None, job.plan_with, "paper", FACTS, model="m") is None
+
+
+def test_a_journal_of_the_embedded_model_goes_on_with_its_first_prompts(tmp_path: Path, facts: Path) -> None:
+    journal = _journal(tmp_path / "s.llm.jsonl", "embedded@1", 4, model=Access().label)
+    said: list[str] = []
+    begun = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access()), on_progress=said.append)
+    new = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "new", access=Access()), on_progress=said.append)
+    asked = prepare(
+        ConstructionJob(facts=str(facts), store=tmp_path / "s", access=Access(), profile="embedded"),
+        on_progress=said.append,
+    )
+    assert begun and new and asked and journal.exists()
+    assert [p.plan.profile for p in (begun, new, asked)] == ["embedded@1", "embedded", "embedded"]
+    assert [p.plan.wording().scripts.shape for p in (begun, new)] == ["slots", "object_last"]
+    assert len(said) == 1 and "embedded@1" in said[0]
 
 
 @pytest.mark.parametrize(
-    ("profile", "questions", "given", "asked_for"),
+    ("replies", "noted", "profile"),
     [
-        ("paper", 4, None, 8),
-        ("paper", 1, None, 2),
-        ("paper", 4, 4, 4),
-        ("paper@1", 4, None, None),
-        ("paper@1", 4, 6, 6),
+        ((), None, "embedded"),
+        (("{}",), None, "embedded@1"),
+        (('{"same": "no"}',), None, "embedded"),
+        (("{}",), 2, "embedded"),
     ],
 )
-def test_how_many_candidates(
-    tmp_path: Path, profile: str, questions: int, given: int | None, asked_for: int | None
+def test_the_embedded_author_of_an_earlier_journal_keeps_its_prompts(
+    tmp_path: Path, replies: tuple[str, ...], noted: int | None, profile: str
 ) -> None:
+    with Journal(tmp_path / "j", write=True) as lines:
+        cache = ReplyCache(lines)
+        if noted is not None:
+            note_small_profile(cache)
+        for n, raw in enumerate(replies):
+            cache.put(f"llm/{n}", Stored(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
+        note_small_profile(cache)
+        assert small_profile(cache) == profile
+        assert [v for _, v in cache.notes("prompts/")] == ([] if profile == "embedded@1" else [2])
+    assert small_profile(None) == "embedded"
+
+
+@pytest.mark.parametrize(
+    ("profile", "questions", "candidates", "kept", "asked_for"),
+    [
+        ("paper", None, None, 5, 10),
+        ("paper", None, 12, 5, 12),
+        ("paper", None, 4, 4, 4),
+        ("paper", 4, None, 4, 8),
+        ("paper", 1, None, 1, 2),
+        ("paper", 4, 4, 4, 4),
+        ("paper@1", None, None, 4, None),
+        ("paper@1", None, 6, 4, 6),
+        ("paper@1", 5, None, 5, None),
+        ("embedded", None, None, 4, None),
+        ("local", None, None, 4, None),
+    ],
+)
+def test_how_many_questions_and_candidates(
+    tmp_path: Path, profile: str, questions: int | None, candidates: int | None, kept: int, asked_for: int | None
+) -> None:
+    """Five of a capable model: a case can reach the paper's 4.01 prompts. What was begun with four keeps them."""
     job = ConstructionJob(
-        facts="f", store=tmp_path / "s", access=Access(model="m"), questions=questions, candidates=given
+        facts="f", store=tmp_path / "s", access=Access(model="m"), questions=questions, candidates=candidates
     )
-    assert job.plan_with(profile).candidates == asked_for
+    plan = job.plan_with(profile)
+    assert (plan.questions, plan.candidates) == (kept, asked_for)
 
 
 def test_the_dry_run_counts_the_spare_candidates(tmp_path: Path, facts: Path) -> None:
@@ -124,7 +173,7 @@ def test_the_dry_run_counts_the_spare_candidates(tmp_path: Path, facts: Path) ->
         two = run(facts, tmp_path / "a", server, "--dry-run")
         four = run(facts, tmp_path / "b", server, "--dry-run", "--candidates", 4)
     written = [e["stages"][0]["tokens_out"] for e in (two, four)]
-    assert written[0] == 2 * written[1] and two["question_calls"] == four["question_calls"] == 2
+    assert written[0] * 4 == 10 * written[1] and two["question_calls"] == four["question_calls"] == 2
     assert two["attempts"] == 2, "a second script may be asked for"
 
 

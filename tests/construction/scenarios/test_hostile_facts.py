@@ -17,7 +17,7 @@ from construction.llm.prompt_text import LONGEST
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
-from construction.scripts.truncation import cut_script, first_cut, separator_of
+from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
 from construction.verifier.steps import STEPS, VerifyAsk
 from curation.export.formats import EXPORTERS, export
 from curation.export.publish import publish
@@ -130,7 +130,7 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
     rome = Object(text="Rome", aliases=("New Rome", "R.O.M.E."))
     find(text, rome)
     assert text.endswith(separator_of(text)) and separator_of(text + "x (") == " ("
-    first_cut(text, ("Pack", "Go to Rome"), old=rome, subject=Entity(text="Italy"))
+    first_cut(text, ("Pack", "Go to Rome"), SoughtObject(rome, Entity(text="Italy")))
     fact = hostile_fact("x")
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
     judge("question", CheckInputs(fact=fact, question=question, questions=()))

@@ -162,7 +162,7 @@ def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monke
 
     with ScriptedServer(answer) as server:
         first = construct(server.url, "--concurrency", "1")
-        assert first.code == 1 and "1 facts are unfinished" in first.err
+        assert first.code == 1 and "1 fact unfinished" in first.err
         tries = sum(of(p, 1) for p in server.requests)
         assert 3 <= tries <= 6, "retries have an end"
         busy[0], seen = False, len(server.requests)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from hypothesis import given
@@ -72,12 +71,24 @@ def test_signs_in_an_object_are_letters_of_it_and_no_pattern(old: str) -> None:
     assert not fits(f"Take lessons in {old}x", old) and not fits("Take lessons in zz", old)
 
 
-@pytest.mark.parametrize("old", ["Oslo", "New York City", "Saint Petersburg in Russia", "a b c d e f g h"])
-def test_the_longest_step_keeps_the_format_where_the_object_allows_it(old: str) -> None:
-    pattern = object_last(old, TO).model_json_schema()["properties"]["key_step"]["pattern"]
-    most = int(re.findall(r"\{0,(\d+)\} ", pattern)[-1])
-    step = " ".join(["Go", *["on"] * most, "over", "to", old])
-    assert fits(step, old) and (words(step) <= 7 or len(old.split()) > 4)
+@pytest.mark.parametrize(
+    ("old", "leading", "longest", "shortest"),
+    [
+        ("Oslo", TO, "Go on on on over to", "Go over to"),
+        ("New York City", TO, "Go on over to", "Go over to"),
+        ("violin", ("on the", "for the"), "Go on on over on the", "Go over on the"),
+        ("Saint Petersburg in Russia", TO, "Go over to", "Go over to"),
+        ("Luiz Inácio Lula da Silva", TO, "Write to", "Write to"),
+        ("Luiz Inácio Lula da Silva", ("on the", "for the"), "Write on", "Write on"),
+        ("a b c d e f", TO, "Visit", "Visit"),
+    ],
+)
+def test_a_step_has_seven_words_at_most_however_long_the_name(
+    old: str, leading: tuple[str, ...], longest: str, shortest: str
+) -> None:
+    assert fits(f"{longest} {old}", old, leading) and fits(f"{shortest} {old}", old, leading)
+    assert words(f"{longest} {old}") <= 7
+    assert not fits(f"{longest.replace(' ', ' on ', 1) if ' ' in longest else 'Go on'} {old}", old, leading)
 
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
@@ -88,7 +99,7 @@ def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object(
     assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
     assert schema["properties"]["key_step"]["pattern"].endswith(r" [a-z]{1,11} C\+\+$")
     led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
-    assert "(to|in|from) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
+    assert "(to|in) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
     (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))
     assert draft == ("Pack a bag", "Lock the door", "Learn some basic C++", "Rest there")
 

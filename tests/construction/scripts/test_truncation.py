@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from construction.checks.leak_in_prompt import unlabelled
 from construction.mentions.object_mentions import find_object
 from construction.scripts.script_step import Draft, script_of
-from construction.scripts.truncation import cut_script, first_cut, separator_of
+from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
 from schemas.facts import Entity, Object
 from schemas.scripts import ScriptQuestion, render
 
@@ -70,7 +70,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_first_cut(name):
     steps, old, subject, expected = CASES[name]
-    cut = first_cut(Q, tuple(steps), old=old, subject=subject)
+    cut = first_cut(Q, tuple(steps), SoughtObject(old=old, subject=subject))
     if expected is None:
         assert cut is None
         return
@@ -158,7 +158,7 @@ def test_a_cut_gives_the_script_back(steps, rules):
 
     What stands before may be doubtful under the second rules: "Lima Pack" may be another name.
     """
-    cut = first_cut(Q, tuple(steps), old=Object(text="Lima"), rules=rules)
+    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text="Lima"), rules=rules))
     whole = render(Q, tuple(steps))
     if cut is None:
         assert "lima" not in whole.casefold()
@@ -181,7 +181,7 @@ def test_a_cut_gives_the_script_back(steps, rules):
     ],
 )
 def test_the_other_objects_longer_name_is_no_place_to_cut(steps, old, new, step):
-    cut = first_cut(Q, tuple(steps), old=Object(text=old), beside=(Object(text=new), None))
+    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old), beside=(Object(text=new), None)))
     assert (cut and cut.step) == step
 
 
@@ -200,7 +200,7 @@ def test_the_other_objects_longer_name_is_no_place_to_cut(steps, old, new, step)
     ],
 )
 def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
-    cut = first_cut(Q, (step,), old=Object(text=old))
+    cut = first_cut(Q, (step,), SoughtObject(old=Object(text=old)))
     assert cut is not None and (cut.text, cut.separator, cut.step) == (text, separator, 1)
     assert render(Q, (step,))[cut.mention.start : cut.mention.end] == cut.mention.text
 
@@ -218,12 +218,12 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
     ],
 )
 def test_where_the_second_rules_cut(steps, old, step, said):
-    cut = first_cut(Q, tuple(steps), old=Object(text=old))
+    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old)))
     assert (cut and cut.step, cut and cut.mention.text) == (step, said)
     assert bool(cut and cut.doubt) == (steps == ["Cross London Bridge", "Sleep"])
 
 
 @pytest.mark.parametrize(("rules", "step"), [(1, 1), (2, 2)])
 def test_the_first_rules_cut_as_they_always_did(rules, step):
-    cut = first_cut(Q, ("Leave the square", "Pay by Square"), old=Object(text="Square"), rules=rules)
+    cut = first_cut(Q, ("Leave the square", "Pay by Square"), SoughtObject(old=Object(text="Square"), rules=rules))
     assert cut is not None and cut.step == step and not cut.doubt

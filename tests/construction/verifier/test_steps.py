@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from construction.llm.client import Client, Endpoint
 from construction.llm.prompt_text import LONGEST, fenced, quoted
-from construction.llm.reply_cache import ReplyCache
+from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
     STEPS,
     Depends,
@@ -192,6 +192,25 @@ def test_what_is_too_long_is_not_sent(tmp_path):
         verdicts, lines = ask(server, lambda c: verify(step(), VerifyAsk(fact=FACT, prompt=prompt), c), tmp_path)
         assert server.requests == []
     assert verdicts[0].label == "unscored" and not lines
+
+
+@pytest.mark.parametrize("said", [None, 50])
+def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, said):
+    for task in STEPS:
+        one = STEPS[task].load("paper", model="m")
+        question = ScriptQuestion(key="q", fact=FACT.key, text="How?")
+        request = one.sample(VerifyAsk(fact=FACT, prompt=PROMPT, question=question))
+        assert request.longest == 300 and "max_tokens" not in request.parameters
+        assert request_key("m", request) == request_key("m", request._replace(longest=None))
+
+        async def run(url, request=request, task=task):
+            with Journal(tmp_path / f"{task}.jsonl", write=True) as journal:
+                async with Client(Endpoint(model="m", base_url=url, reply_tokens=said), ReplyCache(journal)) as client:
+                    await client.ask(request)
+
+        with ScriptedServer(lambda p: '{"why": "", "next": "yes"}') as server:
+            asyncio.run(run(server.url))
+        assert {p["max_tokens"] for p in server.requests} == {said or 300}
 
 
 def test_reply_types_refuse_what_they_do_not_know():

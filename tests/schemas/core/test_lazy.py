@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +45,36 @@ def test_no_public_name_hides_a_submodule(package: str) -> None:
     names = set(importlib.import_module(package).__all__)
     below = {path.stem if path.suffix == ".py" else path.name for path in (ROOT / package).iterdir()}
     assert not names & below
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_stub_names_what_the_table_names(package: str) -> None:
+    """Type checkers read ``__init__.pyi``: the same names, from the same modules."""
+    stub = ast.parse((ROOT / package / "__init__.pyi").read_text(encoding="utf-8"))
+    typed = {
+        alias.asname: f"{node.module}:{alias.name}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    module = importlib.import_module(package)
+    assert typed == module._PUBLIC and None not in typed
+    (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert set(ast.literal_eval(listed)) == set(typed)
+
+
+@pytest.mark.slow
+def test_a_type_checker_outside_sees_the_types_of_public_names(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(
+        "from schemas import Fact, find_mentions\nnumber: int = Fact\nreveal_type(find_mentions)\n"
+    )
+    options = ["--strict", "--follow-imports=silent", "--cache-dir", os.devnull]
+    command = [sys.executable, "-m", "mypy", *options, "user.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert 'type "type[Fact]", variable has type "int"' in done.stdout, done.stdout + done.stderr
+    assert "schemas.facts.Entity" in done.stdout.partition("Revealed type is")[2]
 
 
 def test_importing_the_packages_imports_nothing_heavy() -> None:

@@ -37,19 +37,19 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "name", "aliases", "found"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-def test_mentions(text: str, name: str, aliases: tuple[str, ...], found: list[str]) -> None:
+@pytest.mark.parametrize(("text", "name", "aliases", "names"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_mentions(text: str, name: str, aliases: tuple[str, ...], names: list[str]) -> None:
     mentions = find(text, Object(text=name, aliases=aliases))
-    assert [m.text for m in mentions] == found
+    assert [m.text for m in mentions] == names
     for m in mentions:
         assert text[m.start : m.end] == m.text
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [("Dutch and dutch", 2), ("the Netherlands", 0), ("Dutch's", 1), ("Dutchman", 0)]
+    ("text", "count"), [("Dutch and dutch", 2), ("the Netherlands", 0), ("Dutch's", 1), ("Dutchman", 0)]
 )
-def test_literal_mode_knows_the_text_only(text: str, found: int) -> None:
-    assert len(find(text, Object(text="Dutch", aliases=("Netherlands",)), literal=True)) == found
+def test_literal_mode_knows_the_text_only(text: str, count: int) -> None:
+    assert len(find(text, Object(text="Dutch", aliases=("Netherlands",)), literal=True)) == count
 
 
 WORD = st.text("abcdefghij", min_size=4, max_size=8)

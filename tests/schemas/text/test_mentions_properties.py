@@ -146,9 +146,9 @@ BESIDE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name", "other", "found"), [c[1:] for c in BESIDE], ids=[c[0] for c in BESIDE])
-def test_what_is_part_of_a_longer_other_is_no_mention(text: str, name: str, other: str, found: list[str]) -> None:
-    assert [m.text for m in find(text, Object(text=name), beside=[Object(text=other), None])] == found
+@pytest.mark.parametrize(("text", "name", "other", "mentions"), [c[1:] for c in BESIDE], ids=[c[0] for c in BESIDE])
+def test_what_is_part_of_a_longer_other_is_no_mention(text: str, name: str, other: str, mentions: list[str]) -> None:
+    assert [m.text for m in find(text, Object(text=name), beside=[Object(text=other), None])] == mentions
 
 
 MORE = [
@@ -184,16 +184,16 @@ MORE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "name", "aliases", "found"), [c[1:] for c in MORE], ids=[c[0] for c in MORE])
-def test_more_mentions(text: str, name: str, aliases: tuple[str, ...], found: list[str]) -> None:
-    assert [m.text for m in find(text, Object(text=name, aliases=aliases))] == found
+@pytest.mark.parametrize(("text", "name", "aliases", "mentions"), [c[1:] for c in MORE], ids=[c[0] for c in MORE])
+def test_more_mentions(text: str, name: str, aliases: tuple[str, ...], mentions: list[str]) -> None:
+    assert [m.text for m in find(text, Object(text=name, aliases=aliases))] == mentions
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [("Bogota", 0), ("Bogotás", 0), ("BOGOTÁ!", 1), ("住在Bogotá的", 1), ("Bogotá's", 1)]
+    ("text", "count"), [("Bogota", 0), ("Bogotás", 0), ("BOGOTÁ!", 1), ("住在Bogotá的", 1), ("Bogotá's", 1)]
 )
-def test_the_literal_rule_folds_nothing_but_case(text: str, found: int) -> None:
-    assert len(find(text, Object(text="Bogotá", aliases=("Bogota",)), literal=True)) == found
+def test_the_literal_rule_folds_nothing_but_case(text: str, count: int) -> None:
+    assert len(find(text, Object(text="Bogotá", aliases=("Bogota",)), literal=True)) == count
 
 
 def test_names_are_compiled_once() -> None:

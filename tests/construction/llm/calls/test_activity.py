@@ -62,3 +62,24 @@ def test_answers_of_one_moment_have_no_rate_and_a_clock_that_steps_back_breaks_n
     clock[0] -= 500
     activity.answered(asked=True)
     assert activity.rate() is None and activity.answers == 3
+
+
+def test_tokens_a_second_are_those_that_were_written_now(clock):
+    activity = Activity()
+    activity.answered(asked=False, tokens=10_000)
+    assert activity.speed() is None
+    activity.asks()
+    for _ in range(6):
+        clock[0] += 5
+        activity.answered(asked=True, tokens=60)
+    assert activity.speed() == pytest.approx(12)
+    clock[0] += 30
+    assert activity.speed() == pytest.approx(6), "it falls while nothing comes"
+
+
+def test_an_endpoint_that_counts_no_tokens_has_no_speed(clock):
+    activity = Activity()
+    for _ in range(3):
+        clock[0] += 5
+        activity.answered(asked=True)
+    assert activity.speed() is None

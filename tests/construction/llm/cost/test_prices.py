@@ -19,14 +19,14 @@ def test_prices(tmp_path):
     assert price_of("qwen") is None
     own = tmp_path / "p.toml"
     own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
-    live, batch = price_of("qwen", own=own), price_of("qwen", batch=True, own=own)
+    live, batch = price_of("qwen", table=own), price_of("qwen", batch=True, table=own)
     assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
-    assert price_of("gpt-4o", own=own) is not None
+    assert price_of("gpt-4o", table=own) is not None
     own.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
     with pytest.raises(DataError, match="models.qwen.input"):
-        price_of("qwen", own=own)
+        price_of("qwen", table=own)
     with pytest.raises(UserError, match="no such"):
-        price_of("qwen", own=tmp_path / "none.toml")
+        price_of("qwen", table=tmp_path / "none.toml")
 
 
 def test_a_budget_in_dollars_needs_a_price(tmp_path):

@@ -203,13 +203,13 @@ def test_a_form_that_is_refused_goes_into_the_next_round(ask):
 
 def test_files_keep_within_calls_and_bytes():
     calls = {f"k{i}": {"messages": [{"role": "user", "content": "x" * 100}]} for i in range(10)}
-    by_count = list(chunks(calls, most=4, size=10**9))
+    by_count = list(chunks(calls, max_calls=4, size=10**9))
     assert [len(keys) for keys, _ in by_count] == [4, 4, 2]
     line = len(by_count[0][1]) // 4
-    by_size = list(chunks(calls, most=100, size=3 * line + 1))
+    by_size = list(chunks(calls, max_calls=100, size=3 * line + 1))
     assert [len(keys) for keys, _ in by_size] == [3, 3, 3, 1] and all(len(x) <= 3 * line + 1 for _, x in by_size)
     assert [k for keys, _ in by_size for k in keys] == list(calls)
-    assert [len(keys) for keys, _ in chunks(calls, most=100, size=1)] == [1] * 10
+    assert [len(keys) for keys, _ in chunks(calls, max_calls=100, size=1)] == [1] * 10
 
 
 def test_rubbish_in_result_files_is_passed_over():

@@ -27,18 +27,18 @@ def body(text):
 def test_files_keep_the_limits_and_lose_no_call():
     calls = {f"llm/{n}": body("x" * n) for n in range(40)}
     size = 1200
-    made = list(chunks(calls, most=7, size=size))
+    made = list(chunks(calls, max_calls=7, size=size))
     assert [key for keys, _ in made for key in keys] == list(calls)
     for keys, data in made:
         lines = [json.loads(line) for line in data.splitlines()]
         assert [line["custom_id"] for line in lines] == keys and len(keys) <= 7
         assert [line["body"] for line in lines] == [calls[k] for k in keys]
         assert len(data) <= size
-    assert list(chunks({}, most=7, size=size)) == []
+    assert list(chunks({}, max_calls=7, size=size)) == []
 
 
 def test_a_call_that_is_too_large_for_a_file_gets_one_of_its_own():
-    made = list(chunks({"a": body("x"), "big": body("y" * 999), "c": body("z")}, most=9, size=300))
+    made = list(chunks({"a": body("x"), "big": body("y" * 999), "c": body("z")}, max_calls=9, size=300))
     assert [keys for keys, _ in made] == [["a"], ["big"], ["c"]]
 
 
@@ -88,7 +88,7 @@ def use(url, work, *, tries=3):
 
 
 def test_a_batch_carries_its_mark_and_is_found_by_it():
-    _, lines = next(chunks({"llm/1": body("x")}, most=9, size=9999))
+    _, lines = next(chunks({"llm/1": body("x")}, max_calls=9, size=9999))
     batches = Batches()
 
     async def work(api):
@@ -113,7 +113,7 @@ def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
         return answer
 
     batches.handle = cut
-    _, lines = next(chunks({"llm/1": body("x")}, most=9, size=9999))
+    _, lines = next(chunks({"llm/1": body("x")}, max_calls=9, size=9999))
     with ScriptedServer(lambda p: "yes", batches=batches) as server:
         assert use(server.url, lambda api: api.create("mark-1", lines))
     assert lost and len(batches.made) == 1

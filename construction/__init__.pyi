@@ -1,0 +1,18 @@
+# Types of the public names, which __init__.py imports when they are first used (tests/schemas/core/test_lazy.py).
+from construction.checks import judge as judge
+from construction.checks.base import RuleCheck as RuleCheck
+from construction.checks.inputs import CheckInputs as CheckInputs
+from construction.llm.connection import Access as Access
+from construction.llm.step import PromptStep as PromptStep
+from construction.pipeline.pipeline import ConstructionPlan as ConstructionPlan
+from construction.scripts.truncation import cut_script as cut_script
+
+__all__ = [
+    "Access",
+    "CheckInputs",
+    "ConstructionPlan",
+    "PromptStep",
+    "RuleCheck",
+    "cut_script",
+    "judge",
+]
