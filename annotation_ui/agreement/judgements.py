@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import campaign_task, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import RatingTask
 from curation.stats.rating_table import Category, RatingTable, rating_table
@@ -41,18 +41,28 @@ class Judgement(NamedTuple):
 
 
 def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
-    """The current answers of a campaign's real items."""
-    task, items = make_task(db.campaign(name).task), db.items(name)
+    """The current answers of a campaign's real items, as far as the form can read them (see ``unreadable_answers``)."""
+    task, items = campaign_task(db, name), db.items(name)
     out = []
     for r in db.current_answers(name):
-        placed, rater = items[r.item], Rater.person(r.person)
-        if placed.purpose != "real" or not r.answers:
+        placed = items.get(r.item)
+        if placed is None or placed.purpose != "real" or not r.answers or r.form != task.form.label:
             continue
+        rater = Rater.person(r.person)
         for field in task.form.asked():
-            if field.name in r.answers:
-                value = r.answers[field.name]
-                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds))
+            value = r.answers.get(field.name)
+            if field.name in r.answers and not field.fault(value):
+                out.append(Judgement(r.item, placed.item.case, rater, field.name, value, r.saved_at, r.seconds))  # type: ignore[arg-type]
     return out
+
+
+def unreadable_answers(db: RatingsDB, name: str) -> int:
+    """How many current answers of a campaign the form cannot read, or belong to no item; statistics leave them out."""
+    form, items = make_task(db.campaign(name).task).form, db.items(name)
+    return sum(
+        r.item not in items or r.form != form.label or bool(form.faults(r.answers or {}))
+        for r in db.current_answers(name)
+    )
 
 
 def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
@@ -68,7 +78,8 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
         line = about.get(record.id)
         seconds = line.detail.get("seconds") if line else None
         case = str(line.detail.get("case", item)) if line else item
-        return Judgement(item, case, rater, aspect, value, line.made_at if line else "", seconds)
+        at = str(line.detail.get("saved_at", line.made_at)) if line else ""
+        return Judgement(item, case, rater, aspect, value, at, seconds)
 
     if task.level == "ordinal":
         names = {f.name for f in form.asked()}

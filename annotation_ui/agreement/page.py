@@ -19,6 +19,7 @@ from annotation_ui.agreement.report import (
 from annotation_ui.tasks.base import RatingTask
 from curation.files.atomic import atomic_file
 from curation.stats.estimates import Estimate
+from schemas.text.counting import counted
 
 _STYLE = """
 <style>
@@ -42,7 +43,9 @@ _STYLE = """
 _NAMES = {"exact": "exact agreement", "within_one": "within one point"}
 
 
-def write_page(found: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str) -> None:
+def write_page(
+    report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str
+) -> None:
     """Write the page.
 
     Raises:
@@ -55,27 +58,28 @@ def write_page(found: TaskReport, judgements: Sequence[Judgement], task: RatingT
     )
     with atomic_file(path, "the page") as file:
         file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
-        file.write(page_body(found, judgements, task))
+        file.write(page_body(report, judgements, task))
         file.write("</body></html>\n")
 
 
-def page_body(found: TaskReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
+def page_body(report: TaskReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
     """The page's content as HTML without scripts, for the page and for the lead's view."""
-    people = ", ".join(found.people) or "nobody yet"
+    people = ", ".join(report.people) or "nobody yet"
     parts = [
         _STYLE,
         '<div class="ag">',
-        f"<p>{_e(found.task)}: {found.items} items in {found.cases} cases, {len(found.people)} people ({_e(people)}). "
-        "Intervals resample cases, 95 %.</p>",
+        f"<p>{_e(report.task)}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, "
+        f"{counted(len(report.people), 'person', 'people')} "
+        f"({_e(people)}). Intervals resample cases, 95 %.</p>",
     ]
-    if found.synthetic:
-        names = _e(", ".join(found.synthetic))
+    if report.synthetic:
+        names = _e(", ".join(report.synthetic))
         parts.append(f'<p class="warn">Synthetic: {names} are programs. Nothing here says how people agree.</p>')
-    parts.append(_summary(found))
-    for a in found.aspects:
+    parts.append(_summary(report))
+    for a in report.aspects:
         parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
-    parts.append(_pooled(found))
-    parts.append(_outlook(found))
+    parts.append(_pooled(report))
+    parts.append(_outlook(report))
     parts.append("</div>")
     return "".join(parts)
 
@@ -90,15 +94,15 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-def _summary(found: TaskReport) -> str:
+def _summary(report: TaskReport) -> str:
     """Alpha by aspect: number, picture, the paper's value."""
     rows = []
-    for a in found.aspects:
+    for a in report.aspects:
         said = _e(a.agreement.alpha.text())
         published = "" if a.published is None else f"{a.published:.2f}"
         rows.append([_e(a.aspect), said, _track(a.agreement.alpha, a.published), published])
-    name = found.aspects[0].agreement.alpha.name if found.aspects else "alpha"
-    ordinal = any(a.published is not None for a in found.aspects)
+    name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
+    ordinal = any(a.published is not None for a in report.aspects)
     paper = "ScEdit Table 5" if ordinal else ""
     note = (
         '<p class="note">Scale from -0.2 to 1. The upright mark is the paper\'s alpha (three people, 400 scripts, '
@@ -181,18 +185,18 @@ def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str
     return f'<table class="bars" style="max-width:26rem"><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _pooled(found: TaskReport) -> str:
-    if found.pooled is None:
+def _pooled(report: TaskReport) -> str:
+    if report.pooled is None:
         return ""
     return (
-        f'<h2>Pooled over aspects</h2><p>{_e(found.pooled.name)}: {_e(found.pooled.text())}</p><p class="note">Pooling '
-        "raises alpha wherever aspects differ in level, so this is no summary of them. "
+        f"<h2>Pooled over aspects</h2><p>{_e(report.pooled.name)}: {_e(report.pooled.text())}</p>"
+        '<p class="note">Pooling raises alpha wherever aspects differ in level, so this is no summary of them. '
         f"The paper's {PUBLISHED_POOLED} is such a value.</p>"
     )
 
 
-def _outlook(found: TaskReport) -> str:
-    rows = [r for r in projected_widths(found) if r["now"] is not None]
+def _outlook(report: TaskReport) -> str:
+    rows = [r for r in projected_widths(report) if r["now"] is not None]
     if not rows:
         return ""
     head = ["aspect", "now", *(f"{n} more cases" for n in rows[0] if n not in ("aspect", "now"))]

@@ -133,68 +133,71 @@ def _level(task: RatingTask) -> Level:
 
 
 def _aspect(
-    aspect: str, people: Sequence[Judgement], judges: Sequence[Judgement], task: RatingTask, how: Resampling
+    aspect: str, people: Sequence[Judgement], judges: Sequence[Judgement], task: RatingTask, resampling: Resampling
 ) -> AspectReport:
     found, level = judgement_table(people, task, aspect), _level(task)
 
     def its_alpha(some: RatingTable) -> Estimate:
-        return alpha(some, level=level, resampling=how)
+        return alpha(some, level=level, resampling=resampling)
 
     numeric = found.numeric
     return AspectReport(
         aspect=aspect,
-        agreement=agreement(found, level=level, resampling=how),
-        pairs=_pairs(found, how),
+        agreement=agreement(found, level=level, resampling=resampling),
+        pairs=_pairs(found, resampling),
         without=leave_one_out(found, its_alpha) if len(found.raters) > 2 else {},
-        severity=severity(found, resampling=how) if numeric else {},
-        drift=_drift(found, people, aspect, how) if numeric else {},
-        ceiling=ceiling(found, resampling=how),
-        judges=_judges(found, judges, task, aspect, how) if numeric else (),
+        severity=severity(found, resampling=resampling) if numeric else {},
+        drift=_drift(found, people, aspect, resampling) if numeric else {},
+        ceiling=ceiling(found, resampling=resampling),
+        judges=_judges(found, judges, task, aspect, resampling) if numeric else (),
         published=PUBLISHED.get(aspect) if numeric else None,
     )
 
 
-def _pairs(found: RatingTable, how: Resampling) -> tuple[RaterPair, ...]:
-    exact = pairwise(found, lambda t: exact_agreement(t, resampling=how))
+def _pairs(ratings: RatingTable, resampling: Resampling) -> tuple[RaterPair, ...]:
+    exact = pairwise(ratings, lambda t: exact_agreement(t, resampling=resampling))
     out = []
     for (a, b), same in exact.items():
-        two = found.of_raters((a, b)).values
+        two = ratings.of_raters((a, b)).values
         both = np.flatnonzero(~np.isnan(two).any(axis=1))
-        cases = [found.cases[int(u)] for u in both]
-        out.append(_correlated(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, how))
+        cases = [ratings.cases[int(u)] for u in both]
+        out.append(_correlated(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, resampling))
     return tuple(out)
 
 
 def _correlated(
-    a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, how: Resampling
+    a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, resampling: Resampling
 ) -> RaterPair:
     if len(x) < 3:
         few = undefined("correlation", f"they share {len(x)} items", n=len(x))
         return RaterPair(a, b, few, few, same)
-    return RaterPair(a, b, spearman(x, y, cases, resampling=how), kendall(x, y, cases, resampling=how), same)
+    rho, tau = spearman(x, y, cases, resampling=resampling), kendall(x, y, cases, resampling=resampling)
+    return RaterPair(a, b, rho, tau, same)
 
 
-def _drift(found: RatingTable, judgements: Sequence[Judgement], aspect: str, how: Resampling) -> dict[str, Estimate]:
+def _drift(
+    ratings: RatingTable, judgements: Sequence[Judgement], aspect: str, resampling: Resampling
+) -> dict[str, Estimate]:
     saved = {(m.item, m.name): m.at for m in judgements if m.aspect == aspect}
     out = {}
-    for n, person in enumerate(found.raters):
-        others = np.delete(found.values, n, axis=1)
-        shared = [u for u in range(len(found.units)) if not np.isnan(found.values[u, n])]
-        shared = [u for u in shared if not np.isnan(others[u]).all() and saved.get((found.units[u], person))]
+    for n, person in enumerate(ratings.raters):
+        others = np.delete(ratings.values, n, axis=1)
+        shared = [u for u in range(len(ratings.units)) if not np.isnan(ratings.values[u, n])]
+        shared = [u for u in shared if not np.isnan(others[u]).all() and saved.get((ratings.units[u], person))]
         if len(shared) < 5:
             out[person] = undefined("drift", f"{person} shares {len(shared)} dated items with others, fewer than 5")
             continue
-        order = np.argsort(np.argsort([saved[found.units[u], person] for u in shared], kind="stable"), kind="stable")
-        gap = [float(found.values[u, n] - np.nanmean(others[u])) for u in shared]
-        out[person] = spearman(order.tolist(), gap, [found.cases[u] for u in shared], resampling=how)
+        order = np.argsort(np.argsort([saved[ratings.units[u], person] for u in shared], kind="stable"), kind="stable")
+        gap = [float(ratings.values[u, n] - np.nanmean(others[u])) for u in shared]
+        out[person] = spearman(order.tolist(), gap, [ratings.cases[u] for u in shared], resampling=resampling)
     return out
 
 
 def _judges(
-    found: RatingTable, judges: Sequence[Judgement], task: RatingTask, aspect: str, how: Resampling
+    ratings: RatingTable, judges: Sequence[Judgement], task: RatingTask, aspect: str, resampling: Resampling
 ) -> tuple[RaterPair, ...]:
-    means = {u: float(np.nanmean(row)) for u, row in zip(found.units, found.values, strict=True)}
-    cases = dict(zip(found.units, found.cases, strict=True))
+    means = {u: float(np.nanmean(row)) for u, row in zip(ratings.units, ratings.values, strict=True)}
+    cases = dict(zip(ratings.units, ratings.cases, strict=True))
     out = []
     for name in sorted({m.name for m in judges}):
         mine = {m.item: float(m.value) for m in judges if m.name == name and m.aspect == aspect}
@@ -202,22 +205,22 @@ def _judges(
         x, y, of = [mine[i] for i in items], [means[i] for i in items], [cases[i] for i in items]
         rows = [(i, who, v) for i in items for who, v in ((name, mine[i]), ("people", round(means[i])))]
         both = rating_table(rows, cases={i: cases[i] for i in items}, scale=tuple(range(1, 8)))
-        same = exact_agreement(both, resampling=how)
-        pair = _correlated(name, "mean of people", x, y, of, same, how)
+        same = exact_agreement(both, resampling=resampling)
+        pair = _correlated(name, "mean of people", x, y, of, same, resampling)
         if len(x) >= 3:
-            both_alpha = alpha(both, level="ordinal", resampling=how)
-            pair = pair._replace(difference=difference(x, y, of, resampling=how), alpha=both_alpha)
+            both_alpha = alpha(both, level="ordinal", resampling=resampling)
+            pair = pair._replace(difference=difference(x, y, of, resampling=resampling), alpha=both_alpha)
         out.append(pair)
     return tuple(out)
 
 
-def _pooled(judgements: Sequence[Judgement], task: RatingTask, how: Resampling) -> Estimate:
+def _pooled(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
     fields = {f.name: f for f in task.form.asked()}
     first = next(iter(fields.values()))
     scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")
     rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
     cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
-    found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=how)
+    found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=resampling)
     return found._replace(name=f"{found.name}, pooled over aspects")
 
 
@@ -262,10 +265,10 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
     return sorted(out, key=lambda d: (-d.spread, d.item))
 
 
-def projected_widths(found: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
+def projected_widths(report: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
     """How wide the interval of each aspect's alpha would be with so many more cases like those judged."""
     rows = []
-    for a in found.aspects:
+    for a in report.aspects:
         now = narrowed(a.agreement.alpha, 0)
         rows.append({"aspect": a.aspect, "now": now, **{str(n): narrowed(a.agreement.alpha, n) for n in more}})
     return rows

@@ -16,7 +16,7 @@ _DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
 def show_login(db: RatingsDB) -> None:
     """Ask for the secret."""
     if st.session_state.pop("logged-out", False):
-        widgets.set_session_cookie("", seconds=0)
+        widgets.set_session_cookie("")
     st.title("Rating")
     st.write("Enter the personal secret that you were given with your invitation.")
     with st.form("log-in", border=False):

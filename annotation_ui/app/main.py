@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.page_context import COOKIE, PageContext
+from annotation_ui.app.page_context import PageContext, cookie_name
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from schemas.core.errors import UserError
@@ -24,9 +24,9 @@ def arguments(argv: list[str]) -> tuple[Path, Path | None]:
     return Path(named["--ratings"]), Path(named["--store"]) if "--store" in named else None
 
 
-def token() -> str | None:
+def token(ratings: Path) -> str | None:
     """The session of this browser: of this page, or of the cookie after a reload."""
-    return st.session_state.get("token") or st.context.cookies.get(COOKIE)
+    return st.session_state.get("token") or st.context.cookies.get(cookie_name(ratings))
 
 
 def main() -> None:
@@ -36,17 +36,17 @@ def main() -> None:
     widgets.apply_style()
     try:
         with RatingsDB(ratings) as db:
-            person = raters.authenticate(db, token())
+            person = raters.authenticate(db, token(ratings))
             if person is None:
                 from annotation_ui.app.login import show_login
 
                 show_login(db)
                 return
-            context = PageContext(db, person, token() or "", store)
+            context = PageContext(db, person, token(ratings) or "", store)
             if "token" not in st.session_state:
                 st.session_state["token"] = context.token
             if st.session_state.pop("remember", False):
-                widgets.set_session_cookie(context.token, seconds=int(raters.SESSION.total_seconds()))
+                widgets.set_session_cookie(context.token)
             _navigate(context)
     except UserError as error:
         st.error(widgets.escape_markdown(str(error)))

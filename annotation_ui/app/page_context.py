@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import RaterAccount
 
-COOKIE = "scedit_session"
+
+def cookie_name(ratings: Path) -> str:
+    """The name of the session's cookie: one a ratings file, since cookies know a machine and not its ports."""
+    return f"scedit_{hashlib.sha256(str(ratings.absolute()).encode()).hexdigest()[:12]}"
 
 
 class PageContext(NamedTuple):

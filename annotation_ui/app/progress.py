@@ -9,6 +9,7 @@ import streamlit as st
 
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import RaterProgress, rater_progress
+from schemas.text.counting import counted
 
 
 def show(context: PageContext) -> None:
@@ -28,7 +29,7 @@ def _table(path: object) -> None:
             rows = rater_progress(db, campaign.name)
             done, all_ = sum(s.done for s in rows), sum(s.assigned for s in rows)
             st.subheader(f"{campaign.name} ({campaign.form})", anchor=False)
-            st.progress(done / all_ if all_ else 0.0, text=f"{done} of {all_} answers")
+            st.progress(done / all_ if all_ else 0.0, text=f"{done:,} of {counted(all_, 'answer')}")
             if rows:
                 st.dataframe([_row(s, rows) for s in rows], hide_index=True, width="stretch")
             else:

@@ -9,13 +9,18 @@ from typing import Any
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.draft_keeper import keep_drafts
 from annotation_ui.app.keyboard import keyboard_shortcuts
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import make_task, next_item, wrong_fields
+from annotation_ui.campaigns.campaign import campaign_task, make_task, next_item
+from annotation_ui.campaigns.control_items import wrong_fields
+from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.ratings import raters
+from annotation_ui.ratings.drafts import read_draft
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Form
+from schemas.core.errors import StoreError, UserError
 
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
 
@@ -26,13 +31,29 @@ def show(context: PageContext) -> None:
     if not campaigns:
         st.info("Nothing is assigned to you yet.")
         return
-    unfinished = [c.name for c in campaigns if next_item(context.db, c.name, context.person.name)]
-    campaign = _chosen(campaigns, unfinished)
+    me = context.person.name
+    unfinished = [c.name for c in campaigns if next_item(context.db, c.name, me)]
+    campaign = _chosen(campaigns, [n for c in campaigns if (n := c.name) in unfinished and not _obstacle(context, c)])
+    if obstacle := _obstacle(context, campaign):
+        st.warning(widgets.escape_markdown(obstacle))
+        return
     consent = str(campaign.settings.get("consent", ""))
-    if consent and context.person.consented_at is None:
+    if consent and consent not in raters.consents(context.db, context.person.name):
         _ask_consent(context, consent)
         return
     _work(context, campaign, [name for name in unfinished if name != campaign.name])
+
+
+def _obstacle(context: PageContext, campaign: Campaign) -> str:
+    """Why nobody can work on a campaign now: another comes first, or its form was changed; empty where nothing is."""
+    first = waiting_for(context.db, campaign, context.person.name)
+    if first:
+        return f"Please finish the task “{first}” first: this one shows what would influence your answers there."
+    try:
+        campaign_task(context.db, campaign.name)
+    except UserError as error:
+        return f"This task is closed, please tell the person who invited you: {error.what}."
+    return ""
 
 
 def _chosen(campaigns: list[Campaign], unfinished: list[str]) -> Campaign:
@@ -48,7 +69,7 @@ def _ask_consent(context: PageContext, consent: str) -> None:
     st.subheader("Before you begin")
     widgets.show_text("Consent", consent)
     if st.button("I agree", type="primary"):
-        raters.consent(context.db, context.person.name)
+        raters.consent(context.db, context.person.name, consent)
         st.rerun()
 
 
@@ -56,13 +77,15 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     db, me, task = context.db, context.person.name, make_task(campaign.task)
     mine = db.assignments(campaign.name, me)
     done = {r.item: r for r in db.current_answers(campaign.name, person=me)}
+    closed = closed_items(db, campaign, me)
+    open_again = {i: r for i, r in done.items() if i not in closed}
     count = sum(a.item in done for a in mine)
     st.progress(count / len(mine), text=f"{task.form.title}: {count} of {len(mine)} done")
     _feedback(task)
-    at = _place(context, campaign, mine, done)
+    at = _place(context, campaign, mine, open_again)
     if at is None:
         _finished(others)
-        _back(mine, done, None)
+        _back(mine, open_again, None)
         return
     placed = db.item(campaign.name, at.item)
     before = done[at.item].answers if at.item in done else None
@@ -78,8 +101,9 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
             for f in task.form.asked():
                 widgets.show_text(f.asks, f.hint or f.asks)
     with right:
-        _form(context, campaign, task, at, placed, before or {})
-        _back(mine, done, at)
+        draft = read_draft(db, campaign.name, me, at.item, task.form)
+        _form(context, campaign, task, at, placed, draft or before or {})
+        _back(mine, open_again, at)
 
 
 def _finished(others: list[str]) -> None:
@@ -117,14 +141,13 @@ def _form(
     form: Form = task.form
     begun = st.session_state.setdefault("begun", {})
     begun.setdefault(at.item, (time.time(), uuid.uuid4().hex))
+    keys = {f.name: f"{campaign.name}/{at.item}/{f.name}" for f in form.fields}
     with st.form(f"form-{campaign.name}-{at.item}", border=False):
-        answers = {
-            f.name: widgets.show_field(f, key=f"{campaign.name}/{at.item}/{f.name}", value=before.get(f.name))
-            for f in form.fields
-        }
+        answers = {f.name: widgets.show_field(f, key=keys[f.name], value=before.get(f.name)) for f in form.fields}
         messages = st.container()
         saved = st.form_submit_button("Save and next", type="primary", shortcut="Ctrl+Enter", use_container_width=True)
     keyboard_shortcuts()
+    keep_drafts(form, keys, campaign=campaign.name, item=at.item, person=context.person.name)
     st.caption(f"Keys: {_keys(form)} answer the first open question or correct the last; Ctrl+Enter saves.")
     if not saved:
         return
@@ -133,16 +156,19 @@ def _form(
     if faults:
         widgets.show_faults(messages, form, faults)
         return
-    start, token = begun.pop(at.item)
-    context.db.save(
-        campaign.name,
-        context.person.name,
-        at.item,
-        form.clean(given),
-        form=form.label,
-        seconds=round(min(time.time() - start, _LONGEST), 1),
-        token=token,
-    )
+    start, token = begun[at.item]
+    spent = min(time.time() - start, _LONGEST)
+    seconds = (
+        max(round(spent, 1), 0.1) if spent > 0 else spent
+    )  # a save at once took some time; a clock put back did not
+    try:
+        me = context.person.name
+        context.db.save(campaign.name, me, at.item, form.clean(given), form=form.label, seconds=seconds, token=token)
+    except StoreError as error:  # a full disk, a locked file: the form stays as it is filled in
+        fix = f" {error.fix[0].upper()}{error.fix[1:]}." if error.fix else ""
+        messages.error(widgets.escape_markdown(f"{error.what[0].upper()}{error.what[1:]}.{fix}"))
+        return
+    begun.pop(at.item)
     st.session_state.pop("back", None)
     if placed.purpose == "training":
         expected = placed.expected or {}

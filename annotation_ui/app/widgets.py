@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from annotation_ui.app.page_context import COOKIE, PageContext
+from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters
 from annotation_ui.tasks.base import RatingTask
@@ -39,9 +39,12 @@ _CSS = """
 
 _SET_COOKIE = """
 export default function (component) {
-  const {name, value, seconds} = component.data;
-  const safe = location.protocol === "https:" ? "; Secure" : "";
-  document.cookie = `${name}=${value}; path=/; max-age=${seconds}; SameSite=Strict${safe}`;
+  const {token} = component.data;
+  fetch("/scedit/session", {
+    method: token ? "POST" : "DELETE", credentials: "same-origin",
+    headers: {"x-scedit": "1", "content-type": "application/json"},
+    body: token ? JSON.stringify({token, secure: location.protocol === "https:"}) : undefined,
+  }).catch(() => {});
 }
 """
 
@@ -58,10 +61,13 @@ def apply_style() -> None:
     st.html(_CSS)
 
 
-def set_session_cookie(token: str, *, seconds: int) -> None:
-    """Put a session into the browser's cookie (0 seconds: take it out), so that a reload does not ask again."""
+def set_session_cookie(token: str) -> None:
+    """Have the server put a session into the browser's cookie (an empty one: take it out), for after a reload.
+
+    The cookie is the server's own (HttpOnly): no script of a page can read it.
+    """
     run = st.components.v2.component("scedit_cookie", js=_SET_COOKIE)
-    run(data={"name": COOKIE, "value": token, "seconds": seconds}, key=f"cookie-{seconds}")
+    run(data={"token": token}, key="cookie-in" if token else "cookie-out")
 
 
 def show_text(title: str, body: str) -> None:
@@ -101,7 +107,7 @@ def show_field(f: Field, *, key: str, value: Any) -> Any:
     label = escape_markdown(f.asks) + ("" if f.required or f.kind == "text" else " (if you answered no)")
     if f.kind in ("yes_no", "scale"):
         options = list(f.allowed)
-        at = options.index(value) if value in options else None
+        at = None if f.fault(value) else options.index(value)
         chosen = st.radio(label, options, index=at, horizontal=True, key=key, help=escape_markdown(f.hint) or None)
         if f.kind == "scale" and f.low_text:
             ends = f"{f.low} = {f.low_text} · {f.high} = {f.high_text}"
@@ -112,12 +118,12 @@ def show_field(f: Field, *, key: str, value: Any) -> Any:
         return st.multiselect(
             label,
             list(known),
-            default=value or [],
+            default=[v for v in value if v in known] if isinstance(value, list) else [],
             format_func=known.__getitem__,
             key=key,
             placeholder="Choose one or more reasons",
         )
-    return st.text_area(label, value=value or "", key=key, height=68)
+    return st.text_area(label, value=value if isinstance(value, str) else "", key=key, height=68)
 
 
 def readable_fault(form: Form, fault: str) -> str:
@@ -206,7 +212,7 @@ def account_box(context: PageContext) -> None:
 
 def answers_line(answers: Mapping[str, Any]) -> str:
     """Answers on one line."""
-    return ", ".join(f"{k} {v if not isinstance(v, list) else ' + '.join(v)}" for k, v in answers.items())
+    return ", ".join(f"{k} {' + '.join(map(str, v)) if isinstance(v, list) else v}" for k, v in answers.items())
 
 
 def as_json(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import campaign_task, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
@@ -41,6 +41,7 @@ class RaterAnswer(NamedTuple):
         saved_at: When. ``seconds``: time taken, None where unknown.
         origin: Where from: ``ratings file``, ``label studio`` ...
         probability: With which the item was sampled; None where that is unknown.
+        grown_at: When the sample grew after the answer was saved, and the probability with it; empty where it did not.
     """
 
     item: TaskItem
@@ -51,6 +52,7 @@ class RaterAnswer(NamedTuple):
     seconds: float | None
     origin: str
     probability: float | None = None
+    grown_at: str = ""
 
 
 class ImportResult(NamedTuple):
@@ -67,15 +69,22 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
 
     Training and attention items stay out: they are no items of the store.
     """
-    task, items = make_task(db.campaign(name).task), db.items(name)
-    given = []
+    campaign, items = db.campaign(name), db.items(name)
+    task = make_task(campaign.task)
+    if campaign.form == task.form.label:
+        campaign_task(db, name)  # changed under its version: nobody can say what was asked
+    grown = str(campaign.settings.get("grown_at") or "")
+    given, stray = [], []
     current = db.current_answers(name)
     for r in current:
-        placed = items[r.item]
-        if placed.purpose != "real":
-            continue
-        given.append(_given(r, placed.item, placed.probability))
+        placed = items.get(r.item)
+        if placed is None:
+            stray.append(RejectedAnswer(r.person, r.item, "the campaign has no such item"))
+        elif placed.purpose == "real":
+            answer = _given(r, placed.item, placed.probability)
+            given.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
     kept = import_answers(store, task, given)
+    kept = kept._replace(rejected=(*kept.rejected, *stray))
     kept = _decided(db, store, name, task, kept)
     history = len(db.history(name)) - len(current)
     return ImportResult(kept.answers, kept.new, kept.rejected, history)
@@ -90,18 +99,26 @@ def _decided(db: RatingsDB, store: Store, name: str, task: RatingTask, kept: Imp
     items = db.items(name)
     records: list[Record] = []
     lines: list[Lineage] = []
+    rejected = []
     for decision in db.adjudications(name).values():
+        if decision.item not in items:
+            rejected.append(RejectedAnswer(decision.lead, decision.item, "the campaign has no such item"))
+            continue
         item = items[decision.item].item
         given = RaterAnswer(
             item, decision.lead, decision.answers, task.form.label, decision.saved_at, None, "adjudication"
         )
-        made = [_adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)]
+        try:
+            made = [_adjudicated(r, task) for r in task.records(item, decision.answers, person=decision.lead)]
+        except DataError as error:
+            rejected.append(RejectedAnswer(decision.lead, decision.item, f"a lead's decision: {error.what}"))
+            continue
         records += made
         lines += [_line(given, record) for record in made]
-    known = store.known(items[d].item.id for d in db.adjudications(name))
+    known = store.known(d for d in db.adjudications(name) if d in items)
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
-    return kept._replace(new=kept.new + put.new)
+    return kept._replace(new=kept.new + put.new, rejected=(*kept.rejected, *rejected))
 
 
 def _adjudicated(record: Record, task: RatingTask) -> Record:
@@ -123,7 +140,7 @@ def _adjudicated(record: Record, task: RatingTask) -> Record:
     return record.model_copy(update={"form": form, "key": record.key.replace(record.form, form, 1)})
 
 
-def import_answers(store: Store, task: RatingTask, given: Sequence[RaterAnswer]) -> ImportResult:
+def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer]) -> ImportResult:
     """Put answers into the store as verdicts or ratings with their lineage, in one transaction.
 
     Checked: the form's version must be the task's, the item must be in the store, the answers must pass the form.
@@ -131,8 +148,8 @@ def import_answers(store: Store, task: RatingTask, given: Sequence[RaterAnswer])
     records: list[Record] = []
     lines: list[Lineage] = []
     rejected = []
-    known = store.known(g.item.id for g in given)
-    for g in given:
+    known = store.known(g.item.id for g in answers)
+    for g in answers:
         if g.form != task.form.label:
             rejected.append(
                 RejectedAnswer(g.person, g.item.id, f"given to the form {g.form}, the task now has {task.form.label}")
@@ -149,7 +166,7 @@ def import_answers(store: Store, task: RatingTask, given: Sequence[RaterAnswer])
         records += made
         lines += [_line(g, record) for record in made]
     put = store.put(records, lines)
-    return ImportResult(len(given) - len(rejected), put.new, tuple(rejected))
+    return ImportResult(len(answers) - len(rejected), put.new, tuple(rejected))
 
 
 def _line(g: RaterAnswer, record: Record) -> Lineage:
@@ -158,7 +175,10 @@ def _line(g: RaterAnswer, record: Record) -> Lineage:
         detail["probability"] = g.probability
     if Rater.person(g.person).is_program:
         detail["synthetic"] = True
+    request = f"{g.origin}/{g.saved_at}"
+    if g.grown_at:  # a line of its own, which comes after the one with the earlier probability
+        detail["saved_at"], request = g.saved_at, f"{request}/{g.grown_at}"
     return Lineage(
-        item_id=record.id, stage=STAGE, made_at=g.saved_at, parents=(g.item.id, *g.item.related), detail=detail,
-        request=f"{g.origin}/{g.saved_at}",
+        item_id=record.id, stage=STAGE, made_at=g.grown_at or g.saved_at, parents=(g.item.id, *g.item.related),
+        detail=detail, request=request,
     )  # fmt: skip

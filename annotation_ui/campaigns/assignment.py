@@ -9,37 +9,8 @@ from typing import NamedTuple
 
 from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
-from curation.quality.sample import allocate
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
-
-
-def sample_items(items: Sequence[TaskItem], *, percent: float, least: int = 1, name: str) -> list[CampaignItem]:
-    """A stratified sample of items with known inclusion probabilities (calibration weights by them).
-
-    The same name draws the same items.
-
-    Args:
-        items: All that could be judged.
-        percent: How many of them, in percent.
-        least: From every stratum at the least.
-        name: Of the campaign; seeds the draw.
-
-    Raises:
-        UserError: a percentage outside 0 to 100.
-    """
-    if not 0 < percent <= 100:
-        raise UserError(f"a sample of {percent:g} % cannot be drawn", allowed="more than 0, at most 100")
-    strata: dict[str, list[TaskItem]] = defaultdict(list)
-    for item in items:
-        strata[item.stratum].append(item)
-    rng = random.Random(seed(name, "sample"))
-    shares = allocate({s: len(strata[s]) for s in sorted(strata)}, percent, least=least, rng=rng)
-    return [
-        CampaignItem(item, probability=share.probability)
-        for stratum, share in shares.items()
-        for item in rng.sample(sorted(strata[stratum], key=lambda i: i.id), share.drawn)
-    ]
 
 
 class AssignmentSettings(NamedTuple):

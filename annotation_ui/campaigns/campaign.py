@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
-from annotation_ui.campaigns.assignment import AssignmentSettings, assign, sample_items
+from annotation_ui.campaigns.assignment import AssignmentSettings, assign
+from annotation_ui.campaigns.control_items import (
+    RaterControlItem,
+    is_control,
+    place_control_item,
+    refuse_double_use,
+    wrong_fields,
+)
+from annotation_ui.campaigns.groups import campaigns_of_group, refuse_disorder, refuse_unshared
+from annotation_ui.campaigns.sampling import (
+    SampleDraw,
+    SampleSize,
+    chances_of_earlier_version,
+    draw_sample,
+    grow_sample,
+)
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.frames import keep_frame, read_frame
 from annotation_ui.ratings.raters import list_raters
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
-from curation.files.json_files import json_lines
+from annotation_ui.tasks.forms import Form
 from schemas.core.clock import now
-from schemas.core.config import Options, explain
-from schemas.core.errors import DataError, UserError
-from schemas.core.records import Frozen
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.core.ids import content_id
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -34,6 +47,8 @@ class CampaignOptions(Options):
         least: From every stratum at the least, when sampled.
         only: ``all`` items, or those that the checks are ``unsure`` about (for people to decide).
         consent: What people agree to before they begin; empty for none.
+        number: How many items, in place of a percentage; None for a percentage.
+        group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
     """
 
     overlap: int = 2
@@ -42,25 +57,8 @@ class CampaignOptions(Options):
     least: int = 1
     only: str = "all"
     consent: str = ""
-
-
-class RaterControlItem(Frozen):
-    """A training or attention item with its right answers, one a line of a file.
-
-    Attributes:
-        purpose: ``training`` or ``attention``.
-        id: A name of its own.
-        shown: Texts, as the form shows them.
-        expected: Right answers by field; an answer that differs by more than ``tolerance`` on a scale is wrong.
-        because: What a trainee reads afterwards.
-    """
-
-    purpose: str
-    id: str
-    shown: dict[str, str]
-    expected: dict[str, Any]
-    because: str = ""
-    tolerance: int = 1
+    number: int | None = None
+    group: str = ""
 
 
 def make_task(name: str) -> RatingTask:
@@ -91,20 +89,95 @@ def create_campaign(
         digest: Of the split that the items are of, where they are.
 
     Raises:
-        UserError: the store has nothing for this task, or the name is taken by another task.
+        UserError: the store has nothing for this task, the name is taken by another task, the form was changed under
+            its version, a control item is a real item, or the sample cannot be drawn.
     """
     items = _chosen(store, task, sharing.only)
     if not items:
         raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
-    if sharing.percent < 100:
-        placed = sample_items(items, percent=sharing.percent, least=sharing.least, name=name)
-    else:
-        placed = [CampaignItem(i, probability=1.0) for i in items]
-    settings = sharing.model_dump(mode="json") | {"split": digest, "population": len(items)}
-    db.add_campaign(Campaign(name, task.form.name, task.form.label, settings, now("milliseconds")))
-    placed += [_known(k, task) for k in known]
-    db.add_items(name, placed, [])
-    return placed
+    before = {c.name: c for c in db.campaigns()}.get(name)
+    if before is not None and before.task == task.form.name:
+        campaign_task(db, name)
+        sharing = sharing.model_copy(update={"group": sharing.group or str(before.settings.get("group", ""))})
+    refuse_disorder(db, name, task.form.name, sharing.group)
+    placed_before = db.items(name) if before else {}
+    controls = [place_control_item(k, task) for k in known if k.id not in placed_before]
+    drawn = _drawn(db, name, [i for i in items if not is_control(i, known)], sharing, placed_before, before)
+    refuse_double_use([*placed_before.values(), *drawn.new], known)
+    settings = sharing.model_dump(mode="json") | {
+        "split": digest, "population": len(items), "form_digest": form_digest(task.form),
+        "grown_at": before.settings.get("grown_at") if before else None,
+    }  # fmt: skip
+    made = Campaign(name, task.form.name, task.form.label, settings, now("milliseconds"))
+    db.add_campaign(made)
+    db.add_items(name, [*drawn.new, *controls], [])
+    if keep_frame(db, name, drawn.chances):
+        db.add_campaign(made._replace(settings=settings | {"grown_at": now("milliseconds")}))
+    return [*drawn.new, *controls]
+
+
+def _drawn(
+    db: RatingsDB,
+    name: str,
+    items: list[TaskItem],
+    sharing: CampaignOptions,
+    placed: dict[str, CampaignItem],
+    before: Campaign | None,
+) -> SampleDraw:
+    """The items that are new in a campaign: drawn for the first time, by growing, or as its group drew them."""
+    size = SampleSize(sharing.percent, sharing.number, sharing.least)
+    leader = next((c.name for c in campaigns_of_group(db, sharing.group) if c.name != name), None)
+    first = next((c.name for c in campaigns_of_group(db, sharing.group)), name)
+    if leader is not None and first != name:
+        if sharing.percent < 100 or sharing.number is not None:
+            raise UserError(
+                f"the items of the group '{sharing.group}' are drawn by its first campaign, '{first}'",
+                fix="leave out --percent and --number",
+            )
+        chosen = {i: p for i, p in db.items(first).items() if p.purpose == "real"}
+        there = {i.id: i for i in items}
+        if lost := set(chosen) - set(there):
+            raise UserError(
+                f"{len(lost)} of the {len(chosen)} items of the group '{sharing.group}' cannot be had for this task",
+                where=str(sorted(lost)[0]),
+            )
+        new = [CampaignItem(there[i], probability=p.probability) for i, p in chosen.items() if i not in placed]
+        return SampleDraw(new, read_frame(db, first))
+    if before is None:
+        return draw_sample(items, size, name=sharing.group or name)
+    population = int(before.settings.get("population") or 0)
+    chances = read_frame(db, name) or chances_of_earlier_version(items, list(placed.values()), population, name)
+    real = {i for i, p in placed.items() if p.purpose == "real"}
+    return grow_sample(items, chances, real, size, name=sharing.group or name)
+
+
+def form_digest(form: Form) -> str:
+    """Of everything that a form shows and asks: another one means that people were asked otherwise."""
+    return content_id("form", form.model_dump(mode="json"))
+
+
+def campaign_task(db: RatingsDB, name: str) -> RatingTask:
+    """The task of a campaign, with the very form that the campaign was made with.
+
+    Raises:
+        UserError: the form has another version by now, or was changed under its version.
+    """
+    campaign = db.campaign(name)
+    task = make_task(campaign.task)
+    kept = campaign.settings.get("form_digest")
+    if campaign.form != task.form.label:
+        raise UserError(
+            f"the campaign was made with the form {campaign.form}, the task now has {task.form.label}",
+            where=name,
+            fix="make a new campaign for the new form, or use the earlier program for this one",
+        )
+    if kept is not None and kept != form_digest(task.form):
+        raise UserError(
+            f"the form {campaign.form} was changed after the campaign was made, and its version was not raised",
+            where=name,
+            fix="put the form back, or raise its version and make a new campaign",
+        )
+    return task
 
 
 def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
@@ -116,6 +189,8 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
         UserError: fewer raters than the overlap asks for.
     """
     campaign = db.campaign(name)
+    campaign_task(db, name)
+    refuse_unshared(db, campaign)
     raters = [p.name for p in list_raters(db) if p.role == "rater"]
     started = {(r.person, r.item) for r in db.history(name)}
     settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
@@ -141,60 +216,6 @@ def _what_next(task: RatingTask) -> str:
     return "construct or import script prompts first: scedit construct"
 
 
-def _known(known: RaterControlItem, task: RatingTask) -> CampaignItem:
-    item = TaskItem(id=known.id, case=f"known/{known.id}", stratum=known.purpose, shown=known.shown)
-    expected = {"answers": known.expected, "because": known.because, "tolerance": known.tolerance}
-    return CampaignItem(item, known.purpose, expected)
-
-
-def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
-    """Training and attention items from JSON lines, each checked against the form.
-
-    Raises:
-        UserError: there is no such file.
-        DataError: a line is not such an item; says which and why.
-    """
-    out: list[RaterControlItem] = []
-    for _, where, data in json_lines(path):
-        try:
-            known = RaterControlItem.model_validate(data)
-        except ValidationError as error:
-            raise DataError(explain(error, known=list(RaterControlItem.model_fields)), where=where) from None
-        _check_known(known, task, where)
-        out.append(known)
-    return out
-
-
-def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
-    if known.purpose not in ("training", "attention"):
-        raise DataError(f"the purpose is '{known.purpose}'", where=where, allowed="training, attention")
-    names = {f.name for f in task.form.asked()}
-    for name, value in known.expected.items():
-        if name not in names:
-            raise DataError(f"the form does not ask '{name}'", where=where, allowed=", ".join(sorted(names)))
-        if fault := task.form.field(name).fault(value):
-            raise DataError(f"expected answer: {fault}", where=where)
-    wanted = {s.name for s in task.form.shows if not s.optional}
-    if missing := wanted - set(known.shown):
-        raise DataError(f"nothing is shown as '{sorted(missing)[0]}'", where=where, allowed=", ".join(sorted(wanted)))
-
-
-def wrong_fields(placed: CampaignItem, task: RatingTask, answers: dict[str, Any]) -> list[str]:
-    """The fields of a training or attention item that were not answered as expected; empty for real items."""
-    if placed.expected is None:
-        return []
-    out = []
-    for name, right in placed.expected["answers"].items():
-        given = answers.get(name)
-        scale = task.form.field(name).kind == "scale"
-        if scale and given is not None:
-            off = abs(int(given) - int(right)) > int(placed.expected["tolerance"])
-        else:
-            off = given != right
-        out += [name] if off else []
-    return out
-
-
 class RaterProgress(NamedTuple):
     """How far somebody is.
 
@@ -204,6 +225,7 @@ class RaterProgress(NamedTuple):
         training: Trained items answered, of all. ``attention``: attention items answered rightly, of those answered.
         seconds: Median seconds an item, None before the first.
         last: When the last save was.
+        odd_times: Answers whose time cannot be one (zero, negative, text); the median leaves them out.
     """
 
     person: str
@@ -214,6 +236,7 @@ class RaterProgress(NamedTuple):
     attention: tuple[int, int]
     seconds: float | None
     last: str | None
+    odd_times: int = 0
 
 
 def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
@@ -225,7 +248,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     assigned: dict[str, list[Assignment]] = {}
     for a in db.assignments(name):
         assigned.setdefault(a.person, []).append(a)
-    answers: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, Revision]] = {}
     for r in db.current_answers(name):
         answers.setdefault(r.person, {})[r.item] = r
     out = []
@@ -233,7 +256,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
         mine = answers.get(person, {})
         of = {p: [a for a in assigned.get(person, []) if items[a.item].purpose == p] for p in _PURPOSES}
         watched = [mine[a.item] for a in of["attention"] if a.item in mine]
-        right = sum(not wrong_fields(items[r.item], task, r.answers) for r in watched)
+        right = sum(not wrong_fields(items[r.item], task, r.answers or {}) for r in watched)
         times = [r.seconds for r in mine.values() if r.seconds is not None]
         out.append(
             RaterProgress(
@@ -245,6 +268,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
                 (right, len(watched)),
                 median(times) if times else None,
                 max((r.saved_at for r in mine.values()), default=None),
+                sum(r.odd_time for r in mine.values()),
             )
         )
     return out

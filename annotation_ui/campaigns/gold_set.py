@@ -27,11 +27,11 @@ def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     asked = [f.name for f in task.form.asked()]
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for r in db.current_answers(name):
-        if items[r.item].purpose == "real" and r.answers:
+        if r.item in items and items[r.item].purpose == "real" and r.answers and not task.form.faults(r.answers):
             said[r.item].append({a: r.answers.get(a) for a in asked})
     out = []
     for item, placed in items.items():
-        if item in decided:
+        if item in decided and not task.form.faults(decided[item].answers):
             answers = {a: decided[item].answers[a] for a in asked}
             out.append(GoldItem(item, dict(placed.item.shown), answers, "adjudicated"))
         elif len(said[item]) > 1 and all(s == said[item][0] for s in said[item]):

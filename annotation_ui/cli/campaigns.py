@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from curation.cli.options import json_option, json_options, store_option
+from schemas.text.counting import counted
 
 DB = click.option(
     "--ratings", "-r", "db_path", type=click.Path(path_type=Path), required=True, help="The ratings file (SQLite)."
@@ -43,8 +44,13 @@ def tasks(as_json: bool) -> None:
 @click.option(
     "--percent",
     type=click.FloatRange(0, 100, min_open=True),
-    default=100.0,
-    help="Percentage of the items to draw, stratified.",
+    help="Percentage of the items to draw, stratified; all by default, or as the campaign was made with.",
+)
+@click.option("--number", type=click.IntRange(1), help="Number of items to draw, stratified, in place of --percent.")
+@click.option(
+    "--group",
+    default="",
+    help="Ask about the same drawn items as the other campaigns of this group; its first campaign draws them.",
 )
 @click.option(
     "--status",
@@ -69,7 +75,9 @@ def new(
     db_path: Path,
     overlap: int,
     batch: int,
-    percent: float,
+    percent: float | None,
+    number: int | None,
+    group: str,
     only: str,
     known: Path | None,
     consent: Path | None,
@@ -79,22 +87,30 @@ def new(
 
     Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
     """
-    from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task, read_control_items
+    from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
+    from annotation_ui.campaigns.control_items import read_control_items
     from annotation_ui.ratings.database import RatingsDB
     from curation.store.store import Store
 
     task = make_task(task_name)
     extra = read_control_items(known, task) if known else []
     text = consent.read_text(encoding="utf-8") if consent else ""
-    sharing = CampaignOptions(overlap=overlap, batch=batch, percent=percent, only=only, consent=text)
+    if number is not None and percent is not None:
+        raise click.UsageError("--number and --percent say the same thing: give one of them")
     with Store.open(store_path) as store, RatingsDB(db_path, create=True) as db:
         before = len(db.items(name))
+        sharing = CampaignOptions(overlap=overlap, batch=batch, group=group, only=only, consent=text)
+        earlier = next((c.settings for c in db.campaigns() if c.name == name), {})
+        if number is None and percent is None:
+            percent, number = earlier.get("percent"), earlier.get("number")
+        size = {"number": number} | ({} if percent is None else {"percent": percent})
+        sharing = sharing.model_copy(update=size)
         create_campaign(db, store, name, task, sharing, known=extra)
         total = len(db.items(name))
     if as_json:
         click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
         return
-    click.echo(f"Campaign '{name}' ({task.form.label}): {total} items, {total - before} of them new.")
+    click.echo(f"Campaign '{name}' ({task.form.label}): {counted(total, 'item')}, {total - before} of them new.")
     click.echo(f"Next: scedit annotate invite NAME... --ratings {db_path}, then: scedit annotate share {name}")
 
 
@@ -153,6 +169,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 
     Example: scedit annotate status --ratings r.sqlite
     """
+    from annotation_ui.agreement.judgements import unreadable_answers
     from annotation_ui.campaigns.campaign import rater_progress
     from annotation_ui.ratings.database import RatingsDB
 
@@ -163,11 +180,14 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
                 for s in rows:
                     click.echo(json.dumps({"campaign": campaign.name, **s._asdict()}))
                 continue
-            click.echo(f"{campaign.name} ({campaign.form}), {len(db.items(campaign.name))} items")
+            click.echo(f"{campaign.name} ({campaign.form}), {counted(len(db.items(campaign.name)), 'item')}")
             for s in rows:
                 pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not started"
                 watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
-                click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}")
+                odd = f", {s.odd_times} times not usable" if s.odd_times else ""
+                click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}{odd}")
+            if count := unreadable_answers(db, campaign.name):
+                click.echo(f"  {count} stored answers cannot be read under the form; statistics leave them out")
 
 
 @click.command()
@@ -185,4 +205,4 @@ def forget(person: str, db_path: Path) -> None:
     from annotation_ui.ratings.raters import delete_rater
 
     with RatingsDB(db_path) as db:
-        click.echo(f"{delete_rater(db, person)} answers of '{person}' deleted.")
+        click.echo(f"{counted(delete_rater(db, person), 'answer')} of '{person}' deleted.")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from annotation_ui.cli.campaigns import DB
-from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option
+from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option, writes
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from annotation_ui.agreement.report import TaskReport
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @DB
 @store_option()
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
+@writes("report_path")
 @json_option
 def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
     """Import the answers of campaign NAME into the store, each checked against its form; repeating adds what is new.
@@ -28,17 +30,21 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
     """
     from annotation_ui.campaigns.answer_import import import_campaign
     from annotation_ui.ratings.database import RatingsDB
+    from curation.files.atomic import write_text
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path, write=True) as store:
         got = import_campaign(db, store, name)
     lines = [json.dumps(r._asdict(), ensure_ascii=False) for r in got.rejected]
     if report_path:
-        report_path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_text(report_path, "".join(f"{line}\n" for line in lines), "the list", fix="name another --report")
     if as_json:
         click.echo(json.dumps({"answers": got.answers, "new": got.new, "refused": [r._asdict() for r in got.rejected]}))
     else:
-        click.echo(f"{got.answers} answers, {got.new} records new in the store, {len(got.rejected)} rejected.")
+        click.echo(
+            f"{counted(got.answers, 'answer')}, {counted(got.new, 'record')} new in the store, "
+            f"{len(got.rejected)} rejected."
+        )
         for r in got.rejected[:20]:
             click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
     if got.rejected:
@@ -51,6 +57,7 @@ def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None
 @shared_option("--resamples", type=click.IntRange(0, 100000), default=1000, show_default=True)
 @store_option(required=False, also="Ratings by judges are taken from it.")
 @click.option("--page", type=click.Path(path_type=Path), help="Also write a page with plots (HTML).")
+@writes("page")
 @json_option
 def agreement(
     name: str, db_path: Path, resamples: int, store_path: Path | None, page: Path | None, as_json: bool
@@ -59,7 +66,7 @@ def agreement(
 
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
-    from annotation_ui.agreement.judgements import live_judgements
+    from annotation_ui.agreement.judgements import live_judgements, unreadable_answers
     from annotation_ui.agreement.report import agreement_report
     from annotation_ui.campaigns.campaign import make_task
     from annotation_ui.ratings.database import RatingsDB
@@ -68,6 +75,8 @@ def agreement(
     with RatingsDB(db_path) as db:
         task = make_task(db.campaign(name).task)
         marks = live_judgements(db, name)
+        if left := unreadable_answers(db, name):
+            click.echo(f"{left} stored answers cannot be read under the form and are left out.", err=True)
     if store_path:
         from annotation_ui.agreement.judgements import judgements_by_judges
         from curation.store.store import Store
@@ -106,13 +115,14 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
         said = "; ".join(f"{p}: {', '.join(f'{k} {v}' for k, v in a.items())}" for p, a in sorted(d.said.items()))
         click.echo(f"{d.spread:5.2f}  {d.item}  {said}")
     if not as_json:
-        click.echo(f"{len(found)} items with a disagreement.")
+        click.echo(f"{counted(len(found), 'item')} with a disagreement.")
 
 
 @click.command()
 @click.argument("name")
 @DB
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The file (JSON lines) to write.")
+@writes("out")
 def gold(name: str, db_path: Path, out: Path) -> None:
     """Write the settled items of campaign NAME (decided by a lead, or unanimous) as training items.
 
@@ -136,10 +146,10 @@ def add_scripts(scripts: Path, store_path: Path) -> None:
     from annotation_ui.campaigns.script_import import import_scripts
 
     seen, fresh = import_scripts(scripts, store_path)
-    click.echo(f"{seen} scripts read, {fresh} new in the store.")
+    click.echo(f"{counted(seen, 'script')} read, {fresh} new in the store.")
 
 
-def plain(found: TaskReport) -> dict[str, Any]:
+def plain(report: TaskReport) -> dict[str, Any]:
     """A report as JSON values."""
 
     def value(x: Any) -> Any:
@@ -151,20 +161,20 @@ def plain(found: TaskReport) -> dict[str, Any]:
             return [value(v) for v in x]
         return x
 
-    out: dict[str, Any] = value(found)
+    out: dict[str, Any] = value(report)
     return out
 
 
-def _lines(found: TaskReport) -> list[str]:
+def _lines(report: TaskReport) -> list[str]:
     from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, projected_widths
 
-    people = f"{len(found.people)} people ({', '.join(found.people) or 'nobody yet'})"
-    lines = [f"{found.task}: {found.items} items in {found.cases} cases, {people}"]
-    if found.synthetic:
-        lines.append(f"SYNTHETIC: {', '.join(found.synthetic)} are programs; nothing here says how people agree.")
-    for a in found.aspects:
+    people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
+    lines = [f"{report.task}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, {people}"]
+    if report.synthetic:
+        lines.append(f"SYNTHETIC: {', '.join(report.synthetic)} are programs; nothing here says how people agree.")
+    for a in report.aspects:
         g = a.agreement
-        lines += ["", f"{a.aspect} ({g.ratings} answers)"]
+        lines += ["", f"{a.aspect} ({counted(g.ratings, 'answer')})"]
         beside = f"   (ScEdit Table 5: {a.published:.2f}, three people, 400 scripts)" if a.published is not None else ""
         lines.append(f"  {g.alpha.name:24} {g.alpha.text()}{beside}")
         rows = [("exact agreement", g.exact), ("AC1", g.ac1)]
@@ -184,21 +194,21 @@ def _lines(found: TaskReport) -> list[str]:
         for p in a.judges:
             same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
             lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
-    if any(a.judges for a in found.aspects):
+    if any(a.judges for a in report.aspects):
         lines.append(
             f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
             "people and its judge.)"
         )
-    for who, seconds in found.seconds.items():
+    for who, seconds in report.seconds.items():
         if seconds is not None:
             lines.append(f"  {who}: {seconds:.0f} s an item (median)")
-    if found.pooled is not None:
-        lines += ["", f"{found.pooled.name}: {found.pooled.text()}"]
+    if report.pooled is not None:
+        lines += ["", f"{report.pooled.name}: {report.pooled.text()}"]
         lines.append(
             f"  (ScEdit prints {PUBLISHED_POOLED} pooled beside a mean of {PUBLISHED_MEAN} over its four metrics: "
             "pooling raises alpha where metrics differ in level.)"
         )
-    for row in projected_widths(found):
+    for row in projected_widths(report):
         if row["now"] is not None:
             wide = ", ".join(f"{n} more cases: {w:.2f}" for n, w in row.items() if n not in ("aspect", "now"))
             lines.append(f"Width of the interval of alpha, {row['aspect']}: now {row['now']:.2f}; {wide}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from annotation_ui.child_environment import child_environment
 from curation.cli.options import store_option
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -45,8 +46,7 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
 
 
 def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[str]:
-    """The Streamlit command of the app: no telemetry, no file watching, no developer's menu."""
-    app = Path(__file__).parents[1] / "app" / "main.py"
+    """The command of the app's server: no telemetry, no file watching, no developer's menu."""
     options = {
         "server.address": host,
         "server.port": str(port),
@@ -63,9 +63,7 @@ def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[
     return [
         sys.executable,
         "-m",
-        "streamlit",
-        "run",
-        str(app),
+        "annotation_ui.app.server",
         *given,
         "--",
         "--ratings",
@@ -75,6 +73,8 @@ def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[
 
 
 def environment() -> dict[str, str]:
-    """The environment of the app: our packages are found wherever it is started from."""
+    """The environment of the app: our packages are found wherever it is started from, and no secrets of ours."""
     root = str(Path(__file__).resolve().parents[2])
-    return os.environ | {"PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)}
+    return child_environment("STREAMLIT_") | {
+        "PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
+    }

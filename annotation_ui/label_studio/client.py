@@ -17,7 +17,14 @@ from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.label_studio.labeling_config import build_result, label_config, task_data
-from annotation_ui.label_studio.validation import PullResult, RawAnnotation, validate_annotations
+from annotation_ui.label_studio.push_digest import PushedDigests, digests_of_project, keep_config, keep_tasks
+from annotation_ui.label_studio.push_rules import refuse_push
+from annotation_ui.label_studio.validation import (
+    PullResult,
+    RawAnnotation,
+    deleted_annotations,
+    validate_annotations,
+)
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import get_rater, list_raters
 from annotation_ui.ratings.records import Campaign
@@ -124,7 +131,12 @@ class LabelStudioSite:
     # ---- out ---------------------------------------------------------------------------------------------------
 
     def push(
-        self, db: RatingsDB, name: str, *, suggestions: Mapping[str, Sequence[Verdict]] | None = None
+        self,
+        db: RatingsDB,
+        name: str,
+        *,
+        suggestions: Mapping[str, Sequence[Verdict]] | None = None,
+        person: str | None = None,
     ) -> PushResult:
         """Bring a campaign's items over: one project, or one a person where people must not see one another.
 
@@ -135,26 +147,29 @@ class LabelStudioSite:
             db: The campaign with its assignments.
             name: Of the campaign.
             suggestions: Verdicts of checks by item, to be shown as predictions; never for blind tasks.
+            person: Bring this person's items only; None for everybody's.
 
         Raises:
-            UserError: nothing is shared out yet, somebody has no account, or predictions for a blind task.
+            UserError: predictions for a blind task, or see ``refuse_push``.
         """
-        campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
+        campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name, person)
         task = make_task(campaign.task)
-        if not assigned:
-            raise UserError(f"nothing of '{name}' is shared out", fix=f"run: scedit annotate share {name}")
         if suggestions and task.blind:
             raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
+        refuse_push(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
-        for a in assigned:
-            whose.setdefault(a.person if self._apart(db, campaign, task) else _EVERYBODY, []).append(a.item)
+        apart = person is not None or self._apart(db, campaign, task)
+        for a in (a for a in assigned if items[a.item].purpose != "training"):  # trained in the app, see refuse_push
+            whose.setdefault(a.person if apart else _EVERYBODY, []).append(a.item)
         projects, new, known = {}, 0, 0
         for owner, ids in whose.items():
+            keep_config(db, self.url, name, owner, task.form)
             project = self._project(db, campaign, task, owner)
             projects[owner] = project
             there = self._tasks(db, name, owner, project)
             missing = [i for i in dict.fromkeys(ids) if i not in there]
             known += len(set(ids)) - len(missing)
+            keep_tasks(db, self.url, name, owner, {i: items[i] for i in missing}, task.form)
             for start in range(0, len(missing), CHUNK):
                 chunk = missing[start : start + CHUNK]
                 data = [{"data": task_data(items[i].item, task.form)} for i in chunk]
@@ -163,10 +178,13 @@ class LabelStudioSite:
                 db.link(self.url, f"task/{name}/{owner}", pairs)
                 new += len(chunk)
                 for item, number in pairs:
-                    if answers := task.suggest((suggestions or {}).get(item, ())):
-                        result = build_result(answers, task.form)
-                        self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
+                    self._suggest(task, number, (suggestions or {}).get(item, ()))
         return PushResult(projects, new, known)
+
+    def _suggest(self, task: RatingTask, number: str, verdicts: Sequence[Verdict]) -> None:
+        if answers := task.suggest(verdicts):
+            result = build_result(answers, task.form)
+            self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
 
     @staticmethod
     def _apart(db: RatingsDB, campaign: Campaign, task: RatingTask) -> bool:
@@ -200,7 +218,7 @@ class LabelStudioSite:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
         known = db.remote_names(self.url, f"task/{name}/{owner}")
         if len(known) < (self.sdk.projects.get(project).task_number or 0):
-            there = {str(t["data"].get("scedit_item", "")): str(t["id"]) for t in self._paged(project)}
+            there = {_named_item(t) or "": str(t["id"]) for t in self._paged(project)}
             fresh = [(i, t) for i, t in there.items() if i and i not in known]
             db.link(self.url, f"task/{name}/{owner}", fresh)
             known |= dict(fresh)
@@ -220,17 +238,26 @@ class LabelStudioSite:
         accounts = {remote: person for person, remote in db.remote_names(self.url, "person").items()}
         given: list[RawAnnotation] = []
         gone: list[str] = []
+        unchecked: list[str] = []
+        readable: dict[str, set[str]] = {}
         for owner, number in projects.items():
             pushed = {task: item for item, task in db.remote_names(self.url, f"task/{name}/{owner}").items()}
             try:
                 tasks = list(self._paged(int(number)))
+                config = getattr(self.sdk.projects.get(int(number)), "label_config", None)
             except ApiError as error:
                 gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
                 continue
-            given += [a for t in tasks for a in annotations_of_task(t, accounts, pushed)]
-            seen = {str(t["id"]) for t in tasks}
+            digests = digests_of_project(db, self.url, name, owner, config)
+            found = [a for t in tasks for a in annotations_of_task(t, accounts, pushed, digests)]
+            if words := digests.unchecked({a.item for a in found if a.item is not None}):
+                unchecked.append(f"project {number}: {words}")
+            given += found
+            seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)}
             gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
-        return validate_annotations(db, name, given, gone)
+            readable[owner] = {i for t, i in pushed.items() if t in seen}
+        gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in given})
+        return validate_annotations(db, name, given, gone, site=self.url, unchecked=unchecked)
 
     def _paged(self, project: int) -> Iterator[dict[str, Any]]:
         """All tasks of a project with their annotations, a page at a time (one big export times out)."""
@@ -251,7 +278,10 @@ class LabelStudioSite:
 
 
 def annotations_of_task(
-    task: Mapping[str, Any], accounts: Mapping[str, str], pushed: Mapping[str, str] | None
+    task: object,
+    accounts: Mapping[str, str],
+    pushed: Mapping[str, str] | None,
+    digests: PushedDigests | None = None,
 ) -> Iterator[RawAnnotation]:
     """The annotations of a task as Label Studio gives them, in a paged list or an export file.
 
@@ -259,27 +289,26 @@ def annotations_of_task(
         task: The task.
         accounts: Pseudonyms by account number.
         pushed: Content ids by task number; None takes the id that stands in the task's data (an export file).
+        digests: What the task's data must come to, where that was kept.
     """
-    data = task.get("data")
-    data = data if isinstance(data, Mapping) else {}
-    found = data.get("scedit_item") if pushed is None else pushed.get(str(task.get("id")))
-    item = None if found is None else str(found)
+    if not isinstance(task, Mapping):
+        yield _unreadable(None, "a line of the export", "it is no task: an object with annotations is expected")
+        return
+    item = _named_item(task) if pushed is None else pushed.get(str(task.get("id")))
+    data, changed = task.get("data"), digests.fault(item, task.get("data")) if digests else ""
     annotations = task.get("annotations") or []
     for n, a in enumerate(annotations if isinstance(annotations, list) else [None]):
         if not isinstance(a, Mapping):
             name = f"number {n + 1} of task {task.get('id')}"
-            yield RawAnnotation(
-                item, None, "", None, "unknown", forged=False, result=None, cancelled=False, at="", seconds=None,
-                unique=name, broken="it is no annotation: an object is expected",
-            )  # fmt: skip
+            yield _unreadable(item, name, "it is no annotation: an object is expected")
             continue
         by = a.get("completed_by")
         by = by.get("id") if isinstance(by, Mapping) else by
         wrote = a.get("updated_by")
         yield RawAnnotation(
             item=item,
-            named=None if pushed is None else data.get("scedit_item"),
-            form=str(data.get("scedit_form", "")),
+            named=None if pushed is None else _named_item(task),
+            form=str(data.get("scedit_form", "")) if isinstance(data, Mapping) else "",
             person=accounts.get(str(by)),
             account=str(by),
             forged=wrote is not None and str(wrote) != str(by),
@@ -288,4 +317,20 @@ def annotations_of_task(
             at=str(a.get("updated_at") or a.get("created_at") or ""),
             seconds=a.get("lead_time"),
             unique=str(a.get("unique_id") or a.get("id")),
+            broken="" if data is None or isinstance(data, Mapping) else "the task's data is no object",
+            changed=changed,
         )
+
+
+def _named_item(task: Mapping[str, Any]) -> str | None:
+    """The content id that stands in a task's data; None where there is none, or where the data is no object."""
+    data = task.get("data")
+    found = data.get("scedit_item") if isinstance(data, Mapping) else None
+    return None if found is None else str(found)
+
+
+def _unreadable(item: str | None, name: str, why: str) -> RawAnnotation:
+    return RawAnnotation(
+        item, None, "", None, "unknown", forged=False, result=None, cancelled=False, at="", seconds=None, unique=name,
+        broken=why,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -11,16 +12,21 @@ import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import httpx
 
-from schemas.core.errors import UserError
+from annotation_ui.child_environment import child_environment
+from annotation_ui.ratings.sqlite_file import make_private
+from curation.files.json_files import read_json
+from schemas.core.errors import DataError, UserError
 
 HOST = "127.0.0.1"
 PROGRAM = "SCEDIT_LABEL_STUDIO"
 """Environment variable with the path of the ``label-studio`` program (it lives in an environment of its own)."""
 _ACCESS, _PID, _LOG = "access.json", "server.pid", "server.log"
+_RESTORE = "bring it back from a copy, or name another folder"
+_report = logging.getLogger(__name__)
 _LOCAL = Path(".venv-label-studio/bin/label-studio")
 
 
@@ -54,14 +60,20 @@ def read_access(folder: Path) -> ServerAccess:
 
     Raises:
         UserError: no server was ever started there.
+        DataError: the file that says how to enter is damaged.
     """
     path = folder / _ACCESS
-    try:
-        return ServerAccess(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    if not path.exists():
         raise UserError(
             "no Label Studio was started here", where=str(folder), fix="start one: scedit annotate label-studio up"
-        ) from None
+        )
+    saved = read_json(path, fix=_RESTORE)
+    fields = ServerAccess._fields
+    if not isinstance(saved, dict) or set(saved) != {*fields} or not all(isinstance(v, str) for v in saved.values()):
+        raise DataError(
+            "not the access to a server", where=str(path), allowed=f"texts: {', '.join(fields)}", fix=_RESTORE
+        )
+    return ServerAccess(**saved)
 
 
 def start_server(folder: Path, *, port: int | None = None, patience: float = 300.0) -> ServerAccess:
@@ -78,7 +90,7 @@ def start_server(folder: Path, *, port: int | None = None, patience: float = 300
     Raises:
         UserError: not installed, the port is taken, or it does not answer in time.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = read_access(folder) if (folder / _ACCESS).exists() else None
     if known and is_answering(known.url) and is_running(folder):
         return known
@@ -91,13 +103,13 @@ def start_server(folder: Path, *, port: int | None = None, patience: float = 300
     now = keep._replace(url=f"http://{HOST}:{port}")
     _write_private(folder / _ACCESS, json.dumps(now._asdict()))
     command = [str(find_program()), "start", "--no-browser", "--internal-host", HOST, "-p", str(port)]
-    with open(folder / _LOG, "ab") as log:
+    with _open_private(folder / _LOG, os.O_APPEND, "ab") as log:
         process = subprocess.Popen(
             [*command, "--data-dir", str(folder / "data")],
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
-            env=_environment(now),
+            env=server_environment(now),
             start_new_session=True,
         )
     _write_private(folder / _PID, str(process.pid))
@@ -112,9 +124,9 @@ def start_server(folder: Path, *, port: int | None = None, patience: float = 300
     raise UserError("Label Studio does not answer", where=str(folder / _LOG), fix="see the end of this log")
 
 
-def _environment(now: ServerAccess) -> dict[str, str]:
-    """What the server needs to start by itself and to keep to itself."""
-    return os.environ | {
+def server_environment(now: ServerAccess) -> dict[str, str]:
+    """What the server needs to start by itself and to keep to itself; nothing else of ours, least of all keys."""
+    return child_environment("LABEL_STUDIO_", "DJANGO_") | {
         "LABEL_STUDIO_USERNAME": now.email,
         "LABEL_STUDIO_PASSWORD": now.password,
         "LABEL_STUDIO_USER_TOKEN": now.token,
@@ -202,6 +214,13 @@ def _taken(port: int) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    with _open_private(path, os.O_TRUNC, "wb") as file:
+        file.write(text.encode("utf-8"))
+
+
+def _open_private(path: Path, flag: int, mode: str) -> IO[bytes]:
+    """A file that its owner alone can read, whatever it was before."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
+    if make_private([path]):
+        _report.warning("%s could be read by others on this machine: it is its owner's alone now", path)
+    return os.fdopen(handle, mode)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.label_studio.labeling_config import parse_result
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import LONGEST, RatingsDB
+from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.forms import Form
 from curation.files.json_files import read_json
 from schemas.core.errors import DataError, UserError
 
-LONGEST = 1e7  # seconds; a lead time beyond that (four months) is none
+EXPORT = "export"
+"""In place of a site's address, for what came by a recorded export."""
+_AHEAD = timedelta(days=1)  # clocks differ; a date further ahead than that would hold against every later answer
+_NO_DATE = datetime.min.replace(tzinfo=UTC)
 
 
 class RawAnnotation(NamedTuple):
@@ -32,6 +37,7 @@ class RawAnnotation(NamedTuple):
         at: When it was last changed. ``seconds``: time that it took, as it was given.
         unique: Its name there.
         broken: Why it cannot be read at all; empty where it can.
+        changed: Why what was rated is not what was pushed; empty where it is, or where that cannot be checked.
     """
 
     item: str | None
@@ -46,6 +52,7 @@ class RawAnnotation(NamedTuple):
     seconds: Any
     unique: str
     broken: str = ""
+    changed: str = ""
 
 
 class RejectedAnnotation(NamedTuple):
@@ -58,30 +65,44 @@ class RejectedAnnotation(NamedTuple):
 
 
 class PullResult(NamedTuple):
-    """What came of a pull: answers that hold now, of them new; what was refused; what is missing there."""
+    """What came of a pull.
+
+    Attributes:
+        answers: Answers that hold now. ``new``: those of them that came with this pull.
+        rejected: What was refused.
+        missing: What was pushed or pulled before and is not there any more.
+        unchecked: What could not be compared with what was pushed.
+    """
 
     answers: int
     new: int
     rejected: tuple[RejectedAnnotation, ...]
     missing: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
 
 
 def validate_annotations(
-    db: RatingsDB, name: str, given: Sequence[RawAnnotation], missing: Sequence[str] = ()
+    db: RatingsDB,
+    name: str,
+    annotations: Sequence[RawAnnotation],
+    missing: Sequence[str] = (),
+    *,
+    site: str = EXPORT,
+    unchecked: Sequence[str] = (),
 ) -> PullResult:
     """Take annotations into a campaign.
 
     One is refused when its task was not pushed by us or was changed, when it was skipped, when its account does not
     belong to an invited rater or another one wrote it, when the item is not that person's, when it was given to another
-    form, or when the form does not pass it. Of several by one person on one item the latest good one is kept and the
-    rest reported.
+    form, when the form does not pass it, when it was somebody else's at an earlier pull, or when a newer answer holds.
+    Of several by one person on one item the latest good one is kept and the rest reported.
     """
     campaign = db.campaign(name)
     form = make_task(campaign.task).form
     mine = {(a.person, a.item) for a in db.assignments(name)}
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected = []
-    for a in sorted(given, key=lambda a: (_moment(a.at), a.at, a.unique)):
+    for a in sorted(annotations, key=lambda a: (_moment(a.at), a.at, a.unique)):
         answers, faults = parse_result(a.result, form)
         why = _refusal(a, form, mine) or "; ".join([*faults, *form.faults(answers)])
         if why:
@@ -91,31 +112,102 @@ def validate_annotations(
         if key in good:
             rejected.append(_fault(good[key][0], "a later one of the same person on the same item holds"))
         good[key] = (a, form.clean(answers))
+    intake = _Intake(db, name, form, site)
     new = held = 0
     for a, answers in good.values():
         try:
-            new += _save(db, name, form, a, answers)
+            new += intake.save(a, answers)
             held += 1
         except UserError as error:
             rejected.append(_fault(a, error.what))
-    return PullResult(held, new, tuple(rejected), tuple(missing))
+    intake.remember()
+    return PullResult(held, new, tuple(rejected), tuple(missing), tuple(unchecked))
 
 
 def _moment(at: str) -> datetime:
     """A time to order by, whatever its time zone; the beginning of time where it is none."""
     try:
         found = datetime.fromisoformat(at)
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return _NO_DATE
 
 
-def _save(db: RatingsDB, name: str, form: Form, a: RawAnnotation, answers: dict[str, Any]) -> bool:
-    """Whether a good annotation was new; the same one, unchanged, is saved once."""
-    before = len(db.history(name, person=a.person, item=a.item))
-    token = f"label-studio/{a.unique}/{a.at}"
-    db.save(name, str(a.person), str(a.item), answers, form=form.label, seconds=a.seconds, token=token)
-    return len(db.history(name, person=a.person, item=a.item)) > before
+class _Intake:
+    """Good annotations on their way into the ratings file, beside what came before."""
+
+    def __init__(self, db: RatingsDB, name: str, form: Form, site: str) -> None:
+        self.db, self.name, self.form, self.site = db, name, form, site
+        self.latest = db.latest_revisions(name)
+        self.pulled = pulled_before(db, name)
+        self.fresh: list[tuple[str, str]] = []
+
+    def save(self, a: RawAnnotation, answers: dict[str, Any]) -> bool:
+        """Whether a good annotation was new; the same one, unchanged, is saved once.
+
+        Raises:
+            UserError: it was another's or on another item before, a newer answer holds, or it was changed secretly.
+        """
+        person, item = str(a.person), str(a.item)
+        before = self.pulled.get(a.unique)
+        if before is not None and before[1] != item:
+            raise UserError("its name was used for an answer to another item")
+        if before is not None and before[0] != person:
+            raise UserError(f"it was {before[0]}'s when it was pulled before: it was re-assigned")
+        token = f"label-studio/{a.unique}/{a.at}"
+        last, same = self.latest.get((person, item)), self.db.revision_of(token)
+        if last is not None and last.token != token and _revised(last) >= _moment(a.at):
+            raise UserError(f"a newer answer of {person} holds, saved {last.saved_at[:19].replace('T', ' ')}")
+        if same is not None and (same.person, same.item) == (person, item) and same.answers != answers:
+            raise UserError("it was changed without a new date: the answer that was pulled before holds")
+        at = _moment(a.at).isoformat(timespec="milliseconds") if a.at else None
+        self.db.save(
+            self.name, person, item, answers, form=self.form.label, seconds=a.seconds, token=token, saved_at=at
+        )
+        self.pulled[a.unique] = (person, item)
+        self.fresh.append((a.unique, json.dumps([person, item])))
+        return same is None
+
+    def remember(self) -> None:
+        """Keep whose each annotation was, for the next pull."""
+        known = self.db.remote_names(self.site, f"pulled/{self.name}")
+        fresh = [(unique, about) for unique, about in self.fresh if known.get(unique) != about]
+        if fresh:
+            self.db.link(self.site, f"pulled/{self.name}", fresh)
+
+
+def _revised(last: Revision) -> datetime:
+    """When a revision was made where it was made; earlier versions stored the time of the pull for annotations."""
+    if last.token is not None and last.token.startswith("label-studio/"):
+        return _moment(last.token.rpartition("/")[2])
+    return _moment(last.saved_at)
+
+
+def pulled_before(db: RatingsDB, name: str, site: str | None = None) -> dict[str, tuple[str, str]]:
+    """Person and item of each annotation that was pulled, by its name there; of all sites where None is given."""
+    return {unique: tuple(json.loads(about)) for unique, about in db.remote_names(site, f"pulled/{name}").items()}
+
+
+def deleted_annotations(
+    db: RatingsDB, name: str, site: str, items: Mapping[str, set[str]], present: set[str]
+) -> list[str]:
+    """Annotations that were pulled before and are gone, of those that hold.
+
+    Args:
+        db: The ratings file.
+        name: Of the campaign.
+        site: Where they were.
+        items: Items whose tasks could be read, by owner of the project.
+        present: Names of the annotations that are there.
+    """
+    latest, out = db.latest_revisions(name), []
+    for unique, (person, item) in pulled_before(db, name, site).items():
+        last = latest.get((person, item))
+        holds = last is not None and (last.token or "").startswith(f"label-studio/{unique}/")
+        readable = any(item in items.get(owner, ()) for owner in (person, "*"))
+        if holds and readable and unique not in present:
+            out.append(f"annotation {unique} of {person} on item {item} was deleted; the answer pulled before holds")
+    return out
 
 
 def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
@@ -131,6 +223,8 @@ def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
         return f"the account {a.account} does not belong to an invited rater"
     if a.forged:
         return f"it names {a.person}, but another account wrote it"
+    if a.changed and a.form == form.label:
+        return a.changed
     if not a.form:
         return "the task's data was changed: it names no form"
     if a.form != form.label:
@@ -141,6 +235,10 @@ def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
         return f"its lead time is {reprlib.repr(a.seconds)}, not a number of seconds"
     if _printable(a.unique + a.at) != a.unique + a.at:
         return "its name or date holds half a character, which cannot be stored"
+    if a.at and _moment(a.at) == _NO_DATE:
+        return f"its date is {reprlib.repr(a.at)}, which is no date"
+    if _moment(a.at) > datetime.now(UTC) + _AHEAD:
+        return f"its date, {a.at}, lies in the future"
     return ""
 
 
@@ -159,13 +257,15 @@ def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
     return RejectedAnnotation(*map(_printable, told))
 
 
-def read_export(path: Path) -> list[Mapping[str, Any]]:
-    """The tasks of a recorded Label Studio export (its JSON format).
+def read_export(path: Path) -> list[Any]:
+    """The tasks of a recorded Label Studio export (its JSON format); None in place of what is no task.
 
     Raises:
         UserError: there is no such file. DataError: it is no such export.
     """
     tasks = read_json(path, fix="export as 'JSON' and try again")
-    if not isinstance(tasks, list) or not all(isinstance(t, dict) and "annotations" in t for t in tasks):
+    rows = tasks if isinstance(tasks, list) else [tasks]
+    found = [t if isinstance(t, dict) and "annotations" in t else None for t in rows]
+    if not isinstance(tasks, list) or (tasks and not any(found)):
         raise DataError("this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not CSV")
-    return tasks
+    return found

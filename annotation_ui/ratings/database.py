@@ -14,14 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from annotation_ui.ratings.records import SCHEMA, Adjudication, Assignment, Campaign, CampaignItem, Revision
+from annotation_ui.ratings.records import Adjudication, Assignment, Campaign, CampaignItem, Revision
+from annotation_ui.ratings.sqlite_file import next_step, open_ratings_file, readable_fault
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers
 from schemas.core.clock import now
 from schemas.core.errors import StoreError, UserError
 
-VERSION = 1
 BUSY = 30.0  # seconds that a save waits for another writer
+LONGEST = 1e7  # seconds; a time beyond that (four months) is none
 
 
 class RatingsDB:
@@ -37,45 +38,7 @@ class RatingsDB:
 
     def __init__(self, path: Path | str, *, create: bool = False) -> None:
         self.path = Path(path)
-        if not self.path.exists() and not create:
-            raise StoreError("there is no such ratings file", where=str(path), fix="make one with: scedit annotate new")
-        try:
-            if create:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None)
-            self._db.row_factory = sqlite3.Row
-            self._db.execute("PRAGMA foreign_keys = ON")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._prepare()
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
-        except OSError as error:
-            raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
-
-    def _prepare(self) -> None:
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version > VERSION:
-            raise StoreError(
-                f"the ratings file is of version {version}, this program knows {VERSION}",
-                where=str(self.path),
-                fix="update the program",
-            )
-        if version == VERSION:
-            return
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
-        if tables:
-            with self._transaction():  # another process may be making the file just now
-                if self._db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-                    return
-            raise StoreError("this SQLite file is no ratings file", where=str(self.path), fix="name another file")
-        self._db.execute("PRAGMA journal_mode = WAL")
-        with self._transaction():
-            if self._db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-                return
-            for statement in SCHEMA.split(";"):
-                if statement.strip():
-                    self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version = {VERSION}")
+        self._db = open_ratings_file(self.path, create=create, patience=BUSY)
 
     def __enter__(self) -> RatingsDB:
         return self
@@ -91,24 +54,21 @@ class RatingsDB:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; a full disk, a lock or a file that cannot be written is one sentence."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise StoreError(
-                f"the ratings file cannot be written: {error}", where=str(self.path), fix="try again"
-            ) from None
-        try:
             yield self._db
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        try:
             self._db.execute("COMMIT")
         except sqlite3.OperationalError as error:
+            self._roll_back()
+            raise StoreError(readable_fault(error), where=str(self.path), fix=next_step(error)) from None
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # SQLite may have done so by itself, as on a full disk
             self._db.execute("ROLLBACK")
-            raise StoreError(
-                f"nothing was saved: {error}", where=str(self.path), fix="make room on the disk and save again"
-            ) from None
 
     # ---- campaigns and items ---------------------------------------------------------------------------------
 
@@ -218,6 +178,7 @@ class RatingsDB:
         form: str,
         seconds: float | None = None,
         token: str | None = None,
+        saved_at: str | None = None,
     ) -> int:
         """Append a revision in one transaction; returns its number.
 
@@ -229,6 +190,7 @@ class RatingsDB:
             form: ``name@version`` of the form they were given to.
             seconds: Time taken.
             token: A name for this very save: given again (a browser that sends twice) it is not saved twice.
+            saved_at: When the person saved, where that was elsewhere; the time of arrival is kept beside it.
 
         Raises:
             UserError: the item is not assigned to this person, or the token belongs to another item's save.
@@ -247,12 +209,28 @@ class RatingsDB:
                 if row is not None:
                     return int(row["id"])
             body = None if answers is None else json.dumps(dict(answers), ensure_ascii=False)
+            here = now("milliseconds")
             done = db.execute(
-                "INSERT INTO revisions (campaign, person, item, form, answers, seconds, saved_at, token) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [campaign, person, item, form, body, seconds, now("milliseconds"), token],
+                "INSERT INTO revisions (campaign, person, item, form, answers, seconds, saved_at, token, received_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [campaign, person, item, form, body, seconds, saved_at or here, token, saved_at and here],
             )
+            db.execute("DELETE FROM drafts WHERE campaign = ? AND person = ? AND item = ?", [campaign, person, item])
             return int(done.lastrowid or 0)
+
+    def revision_of(self, token: str) -> Revision | None:
+        """The save of this name, or None."""
+        row = self._db.execute("SELECT * FROM revisions WHERE token = ?", [token]).fetchone()
+        return None if row is None else _revision(row)
+
+    def latest_revisions(self, campaign: str) -> dict[tuple[str, str], Revision]:
+        """The latest revision by person and item, withdrawals included."""
+        rows = self._db.execute(
+            "SELECT * FROM revisions WHERE id IN (SELECT max(id) FROM revisions WHERE campaign = ? GROUP BY person, "
+            "item)",
+            [campaign],
+        ).fetchall()
+        return {(r["person"], r["item"]): _revision(r) for r in rows}
 
     def current_answers(self, campaign: str, *, person: str | None = None) -> list[Revision]:
         """The latest revision of every person and item, withdrawn ones left out, in order of saving."""
@@ -288,7 +266,7 @@ class RatingsDB:
     def adjudications(self, campaign: str) -> dict[str, Adjudication]:
         """The latest decision on each item."""
         rows = self._db.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
-        return {r["item"]: Adjudication(r["item"], r["lead"], json.loads(r["answers"]), r["saved_at"]) for r in rows}
+        return {r["item"]: Adjudication(r["item"], r["lead"], _mapping(r["answers"]), str(r["saved_at"])) for r in rows}
 
     def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""
@@ -301,12 +279,19 @@ class RatingsDB:
         with self._transaction() as db:
             db.execute("DELETE FROM links WHERE site = ? AND kind = ?", [site, kind])
 
-    def remote_names(self, site: str, kind: str) -> dict[str, str]:
-        """Remote names by local names, in order of the local ones."""
+    def remote_names(self, site: str | None, kind: str) -> dict[str, str]:
+        """Remote names by local names, in order of the local ones; of all sites where None is given."""
         rows = self._db.execute(
-            "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
+            "SELECT local, remote FROM links WHERE (?1 IS NULL OR site = ?1) AND kind = ?2 ORDER BY local", [site, kind]
         ).fetchall()
         return {r["local"]: r["remote"] for r in rows}
+
+    def link_kinds(self, beginning: str) -> list[str]:
+        """The kinds of links whose name begins so, of all sites."""
+        rows = self._db.execute(
+            "SELECT DISTINCT kind FROM links WHERE substr(kind, 1, length(?1)) = ?1 ORDER BY kind", [beginning]
+        ).fetchall()
+        return [r["kind"] for r in rows]
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -324,8 +309,32 @@ def _placed(row: sqlite3.Row) -> CampaignItem:
 
 
 def _revision(row: sqlite3.Row) -> Revision:
-    answers = None if row["answers"] is None else json.loads(row["answers"])
-    seconds = row["seconds"] if isinstance(row["seconds"], int | float) else None  # earlier versions took any text
+    """A row as a revision, whatever earlier versions or other programs put into it."""
+    answers = None if row["answers"] is None else _mapping(row["answers"])
+    seconds = usable_seconds(row["seconds"])
+    odd = row["seconds"] is not None and seconds is None
+    saved_at = row["saved_at"] if isinstance(row["saved_at"], str) else ""
     return Revision(
-        row["id"], row["campaign"], row["person"], row["item"], row["form"], answers, seconds, row["saved_at"]
-    )
+        row["id"], row["campaign"], row["person"], row["item"], row["form"], answers, seconds, saved_at,
+        row["token"], odd,
+    )  # fmt: skip
+
+
+def _mapping(body: Any) -> dict[str, Any]:
+    """Stored answers; empty where the text is no JSON object."""
+    try:
+        found = json.loads(body)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def usable_seconds(seconds: Any) -> float | None:
+    """A stored time, or None where it cannot be one: text, zero, negative, endless, longer than four months.
+
+    Example:
+        >>> [usable_seconds(s) for s in (3.5, 0, -2, "4", float("nan"), 1e308)]
+        [3.5, None, None, None, None, None]
+    """
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return float(seconds) if number and 0 < seconds <= LONGEST else None

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
+from contextlib import suppress
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
 from annotation_ui.ratings.database import RatingsDB
 from schemas.core.clock import now
-from schemas.core.errors import UserError
+from schemas.core.errors import StoreError, UserError
+from schemas.core.ids import digest
 from schemas.raters import PROGRAM_PREFIX, Rater
 
 Role = Literal["rater", "lead"]
 SESSION = timedelta(hours=12)
+_SLIDE = timedelta(minutes=5)  # a session is prolonged at most so often
 
 
 class RaterAccount(NamedTuple):
@@ -92,13 +95,21 @@ def log_in(db: RatingsDB, secret: str) -> str | None:
 
 
 def authenticate(db: RatingsDB, token: str | None) -> RaterAccount | None:
-    """The person of a session, or None: no such session, or it has run out. Every view asks this on the server."""
+    """The person of a session, or None: no such session, or it has run out. Every view asks this on the server.
+
+    A session that is used lasts: it runs out that long after its last use, not after the login.
+    """
     if not token:
         return None
     row = db.connection.execute(
-        "SELECT p.* FROM sessions s JOIN people p ON p.name = s.person WHERE s.token = ? AND s.expires_at > ?",
+        "SELECT p.*, s.expires_at FROM sessions s JOIN people p ON p.name = s.person WHERE s.token = ? "
+        "AND s.expires_at > ?",
         [_hash(token), now("milliseconds")],
     ).fetchone()
+    if row is not None and row["expires_at"] < now("milliseconds", plus=SESSION - _SLIDE):
+        with suppress(StoreError), db.write_transaction():  # a full disk ends nobody's session
+            until = now("milliseconds", plus=SESSION)
+            db.connection.execute("UPDATE sessions SET expires_at = ? WHERE token = ?", [until, _hash(token)])
     return _person(row) if row else None
 
 
@@ -108,12 +119,20 @@ def log_out(db: RatingsDB, token: str) -> None:
         db.connection.execute("DELETE FROM sessions WHERE token = ?", [_hash(token)])
 
 
-def consent(db: RatingsDB, name: str) -> None:
-    """Record that a person agreed to the consent text; the first time counts."""
+def consent(db: RatingsDB, name: str, text: str = "") -> None:
+    """Record that a person agreed to a consent text, with the text; the first time counts."""
+    at = now("milliseconds")
     with db.write_transaction():
-        db.connection.execute(
-            "UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [now("milliseconds"), name]
-        )
+        db.connection.execute("UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [at, name])
+        db.connection.execute("INSERT OR IGNORE INTO consents VALUES (?, ?, ?, ?)", [name, digest([text]), text, at])
+
+
+def consents(db: RatingsDB, name: str) -> dict[str, str]:
+    """The texts that a person agreed to, with the time; those of files made by earlier versions are not known."""
+    rows = db.connection.execute(
+        "SELECT text, agreed_at FROM consents WHERE person = ? ORDER BY agreed_at, rowid", [name]
+    )
+    return {r["text"]: r["agreed_at"] for r in rows.fetchall()}
 
 
 def delete_rater(db: RatingsDB, name: str) -> int:
@@ -128,7 +147,10 @@ def delete_rater(db: RatingsDB, name: str) -> int:
     with db.write_transaction():
         count = db.connection.execute("DELETE FROM revisions WHERE person = ?", [name]).rowcount
         db.connection.execute("DELETE FROM decisions WHERE lead = ?", [name])
-        for table in ("assignments", "sessions"):
+        db.connection.execute(
+            "DELETE FROM links WHERE substr(kind, 1, 7) = 'pulled/' AND json_extract(remote, '$[0]') = ?", [name]
+        )
+        for table in ("assignments", "sessions", "drafts", "consents"):
             db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])
         db.connection.execute("DELETE FROM people WHERE name = ?", [name])
     return int(count)

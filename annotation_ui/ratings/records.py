@@ -26,10 +26,31 @@ CREATE TABLE links (site TEXT NOT NULL, kind TEXT NOT NULL, local TEXT NOT NULL,
     PRIMARY KEY (site, kind, local));
 CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
 """
+MIGRATIONS = (
+    """
+ALTER TABLE revisions ADD COLUMN received_at TEXT;
+CREATE TABLE drafts (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, answers TEXT NOT NULL,
+    saved_at TEXT NOT NULL, PRIMARY KEY (campaign, person, item));
+CREATE TABLE consents (person TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, agreed_at TEXT NOT NULL,
+    PRIMARY KEY (person, digest));
+""",
+    """
+CREATE TABLE frames (campaign TEXT NOT NULL, item TEXT NOT NULL, probability REAL NOT NULL,
+    PRIMARY KEY (campaign, item));
+""",
+)
+"""What was added since the first version, one text a version; each adds tables and columns and changes nothing."""
 
 
 class Revision(NamedTuple):
-    """One save. ``answers`` None withdraws the earlier ones (undo); ``seconds`` is the time the person took."""
+    """One save.
+
+    Attributes:
+        answers: None withdraws the earlier ones (undo); empty where what is stored is no set of answers.
+        seconds: The time the person took; None where it is unknown or cannot be one (text, zero, negative, endless).
+        saved_at: When the person saved. ``token``: the name of this very save, None where it has none.
+        odd_time: A time is stored that cannot be one; ``seconds`` is None then.
+    """
 
     id: int
     campaign: str
@@ -39,6 +60,8 @@ class Revision(NamedTuple):
     answers: dict[str, Any] | None
     seconds: float | None
     saved_at: str
+    token: str | None = None
+    odd_time: bool = False
 
 
 class Campaign(NamedTuple):

@@ -42,12 +42,14 @@ class RatingTask(ABC):
         blind: Raters must not see one another's answers at all: one Label Studio project a person.
         about: One line for lists.
         level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
+        after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
     """
 
     form: ClassVar[Form]
     blind: ClassVar[bool] = False
     about: ClassVar[str]
     level: ClassVar[str] = "nominal"
+    after: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:

@@ -82,7 +82,7 @@ class Field(Frozen):
             if not isinstance(answer, list | tuple) or len(set(map(str, answer))) != len(answer):
                 return f"'{self.name}' is not a list of different choices"
             unknown = [a for a in answer if a not in self.allowed]
-            return f"'{self.name}' names {unknown[0]!r}; allowed: {', '.join(self.allowed)}" if unknown else ""
+            return f"'{self.name}' names {_short(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
         if self.kind == "scale":
             if isinstance(answer, bool) or not isinstance(answer, int) or answer not in self.allowed:
                 return f"'{self.name}' is {_short(answer)}; allowed: {self.low} to {self.high}"

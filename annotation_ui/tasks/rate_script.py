@@ -43,6 +43,7 @@ class RateScript(RatingTask):
 
     about = "Rate Coherence, Consistency and Completeness of generated scripts"
     blind = True
+    after = ("rate_executability",)
     level = "ordinal"
     form = Form(
         name="rate_script",

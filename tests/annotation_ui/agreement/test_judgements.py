@@ -12,9 +12,11 @@ from annotation_ui.agreement.judgements import (
     judgements_by_judges,
     live_judgements,
     stored_judgements,
+    unreadable_answers,
 )
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, RaterControlItem, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
@@ -50,15 +52,19 @@ def rated(db: RatingsDB, store: Store) -> RatingsDB:
     return db
 
 
+def _controls(db: RatingsDB) -> set[str]:
+    return {i for i, p in db.items("c").items() if p.purpose != "real"}
+
+
 def test_training_and_attention_items_are_no_judgements(rated: RatingsDB) -> None:
     found = live_judgements(rated, "c")
     assert len(rated.current_answers("c")) == 2 * 14
     assert len(found) == 2 * 12 * 3
-    assert {m.item for m in found}.isdisjoint({"training", "attention"})
+    assert {m.item for m in found}.isdisjoint(_controls(rated))
 
 
 def test_only_the_latest_answer_and_no_withdrawn_one(rated: RatingsDB) -> None:
-    first, second = [r for r in rated.current_answers("c", person="ann") if r.item not in ("training", "attention")][:2]
+    first, second = [r for r in rated.current_answers("c", person="ann") if r.item not in _controls(rated)][:2]
     rated.save("c", "ann", first.item, {**(first.answers or {}), "coherence": 7, "comment": "x"}, form=first.form)
     rated.save("c", "ann", second.item, None, form=second.form)
     mine = [m for m in live_judgements(rated, "c") if m.name == "ann"]
@@ -131,3 +137,47 @@ def test_a_table_holds_one_aspect_on_the_whole_scale(task: Any, aspect: str, val
     found = judgement_table(rows, task, aspect)
     assert list(found.raters) == ["a", "b"] and list(found.units) == ["i"] and list(found.cases) == ["case"]
     assert [float(x) for x in found.values[0]] == kept
+
+
+HOSTILE = [
+    "[1, 2]", "5", "null", "{not json", '{"coherence": "abc", "consistency": 7, "completeness": 1}', b"\xff\x00",
+    '{"coherence": 1e308, "consistency": [1], "completeness": {"a": 1}}', '{"coherence": true, "comment": ["x"]}',
+    '{"coherence": 3, "consistency": 7, "completeness": "\\ud800"}', "[" * 5000,
+]  # fmt: skip
+
+
+def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, store: Store) -> None:
+    from annotation_ui.agreement.report import agreement_report, disagreements
+    from annotation_ui.campaigns.campaign import rater_progress
+    from annotation_ui.campaigns.gold_set import gold_items
+    from curation.stats.bootstrap import Resampling
+    from tests.annotation_ui.cli.conftest import call
+
+    mine = [r.id for r in rated.current_answers("c", person="ann")]
+    for number, body in zip(mine, HOSTILE, strict=False):
+        rated.connection.execute("UPDATE revisions SET answers = ?, saved_at = 7 WHERE id = ?", [body, number])
+    rated.connection.execute("UPDATE revisions SET seconds = -3 WHERE id = ?", [mine[-1]])
+    rated.connection.execute("UPDATE revisions SET seconds = 0 WHERE id = ?", [mine[-2]])
+    rated.connection.execute(
+        "INSERT INTO revisions (campaign, person, item, form, answers, saved_at) "
+        "VALUES ('c', 'eve', 'gone', 'f', '{}', '')"
+    )
+    rated.connection.execute(
+        "INSERT INTO decisions (campaign, item, lead, answers, saved_at) VALUES ('c', ?, 'lea', '[]', 'x'), "
+        "('c', 'gone', 'lea', '{}', 'x')",
+        [live_judgements(rated, "c")[0].item],
+    )
+    assert unreadable_answers(rated, "c") == len(HOSTILE) + 1
+    task, found = make_task(TASK), live_judgements(rated, "c")
+    assert {type(m.value) for m in found} == {int} and {m.value for m in found} <= set(range(1, 8))
+    assert agreement_report(found, task, resampling=Resampling(20)).items == 12
+    disagreements(found, task)
+    gold_items(rated, "c")
+    (ann,) = [s for s in rater_progress(rated, "c") if s.person == "ann"]
+    assert (ann.done, ann.odd_times, ann.seconds) == (12, 2, 4.0)
+    said = call("status", "-r", rated.path).output
+    assert "2 times not usable" in said and f"{len(HOSTILE) + 1} stored answers cannot be read" in said
+    assert call("agreement", "c", "-r", rated.path, "--resamples", 20).exit_code == 0
+    got = import_campaign(rated, store, "c")
+    assert len([r for r in got.rejected if r.person == "lea"]) == 2
+    assert ("eve", "gone", "the campaign has no such item") in got.rejected

@@ -9,13 +9,8 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import (
-    CampaignOptions,
-    RaterControlItem,
-    assign_items,
-    create_campaign,
-    make_task,
-)
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store

@@ -96,10 +96,11 @@ def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store,
 
 
 def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_page: Open) -> None:
-    from annotation_ui.campaigns.campaign import RaterControlItem
+    from annotation_ui.campaigns.control_items import RaterControlItem
 
     known = [RaterControlItem(purpose="attention", id="a", shown={"script": "s"}, expected={"executability": 7})]
     pilot(db, store, "ann", "bob", task=TASK, known=known)
+    (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
     for person, value in (("ann", 1), ("bob", 7)):
-        db.save("pilot", person, "a", {"executability": value}, form=f"{TASK}@1")
+        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@1")
     assert "no disagreements" in texts(open_page("adjudicate.show", "lea"))

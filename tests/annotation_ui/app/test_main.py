@@ -40,8 +40,14 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store
         page.get_by_text("Please answer: Executability").wait_for()
         assert db.history("pilot") == []
         served.rate(page, ["6"], 0, 12)
+        served.settled(page, 1, 12)
+        page.get_by_label("Comment (optional)").fill("half a se")
+        page.get_by_text("Draft kept.").wait_for()
         page.reload()
-        page.get_by_text("1 of 12 done").wait_for()  # the session survives, and so does the answer
+        served.settled(page, 1, 12)  # the session survives, and so does the answer
+        assert page.get_by_label("Comment (optional)").input_value() == "half a se"  # and what was typed only
+        page.get_by_label("Comment (optional)").fill("")
+        assert "scedit" not in page.evaluate("document.cookie"), "no script reads the session"
         body = page.inner_text("body")
         assert "Agreement" not in body and "tiny" not in body and "rome" not in body
         page.goto(app.url + "adjudicate")  # a page of the lead
@@ -172,7 +178,7 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_page()
         served.enter(page, app, lead)
-        page.get_by_text("0 of 1000 answers").wait_for()
+        page.get_by_text("0 of 1,000 answers").wait_for()
         context = multiprocessing.get_context("spawn")
         workers = [context.Process(target=_rate_all, args=(db.path, p)) for p in raters]
         for w in workers:
@@ -180,7 +186,7 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
         for w in workers:
             w.join(120)
         assert [w.exitcode for w in workers] == [0] * 10
-        page.get_by_text("1000 of 1000 answers").wait_for(timeout=30_000)
+        page.get_by_text("1,000 of 1,000 answers").wait_for(timeout=30_000)
     history = db.history("load")
     assert len(history) == 1000
     assert len({(r.person, r.item) for r in history}) == 1000

@@ -22,7 +22,7 @@ def _main() -> None:
 
 
 @pytest.fixture
-def given(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
+def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
     """The contexts that the first pages of raters and leads were shown with."""
     found: list[PageContext] = []
     for page in ("rate", "progress"):
@@ -42,13 +42,13 @@ def app(monkeypatch: pytest.MonkeyPatch, db: RatingsDB, token: str | None, *word
 
 
 def test_a_session_gives_its_own_person_the_file_and_the_snapshot(
-    db: RatingsDB, given: list[PageContext], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     token = people.log_in(db, people.invite(db, "ann")) or ""
     lead = people.log_in(db, people.invite(db, "lea", role="lead")) or ""
     app(monkeypatch, db, token)
     app(monkeypatch, db, lead, "--store", str(tmp_path / "snapshot.duckdb"))
-    ann, lea = given
+    ann, lea = contexts
     assert (ann.person, ann.token, ann.store) == (people.get_rater(db, "ann"), token, None)
     assert (lea.person, lea.token, lea.store) == (people.get_rater(db, "lea"), lead, tmp_path / "snapshot.duckdb")
     assert ann.db.path == db.path
@@ -56,31 +56,31 @@ def test_a_session_gives_its_own_person_the_file_and_the_snapshot(
 
 @pytest.mark.parametrize("token", [None, "", "guess"])
 def test_without_a_session_no_page_is_given_anything(
-    db: RatingsDB, given: list[PageContext], monkeypatch: pytest.MonkeyPatch, token: str | None
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch, token: str | None
 ) -> None:
     people.invite(db, "ann")
     page = app(monkeypatch, db, token)
-    assert given == [] and [t.label for t in page.text_input] == ["Secret"]
+    assert contexts == [] and [t.label for t in page.text_input] == ["Secret"]
 
 
 def test_a_session_that_ends_meanwhile_ends_the_page(
-    db: RatingsDB, given: list[PageContext], monkeypatch: pytest.MonkeyPatch
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = people.log_in(db, people.invite(db, "ann"))
     page = app(monkeypatch, db, token)
     people.invite(db, "ann")  # a new secret ends the old one's sessions
     page.run()
-    assert len(given) == 1 and page.text_input[0].label == "Secret"
+    assert len(contexts) == 1 and page.text_input[0].label == "Secret"
 
 
 def test_somebody_who_was_deleted_is_out_at_the_next_click(
-    db: RatingsDB, given: list[PageContext], monkeypatch: pytest.MonkeyPatch
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = people.log_in(db, people.invite(db, "ann"))
     page = app(monkeypatch, db, token)
     people.delete_rater(db, "ann")
     page.run()
-    assert len(given) == 1 and page.text_input[0].label == "Secret"
+    assert len(contexts) == 1 and page.text_input[0].label == "Secret"
 
 
 def test_logging_out_ends_the_session_on_the_server(
@@ -98,9 +98,9 @@ def test_logging_out_ends_the_session_on_the_server(
 
 
 def test_a_ratings_file_that_is_gone_is_told_in_one_sentence(
-    db: RatingsDB, given: list[PageContext], monkeypatch: pytest.MonkeyPatch
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db.close()
     db.path.unlink()
     page = app(monkeypatch, db, "x")
-    assert "no such ratings file" in page.error[0].value.replace("\\", "") and not page.exception and given == []
+    assert "no such ratings file" in page.error[0].value.replace("\\", "") and not page.exception and contexts == []

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotation_ui.campaigns.campaign import RaterControlItem
+import pytest
+
+from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
+from tests.annotation_ui.agreement.test_judgements import HOSTILE
 from tests.annotation_ui.app.conftest import Open, pilot, texts
+from tests.annotation_ui.conftest import work
 
 TASK = "rate_executability"
 
@@ -34,9 +38,15 @@ def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: St
     ]
     pilot(db, store, "ann", "bob", task=TASK, known=known)
     real = [i for i, p in db.items("pilot").items() if p.purpose == "real"]
-    for item, value, seconds in ((real[0], 1, 10.0), (real[0], 2, 10.0), (real[1], 3, 20.0), ("training", 1, 90.0)):
+    control = {p.purpose: i for i, p in db.items("pilot").items() if p.purpose != "real"}
+    for item, value, seconds in (
+        (real[0], 1, 10.0),
+        (real[0], 2, 10.0),
+        (real[1], 3, 20.0),
+        (control["training"], 1, 90.0),
+    ):
         save(db, "ann", item, value, seconds)
-    save(db, "ann", "attention", 2, 15.0)
+    save(db, "ann", control["attention"], 2, 15.0)
     page = open_page("progress.show", "lea")
     assert bar(page) == (int(100 * 2 / 24), "2 of 24 answers")
     ann, bob = rows(page)
@@ -84,3 +94,17 @@ def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page
     page = open_page("progress.show", "lea")
     assert [s.value for s in page.subheader] == [f"pilot ({TASK}@1)", "second (filter_question@1)"]
     assert [rows(page, n)[0]["of"] for n in (0, 1)] == [12, 24]
+
+
+@pytest.mark.parametrize("page", ["progress.show", "agreement.show", "adjudicate.show", "browse.show"])
+def test_whatever_is_stored_takes_no_page_down(db: RatingsDB, store: Store, open_page: Open, page: str) -> None:
+    pilot(db, store, "ann", "bob")
+    for person in ("ann", "bob"):
+        work(db, "pilot", person)
+    for number, body in zip((r.id for r in db.current_answers("pilot")), HOSTILE, strict=False):
+        db.connection.execute("UPDATE revisions SET answers = ?, saved_at = 7 WHERE id = ?", [body, number])
+    db.connection.execute(
+        "INSERT INTO decisions (campaign, item, lead, answers, saved_at) SELECT 'pilot', id, 'lea', ?, 'x' FROM items",
+        ['{"coherence": [], "comment": 5}'],
+    )
+    open_page(page, "lea")

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import RaterControlItem, next_item
+from annotation_ui.campaigns.campaign import make_task, next_item
+from annotation_ui.campaigns.control_items import RaterControlItem
+from annotation_ui.ratings import database, sqlite_file
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
+from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import answer, work
 
@@ -99,7 +102,8 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
     while next_item(db, "pilot", "ann") is not None:
         button(fill_in(page, 1), SAVE).click().run()
         assert not page.warning and "because" not in texts(page), "nothing tells an attention item from the others"
-    assert {r.item for r in db.history("pilot")} >= {"training", "attention"}
+    rated = {db.item("pilot", r.item).purpose for r in db.history("pilot")}
+    assert rated == {"training", "attention", "real"}
 
 
 def test_an_answer_within_the_tolerance_was_right(db: RatingsDB, store: Store, open_page: Open) -> None:
@@ -144,6 +148,46 @@ def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open
     assert people.get_rater(db, "ann").consented_at is not None
     assert len(page.radio) == 3
     assert len(open_page("rate.show", "ann").radio) == 3
+
+
+def test_another_text_is_agreed_to_again(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", consent="One text.")
+    people.consent(db, "ann")  # by an earlier version, which did not keep to what
+    page = open_page("rate.show", "ann")
+    assert "One text." in texts(page)
+    button(page, "I agree").click().run()
+    assert len(page.radio) == 3
+    work(db, "pilot", "ann")
+    pilot(db, store, "ann", task="rate_executability", name="other", consent="Another text.")
+    page = open_page("rate.show", "ann")
+    assert "Another text." in texts(page) and not page.radio
+
+
+@pytest.mark.parametrize("fault", ["full", "locked"])
+def test_what_cannot_be_saved_stays_in_the_form(
+    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    pilot(db, store, "ann")
+    page = fill_in(open_page("rate.show", "ann"), 2, 7, 5)
+    page.text_area[0].set_value("ä" * 3000)
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    with monkeypatch.context() as patch:
+        if fault == "locked":
+            db.connection.execute("BEGIN IMMEDIATE")
+        else:
+            patch.setattr(sqlite_file, "AFTER_OPENING", ("PRAGMA max_page_count = 1",))  # as many as there are
+            with RatingsDB(db.path) as other, pytest.raises(StoreError):
+                for _ in range(100):  # until the last free page is used
+                    other.adjudicate("pilot", db.assignments("pilot")[0].item, "lea", {"comment": "x" * 300})
+        button(page, SAVE).click().run()
+        if fault == "locked":
+            db.connection.execute("ROLLBACK")
+    (box,) = page.error
+    assert box.value.startswith("Nothing was saved") and box.value.count(".") == 2
+    assert ("disk is full" in box.value) == (fault == "full")
+    assert [r.value for r in page.radio] == [2, 7, 5] and page.text_area[0].value == "ä" * 3000
+    button(page, SAVE).click().run()
+    assert not page.error and latest(db)["comment"] == "ä" * 3000 and len(db.history("pilot")) == 1
 
 
 def test_somebody_without_work_is_told_so(db: RatingsDB, store: Store, open_page: Open) -> None:
@@ -207,3 +251,33 @@ def test_a_form_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_pag
             return
         button(fill_in(page, *(answer(1).values())), SAVE).click().run()
     raise AssertionError("the item was never shown")
+
+
+def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
+    pilot(db, store, "ann", name="rest", group="paper")
+    page = open_page("rate.show", "ann")
+    page.selectbox(key="campaign").set_value("rest").run()
+    assert "finish the task “exec” first" in page.warning[0].value and not page.radio
+    for a in db.assignments("exec", "ann")[:-1]:
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+    page = open_page("rate.show", "ann")
+    button(fill_in(page, 4), SAVE).click().run()
+    button(page, "Go on with: rest").click().run()
+    seen = next_item(db, "rest", "ann")
+    button(fill_in(page, 1, 7, 1), SAVE).click().run()
+    page.selectbox(key="campaign").set_value("exec").run()
+    for _ in range(11):
+        button(page, "Previous item").click().run()
+    assert "Previous item" not in [b.label for b in page.button], "one was seen with its question: it is closed"
+    assert seen is not None and {r.item for r in db.current_answers("rest")} == {seen.item}
+
+
+def test_a_task_whose_form_was_changed_takes_no_answers(
+    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pilot(db, store, "ann")
+    cls = type(make_task("rate_script"))
+    monkeypatch.setattr(cls, "form", cls.form.model_copy(update={"title": "Other words"}))
+    page = open_page("rate.show", "ann")
+    assert "closed" in page.warning[0].value and not page.radio

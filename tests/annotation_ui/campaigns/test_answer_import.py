@@ -21,15 +21,6 @@ from tests.annotation_ui.conftest import TASK, answer, work
 YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
 
 
-@pytest.fixture
-def ready(db: RatingsDB, store: Store) -> RatingsDB:
-    for name in ("ann", "bob", "chloe"):
-        people.invite(db, name)
-    create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
-    assign_items(db, "pilot")
-    return db
-
-
 def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     task = make_task(TASK)
     item = next(iter(task.items(store)))

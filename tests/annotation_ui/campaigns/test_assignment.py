@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.campaigns.assignment import AssignmentSettings, assign, sample_items
+from annotation_ui.campaigns.assignment import AssignmentSettings, assign
 from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
@@ -113,14 +113,3 @@ def test_what_somebody_who_left_has_answered_still_counts() -> None:
     now = _after(first, made, taken)
     assert set(Counter(a.item for a in now).values()) == {1}
     assert {a.item for a in now if a.person == "ann"} == {a.item for a in left[:2]}
-
-
-def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
-    all_items = [p.item for p in items(100, 4)]
-    drawn = sample_items(all_items, percent=10, least=1, name="x")
-    assert len(drawn) == 10
-    assert {d.probability for d in drawn} == {0.1}
-    assert drawn == sample_items(list(reversed(all_items)), percent=10, least=1, name="x")
-    assert drawn != sample_items(all_items, percent=10, least=1, name="y")
-    with pytest.raises(UserError, match="more than 0, at most 100"):
-        sample_items(all_items, percent=0, name="x")

@@ -18,9 +18,8 @@ from annotation_ui.campaigns.campaign import (
     make_task,
     next_item,
     rater_progress,
-    read_control_items,
-    wrong_fields,
 )
+from annotation_ui.campaigns.control_items import read_control_items, wrong_fields
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.stats.bootstrap import Resampling
@@ -28,15 +27,6 @@ from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating
 from tests.annotation_ui.conftest import TASK, work
-
-
-@pytest.fixture
-def ready(db: RatingsDB, store: Store) -> RatingsDB:
-    for name in ("ann", "bob", "chloe"):
-        people.invite(db, name)
-    create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
-    assign_items(db, "pilot")
-    return db
 
 
 def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
@@ -72,6 +62,10 @@ def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, 
     assert ready.assignments("pilot") == before
 
 
+def _known_as(db: RatingsDB, item: str) -> str:
+    return str((db.item("pilot", item).expected or {})["name"])
+
+
 def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
@@ -88,7 +82,7 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     create_campaign(db, store, "pilot", task, CampaignOptions(overlap=1), known=known)
     assign_items(db, "pilot")
     first = next_item(db, "pilot", "ann")
-    assert first is not None and first.item == "known-training"
+    assert first is not None and _known_as(db, first.item) == "known-training"
     work(db, "pilot", "ann")
     (mine,) = rater_progress(db, "pilot")
     assert mine.training == (1, 1)
@@ -96,7 +90,7 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     assert mine.assigned == 12
     got = import_campaign(db, store, "pilot")
     assert got.answers == 12 and not got.rejected
-    placed = db.item("pilot", "known-attention")
+    (placed,) = [p for p in db.items("pilot").values() if p.purpose == "attention"]
     assert wrong_fields(placed, task, {"coherence": 6}) == []
     assert wrong_fields(placed, task, {"coherence": 5}) == ["coherence"]
     assert wrong_fields(placed, task, {}) == ["coherence"]
@@ -157,3 +151,67 @@ def test_refusals(db: RatingsDB, store: Store) -> None:
         make_task("rate")
     with pytest.raises(UserError, match="cannot be chosen by 'few'"):
         create_campaign(db, store, "z", make_task(TASK), CampaignOptions(only="few"))
+
+
+@pytest.mark.parametrize("change", [{"title": "Other words"}, {"version": 9}])
+def test_a_form_that_changes_in_mid_campaign_is_refused_everywhere(
+    ready: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    work(ready, "pilot", "ann", 2)
+    before = live_judgements(ready, "pilot")
+    cls = type(make_task(TASK))
+    form = cls.form
+    monkeypatch.setattr(cls, "form", form.model_copy(update=change))
+    for refused in (
+        lambda: assign_items(ready, "pilot"),
+        lambda: live_judgements(ready, "pilot"),
+        lambda: create_campaign(ready, store, "pilot", make_task(TASK), CampaignOptions(overlap=2)),
+    ):
+        with pytest.raises(UserError, match="make a new campaign"):
+            refused()
+    if "version" in change:
+        got = import_campaign(ready, store, "pilot")
+        assert got.answers == 0 and len(got.rejected) == 2
+    else:
+        with pytest.raises(UserError, match="its version was not raised"):
+            import_campaign(ready, store, "pilot")
+    assert len(rater_progress(ready, "pilot")) == 3, "how far everybody was can still be seen"
+    monkeypatch.setattr(cls, "form", form)
+    assert live_judgements(ready, "pilot") == before
+
+
+def test_answers_to_another_version_are_told_apart(ready: RatingsDB, store: Store) -> None:
+    work(ready, "pilot", "ann", 2)
+    ready.connection.execute("UPDATE revisions SET form = 'rate_script@1' WHERE id = 1")
+    assert len({m.item for m in live_judgements(ready, "pilot")}) == 1
+    assert len(import_campaign(ready, store, "pilot").rejected) == 1
+
+
+def test_a_campaign_of_an_earlier_version_has_no_digest_and_goes_on(ready: RatingsDB, store: Store) -> None:
+    settings = ready.campaign("pilot").settings
+    for added in ("form_digest", "group", "number", "grown_at"):
+        settings.pop(added)
+    ready.connection.execute("UPDATE campaigns SET settings = ?", [json.dumps(settings)])
+    ready.connection.execute("DELETE FROM frames")
+    work(ready, "pilot", "ann", 2)
+    create_campaign(ready, store, "pilot", make_task(TASK), CampaignOptions(overlap=2, batch=4))
+    assert assign_items(ready, "pilot") == (0, 0) and len(ready.items("pilot")) == 12
+    assert {p.probability for p in ready.items("pilot").values()} == {1.0}
+
+
+def test_a_sample_that_grew_tells_the_store_of_the_present_probability(db: RatingsDB, store: Store) -> None:
+    people.invite(db, "ann")
+    create_campaign(db, store, "s", make_task(TASK), CampaignOptions(number=4, overlap=1, least=0))
+    assign_items(db, "s")
+    work(db, "s", "ann")
+    import_campaign(db, store, "s")
+    saved = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
+    create_campaign(db, store, "s", make_task(TASK), CampaignOptions(number=9, overlap=1, least=0))
+    assign_items(db, "s")
+    work(db, "s", "ann")
+    for _ in range(2):
+        import_campaign(db, store, "s")
+        last = {line.item_id: line for line in store.lineages(stage="annotation")}
+        assert len(last) == 27 and {round(x.detail["probability"], 9) for x in last.values()} == {0.75}
+    later = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
+    assert {i: later[i] for i in saved} == saved, "when somebody answered does not change"

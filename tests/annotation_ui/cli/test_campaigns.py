@@ -45,3 +45,21 @@ def test_tasks_are_listed() -> None:
         "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
     ]  # fmt: skip
     assert "rate_script@2" in call("tasks").output
+
+
+def test_a_number_a_group_and_a_size_that_is_kept(files: tuple[Path, Path]) -> None:
+    db, store = files
+
+    def new(name: str, task: str, *more: object) -> dict[str, object]:
+        said = call("new", name, "--task", task, "-s", store, "-r", db, "--json", *more).output
+        found: dict[str, object] = json.loads(said)
+        return found
+
+    assert new("exec", "rate_executability", "--group", "g", "--number", 5)["items"] == 5
+    assert new("rest", "rate_script", "--group", "g")["items"] == 5
+    assert new("exec", "rate_executability")["new"] == 0, "neither size nor group is forgotten"
+    assert new("exec", "rate_executability", "--number", 7)["new"] == 2
+    assert new("rest", "rate_script")["new"] == 2
+    assert new("exec", "rate_executability", "--percent", 100)["items"] == 12
+    both = call("new", "x", "--task", "rate_script", "-s", store, "-r", db, "--number", 5, "--percent", 50)
+    assert both.exit_code == 2 and "give one of them" in both.output

@@ -65,7 +65,10 @@ def test_an_export_is_read_without_a_server(pilot: tuple[Path, list[str]], tmp_p
     path = export(tmp_path / "e.json", *((item, [annotation(n, YES)]) for n, item in enumerate(items[:3])))
     words = ("label-studio", "pull", "p", "-r", db, "--export", path, "--account", "7=ann", "--json")
     got = call(*words)
-    assert (got.exit_code, json.loads(got.output)) == (0, {"answers": 3, "new": 3, "refused": []})
+    said = json.loads(got.output)
+    (words_unchecked,) = said.pop("unchecked")
+    assert (got.exit_code, said) == (0, {"answers": 3, "new": 3, "refused": []})
+    assert "3 of 3 tasks were not checked" in words_unchecked, "never pushed from here: no digest was kept"
     assert json.loads(call(*words).output)["new"] == 0
     with RatingsDB(db) as opened:
         assert {r.item for r in opened.current_answers("p", person="ann")} == set(items[:3])

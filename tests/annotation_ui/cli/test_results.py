@@ -36,8 +36,8 @@ def test_scripts_are_added_from_a_file(files: tuple[Path, Path], tmp_path: Path)
         script = next(iter(opened.all(GeneratedScript)))
     lines = tmp_path / "g.jsonl"
     lines.write_text(script.model_copy(update={"key": "generated/new", "editor": "ft"}).model_dump_json() + "\n")
-    assert "1 scripts read, 1 new" in call("add-scripts", lines, "-s", store).output
-    assert "1 scripts read, 0 new" in call("add-scripts", lines, "-s", store).output
+    assert "1 script read, 1 new" in call("add-scripts", lines, "-s", store).output
+    assert "1 script read, 0 new" in call("add-scripts", lines, "-s", store).output
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     report = tmp_path / "refused.jsonl"
     got = call("import", "p", "-r", db, "-s", store, "--report", report)
     assert got.exit_code == 1
-    assert "1 answers, 1 records new in the store, 1 rejected" in got.output
+    assert "1 answer, 1 record new in the store, 1 rejected" in got.output
     assert json.loads(report.read_text())["why"] == "'executability' is 9; allowed: 1 to 7"
 
 
@@ -111,9 +111,13 @@ def test_the_report_of_an_import_that_refused_nothing_is_empty(files: tuple[Path
     db, store = files
     rated(db, store, {"ann": [1]})
     report = tmp_path / "refused.jsonl"
+    line = ("import", "p", "-r", db, "-s", store, "--report", report)
     report.write_text("left over from before\n")
-    assert call("import", "p", "-r", db, "-s", store, "--report", report).exit_code == 0
-    assert report.read_text() == ""
+    with pytest.raises(UserError, match="refused.jsonl: a file stands here"):
+        call(*line)
+    assert report.read_text() == "left over from before\n"
+    assert call(*line, "--force").exit_code == 0 and report.read_text() == ""
+    assert call(*line).exit_code == 0, "its own list is replaced"
 
 
 def test_disagreements_come_widest_first_and_limit_cuts_the_list_only(files: tuple[Path, Path]) -> None:
@@ -140,7 +144,10 @@ def test_gold_holds_what_is_settled_and_can_be_trained_on(files: tuple[Path, Pat
     rows = {json.loads(x)["id"]: json.loads(x)["expected"] for x in out.read_text().splitlines()}
     assert rows == {f"gold-{items[0]}": {"executability": 6}, f"gold-{items[1]}": {"executability": 4}}
     made = call("new", "next", "--task", "rate_executability", "-s", store, "-r", db, "--control-items", out, "--json")
-    assert json.loads(made.output)["items"] == 14
+    assert json.loads(made.output)["items"] == 12, "the two of the gold set are trained on and not rated again"
+    with RatingsDB(db) as opened:
+        real = {i for i, p in opened.items("next").items() if p.purpose == "real"}
+    assert len(real) == 10 and real.isdisjoint(items[:2])
 
 
 def test_agreement_of_a_campaign_that_nobody_answered_says_so(files: tuple[Path, Path]) -> None:

@@ -64,7 +64,8 @@ class Studio:
         return [SimpleNamespace(id=n, title=t) for n, t in found]
 
     def get(self, number: int) -> Any:
-        return SimpleNamespace(task_number=len(self.tasks[number]))
+        made = self.made[number]
+        return SimpleNamespace(task_number=len(self.tasks[number]), label_config=made.get("label_config"))
 
     def import_tasks(self, number: int, *, request: list[dict[str, Any]], return_task_ids: bool) -> Any:
         self.imports.append(len(request))
@@ -236,25 +237,6 @@ def test_what_was_deleted_there_is_named_and_the_rest_is_taken(db: RatingsDB, st
     ]
 
 
-def test_a_task_whose_item_was_changed_and_one_that_we_never_pushed_are_refused(
-    db: RatingsDB, store: Store, site: Any
-) -> None:
-    campaign(db, store, "filter_question", 1, "ann")
-    ((_, number),) = site.push(db, "c").projects.items()
-    first, second, third = site.sdk.tasks[number][:3]
-    annotate(first, 7, id=1)
-    first["data"]["scedit_item"] = second["data"]["scedit_item"]
-    annotate(second, 9, id=2)  # an account of nobody
-    foreign = {"id": 9999, "data": dict(third["data"]), "annotations": []}
-    annotate(foreign, 7, id=3)
-    site.sdk.tasks[number].append(foreign)
-    done = site.pull(db, "c")
-    assert done.answers == 0
-    assert {r.annotation: r.person for r in done.rejected} == {"1": "ann", "2": "account 9", "3": "ann"}
-    why = {r.annotation: r.why for r in done.rejected}
-    assert "another item" in why["1"] and "9" in why["2"] and "not pushed" in why["3"]
-
-
 def test_a_campaign_that_was_never_pushed_cannot_be_pulled(db: RatingsDB, store: Store, site: Any) -> None:
     campaign(db, store, "filter_question", 1, "ann")
     with pytest.raises(UserError, match="was never pushed"):
@@ -270,47 +252,13 @@ def test_inviting_needs_a_person_who_has_no_account_yet(db: RatingsDB, site: Any
         site.invite(db, "ann")
 
 
-@pytest.mark.parametrize(
-    ("by", "wrote", "person", "forged"),
-    [
-        (7, 7, "ann", False),
-        ({"id": 7}, 7, "ann", False),
-        ("7", None, "ann", False),
-        (7, 8, "ann", True),
-        (8, 8, None, False),
-        (None, 7, None, True),
-    ],
-)
-def test_whose_an_annotation_is(by: Any, wrote: Any, person: str | None, forged: bool) -> None:
-    task = {"id": 5, "data": {"scedit_item": "i"}, "annotations": [{"id": 1, "completed_by": by, "updated_by": wrote}]}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, {"5": "i"})
-    assert (found.person, found.forged) == (person, forged)
-
-
-def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
-    task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
-    (exported,) = client.annotations_of_task(task, {}, None)
-    assert (exported.item, exported.named) == ("told", None)
-    (pulled,) = client.annotations_of_task(task, {}, {"5": "pushed"})
-    assert (pulled.item, pulled.named) == ("pushed", "told")
-    (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
-    assert unknown.item is None
-
-
-@pytest.mark.parametrize("annotations", [["x"], [None], [[]], {"a": 1}, "abc", 5])
-def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
-    task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert (found.item, found.person) == ("i", None) and "no annotation" in found.broken
-
-
-@pytest.mark.parametrize("data", ["x", [1], 5])
-def test_data_that_is_no_object_names_no_item(data: Any) -> None:
-    task = {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 7}]}
-    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert found.item is None and found.person == "ann"
-
-
-@pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])
-def test_a_task_without_annotations_gives_none(task: dict[str, Any]) -> None:
-    assert list(client.annotations_of_task(task, {}, None)) == []
+def test_executability_is_pushed_before_the_rest_of_its_group(db: RatingsDB, store: Store, site: Any) -> None:
+    people.invite(db, "ann")
+    for name, task in (("exec", "rate_executability"), ("rest", "rate_script")):
+        create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=1, group="paper"))
+        assign_items(db, name)
+    with pytest.raises(UserError, match="'exec' comes first, and ann has not finished it"):
+        site.push(db, "rest")
+    for a in db.assignments("exec", "ann"):
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+    assert site.push(db, "rest").new == 12

@@ -123,6 +123,47 @@ def test_what_earlier_versions_stored_as_a_time_stops_nobody(ready: RatingsDB) -
     assert [s.seconds for s in rater_progress(ready, "filter") if s.person == "ann"] == [3.5]
 
 
+def test_times_are_the_annotator_s(ready: RatingsDB) -> None:
+    validate_annotations(ready, "filter", [good(ready, at="2026-01-01T10:00:00+05:00"), good(ready, n=1, at="")])
+    dated, undated = ready.current_answers("filter")
+    if dated.saved_at > "2026-01-02":
+        dated, undated = undated, dated
+    assert dated.saved_at == "2026-01-01T05:00:00.000+00:00"
+    received = [r[0] for r in ready.connection.execute("SELECT received_at FROM revisions ORDER BY saved_at")]
+    assert received[0] > "2026-01-02" and received[1] is None and undated.saved_at > "2026-01-02"
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2999-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "{'a': 1}"])
+def test_a_date_that_cannot_be_is_refused(ready: RatingsDB, at: str) -> None:
+    (refused,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
+    assert refused.why.startswith("its date")
+
+
+def test_an_older_annotation_replaces_no_newer_answer(ready: RatingsDB) -> None:
+    item = ready.assignments("filter", "ann")[0].item
+    ready.save("filter", "ann", item, {**YES, "comment": "in the app"}, form=FORM.label)
+    for at in ("2026-01-01T00:00:00Z", ""):
+        (refused,) = validate_annotations(ready, "filter", [good(ready, at=at)]).rejected
+        assert "a newer answer of ann holds" in refused.why
+    assert len(ready.history("filter")) == 1
+    ready.save("filter", "ann", item, None, form=FORM.label)  # withdrawn: it does not come back by itself
+    assert validate_annotations(ready, "filter", [good(ready)]).answers == 0
+
+
+def test_what_was_pulled_by_an_earlier_version_is_ordered_by_its_own_date(ready: RatingsDB) -> None:
+    validate_annotations(ready, "filter", [good(ready, at="2026-01-01T00:00:00Z")])
+    ready.connection.execute("UPDATE revisions SET saved_at = '2026-11-01T00:00:00.000+00:00', received_at = NULL")
+    ready.connection.execute("DELETE FROM links")
+    assert validate_annotations(ready, "filter", [good(ready, at="2026-02-01T00:00:00Z")]).new == 1
+
+
+def test_an_annotation_that_was_changed_under_its_old_date_is_told(ready: RatingsDB) -> None:
+    validate_annotations(ready, "filter", [good(ready)])
+    changed = good(ready, result=build_result({**YES, "comment": "other"}, FORM))
+    (refused,) = validate_annotations(ready, "filter", [changed]).rejected
+    assert "without a new date" in refused.why and "comment" not in (ready.current_answers("filter")[0].answers or {})
+
+
 def test_of_duplicates_the_latest_good_one_holds_and_the_rest_is_reported(ready: RatingsDB) -> None:
     early = good(ready, unique="1", at="2026-01-01T00:00:00Z")
     late = good(ready, unique="2", at="2026-01-02", result=build_result({**YES, "comment": "late"}, FORM))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
+from schemas.core.clock import now
 from schemas.core.errors import UserError
 
 
@@ -145,3 +147,49 @@ def test_nobody_is_invited_yet(tmp_path: Path) -> None:
         pytest.raises(UserError, match="no person 'ann'; allowed: nobody is invited yet"),
     ):
         people.get_rater(db, "ann")
+
+
+def test_a_session_that_is_used_lasts_and_one_that_is_not_ends(db: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = people.log_in(db, people.invite(db, "ann"))
+
+    def left() -> str:
+        return str(db.connection.execute("SELECT expires_at FROM sessions").fetchone()[0])
+
+    first = left()
+    assert people.authenticate(db, token) and left() == first, "not written at every click"
+    soon = now("milliseconds", plus=timedelta(minutes=1))
+    db.connection.execute("UPDATE sessions SET expires_at = ?", [soon])
+    assert people.authenticate(db, token) and left() >= first
+    db.connection.execute("UPDATE sessions SET expires_at = ?", [now("milliseconds", plus=timedelta(seconds=-1))])
+    assert people.authenticate(db, token) is None
+
+
+def test_a_session_goes_on_while_nothing_can_be_written(db: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = people.log_in(db, people.invite(db, "ann"))
+    db.connection.execute("UPDATE sessions SET expires_at = ?", [now("milliseconds", plus=timedelta(minutes=1))])
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    with RatingsDB(db.path) as other:
+        db.connection.execute("BEGIN IMMEDIATE")
+        assert people.authenticate(other, token) is not None
+        db.connection.execute("ROLLBACK")
+
+
+def test_consent_is_to_a_text(work: RatingsDB) -> None:
+    people.invite(work, "ann")
+    people.consent(work, "ann", "the first")
+    at = people.consents(work, "ann")["the first"]
+    people.consent(work, "ann", "the first")
+    people.consent(work, "ann", "the second")
+    assert list(people.consents(work, "ann")) == ["the first", "the second"]
+    assert people.consents(work, "ann")["the first"] == at and people.consents(work, "bob") == {}
+    people.delete_rater(work, "ann")
+    assert people.consents(work, "ann") == {}
+
+
+def test_deleting_somebody_deletes_drafts_and_whose_annotations_were(work: RatingsDB) -> None:
+    people.invite(work, "ann")
+    work.connection.execute("INSERT INTO drafts VALUES ('one', 'ann', 'i', '{}', 't'), ('one', 'bob', 'i', '{}', 't')")
+    work.link("http://ls", "pulled/one", [("u1", '["ann", "i"]'), ("u2", '["bob", "i"]')])
+    people.delete_rater(work, "ann")
+    assert [r["person"] for r in work.connection.execute("SELECT person FROM drafts")] == ["bob"]
+    assert list(work.remote_names(None, "pulled/one")) == ["u2"]

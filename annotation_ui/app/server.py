@@ -1,0 +1,170 @@
+"""The server of the rating app: Streamlit's own, with a session cookie that no script reads, drafts, and no frames.
+
+``python -m annotation_ui.app.server --OPTION=VALUE ... -- --ratings FILE [--store SNAPSHOT]``; options are Streamlit's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from annotation_ui.app.page_context import cookie_name
+from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.drafts import keep_draft
+from schemas.core.errors import UserError
+
+SESSION_PATH, DRAFT_PATH = "/scedit/session", "/scedit/draft"
+LARGEST = 64_000  # bytes of a draft
+_ENDED = "your session has ended; log in again, what was kept before is still here"
+_HEADERS = (
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+_Scope = MutableMapping[str, Any]
+
+
+class FrameRefusal:
+    """ASGI middleware: no page of the app is shown inside another site's page."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self.app = app
+
+    async def __call__(self, scope: _Scope, receive: Any, send: Callable[[_Scope], Awaitable[None]]) -> None:
+        """Pass a request on and add the headers to its response."""
+
+        async def headed(message: _Scope) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, headed if scope["type"] == "http" else send)
+
+
+def routes(ratings: Path) -> list[Route]:
+    """The app's own addresses beside Streamlit's: the session's cookie, and drafts."""
+
+    async def session(request: Request) -> Response:
+        return await _session(ratings, request)
+
+    async def draft(request: Request) -> Response:
+        return await _draft(ratings, request)
+
+    return [
+        Route(SESSION_PATH, session, methods=["POST", "DELETE"]),
+        Route(DRAFT_PATH, draft, methods=["POST"]),
+    ]
+
+
+async def _session(ratings: Path, request: Request) -> Response:
+    if not _own(request):
+        return PlainTextResponse("not from a page of the app", 403)
+    response = Response(status_code=204)
+    if request.method == "DELETE":
+        response.delete_cookie(cookie_name(ratings), path="/", httponly=True, samesite="strict")
+        return response
+    said = await _body(request)
+    token = str(said.get("token", "")) if said else ""
+
+    def known() -> bool:
+        with RatingsDB(ratings) as db:
+            return raters.authenticate(db, token) is not None
+
+    try:
+        if not await run_in_threadpool(known):
+            return PlainTextResponse("no such session", 401)
+    except UserError as error:
+        return PlainTextResponse(error.what, 503)
+    _remember(response, ratings, token, secure=bool(said and said.get("secure")))
+    return response
+
+
+async def _draft(ratings: Path, request: Request) -> Response:
+    said = await _body(request) if _own(request) else None
+    if said is None or not isinstance(said.get("answers"), dict):
+        return PlainTextResponse("no draft of this app", 400)
+    token = request.cookies.get(cookie_name(ratings), "")
+
+    def kept() -> Response:
+        with RatingsDB(ratings) as db:
+            person = raters.authenticate(db, token)
+            if person is None or person.name != said.get("person"):
+                return PlainTextResponse(_ENDED, 401)
+            campaign, item = str(said.get("campaign")), str(said.get("item"))
+            form = make_task(db.campaign(campaign).task).form
+            keep_draft(db, campaign, person.name, item, said["answers"], form)
+        return Response(status_code=204)
+
+    try:
+        response = await run_in_threadpool(kept)
+    except UserError as error:
+        return PlainTextResponse(f"{error.what}; {error.fix}" if error.fix else error.what, 503)
+    if response.status_code == 204:
+        _remember(response, ratings, token, secure=bool(said.get("secure")))
+    return response
+
+
+def _own(request: Request) -> bool:
+    """Whether a page of the app asks: another site cannot set this header."""
+    return request.headers.get("x-scedit") == "1"
+
+
+async def _body(request: Request) -> dict[str, Any] | None:
+    """The JSON object that was sent; None where it is none, or is too long."""
+    if int(request.headers.get("content-length") or 0) > LARGEST:
+        return None
+    try:
+        found = await request.json()
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _remember(response: Response, ratings: Path, token: str, *, secure: bool) -> None:
+    response.set_cookie(
+        cookie_name(ratings), token, max_age=int(raters.SESSION.total_seconds()), path="/", httponly=True,
+        samesite="strict", secure=secure,
+    )  # fmt: skip
+
+
+def option_values(words: list[str]) -> dict[str, Any]:
+    """Streamlit's options from ``--name=value`` words.
+
+    Example:
+        >>> option_values(["--server.port=80", "--server.headless=true"])
+        {'server.port': 80, 'server.headless': True}
+    """
+    out: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.removeprefix("--").partition("=")
+        typed: Any = {"true": True, "false": False}.get(value, value)
+        out[name] = int(value) if value.isascii() and value.isdigit() else typed
+    return out
+
+
+def main() -> None:
+    """Serve until stopped."""
+    from streamlit.starlette import App
+
+    from annotation_ui.app.main import arguments
+
+    at = sys.argv.index("--")
+    options, sys.argv = option_values(sys.argv[1:at]), [sys.argv[0], *sys.argv[at + 1 :]]
+    ratings, _ = arguments(sys.argv[1:])
+    page = Path(__file__).with_name("main.py")
+    App(page, routes=routes(ratings), middleware=[Middleware(FrameRefusal)]).run(config=options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Opening a ratings file: made for its owner's eyes only, brought up to the present tables, never made smaller."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from annotation_ui.ratings.records import MIGRATIONS, SCHEMA
+from schemas.core.errors import StoreError
+
+VERSION = 1 + len(MIGRATIONS)
+AFTER_OPENING: tuple[str, ...] = ()
+"""Further statements for every connection, such as a limit of its size in a trial of a full disk."""
+_BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's own files carry answers too
+_log = logging.getLogger(__name__)
+
+
+def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.Connection:
+    """A connection to a ratings file, with the tables of this program.
+
+    A file of an earlier program gets the tables and columns that were added since; nothing in it is changed. The file
+    is made readable by its owner only; one that others could read is tightened, and a warning says so.
+
+    Args:
+        path: The file.
+        create: Make it when it is absent.
+        patience: Seconds to wait for another writer.
+
+    Raises:
+        StoreError: absent, unreadable, foreign, or written by a newer program.
+    """
+    if not path.exists() and not create:
+        raise StoreError("there is no such ratings file", where=str(path), fix="make one with: scedit annotate new")
+    try:
+        if create:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = sqlite3.connect(path, timeout=patience, isolation_level=None)
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
+    except OSError as error:
+        raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
+    try:
+        db.row_factory = sqlite3.Row
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA synchronous = FULL")
+        _prepare(db, path)
+        for statement in AFTER_OPENING:
+            db.execute(statement)
+    except sqlite3.OperationalError as error:
+        db.close()
+        raise StoreError(readable_fault(error), where=str(path), fix=next_step(error)) from None
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
+    except StoreError:
+        db.close()
+        raise
+    for tightened in make_private([path.with_name(path.name + end) for end in _BESIDE]):
+        _log.warning("%s could be read by others on this machine: it is its owner's alone now", tightened)
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise StoreError(
+            f"the ratings file is of version {version}, this program knows {VERSION}",
+            where=str(path),
+            fix="update the program",
+        )
+    if version == VERSION:
+        return
+    if version == 0 and not _tables(db):
+        db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN IMMEDIATE")  # another process may be making the file just now
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version == 0 and _tables(db):
+            raise StoreError("this SQLite file is no ratings file", where=str(path), fix="name another file")
+        for statements in [SCHEMA, *MIGRATIONS][version:]:
+            for statement in statements.split(";"):
+                if statement.strip():
+                    db.execute(statement)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _tables(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0])
+
+
+def make_private(paths: Sequence[Path]) -> list[Path]:
+    """Take away what others than the owner may do with files; returns those that others could do something with.
+
+    Files that are absent, or another user's, are left as they are.
+    """
+    tightened = []
+    for path in paths:
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                path.chmod(mode & 0o700)
+                tightened.append(path)
+        except OSError:
+            continue
+    return tightened
+
+
+def readable_fault(error: sqlite3.Error) -> str:
+    """What SQLite says, as a clause that people understand."""
+    said = str(error)
+    if "full" in said:
+        return "nothing was saved: the disk is full"
+    if "locked" in said or "busy" in said:
+        return "nothing was saved: another program holds the ratings file"
+    if "readonly" in said:
+        return "nothing was saved: the ratings file may only be read"
+    return f"nothing was saved: {said}"
+
+
+def next_step(error: sqlite3.Error) -> str:
+    """What to do about it."""
+    return "make room on the disk and save again" if "full" in str(error) else "try again in a minute"

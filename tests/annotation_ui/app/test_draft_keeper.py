@@ -1,0 +1,75 @@
+"""Drafts on the page: every field is named by its own place, and what was kept is shown again."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation_ui.app.draft_keeper import class_of
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.drafts import keep_draft, read_draft
+from annotation_ui.tasks.filter_question import FilterQuestion
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Open, button, pilot
+from tests.support import served_app as served
+
+FORM = FilterQuestion.form
+HALF = {"meaningful": "no", "reasons": ["duplicate"], "comment": "half a se"}
+
+
+@pytest.mark.parametrize(("key", "name"), [("a b/c.d", "st-key-a-b-c-d"), ("é_1", "st-key--_1")])
+def test_a_place_is_named_as_streamlit_names_it(key: str, name: str) -> None:
+    assert class_of(key) == name
+
+
+def test_a_draft_fills_the_form_and_a_save_ends_it(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="filter_question")
+    first = db.assignments("pilot", "ann")[0].item
+    keep_draft(db, "pilot", "ann", first, HALF, FORM)
+    page = open_page("rate.show", "ann")
+    assert [r.value for r in page.radio] == ["no", None, None]
+    assert (page.multiselect[0].value, page.text_area[0].value) == (["duplicate"], "half a se")
+    for radio in page.radio[1:]:
+        radio.set_value("yes")
+    button(page, "Save and next").click().run()
+    assert (db.history("pilot")[0].answers or {})["comment"] == "half a se"
+    assert read_draft(db, "pilot", "ann", first, FORM) == {}
+    assert [r.value for r in page.radio] == [None, None, None]
+
+
+@pytest.mark.slow
+def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    from playwright.sync_api import expect
+
+    pilot(db, store, "ann", task="filter_question")
+    secret = people.invite(db, "ann")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        served.enter(page, app, secret)
+        served.settled(page, 0, 24)
+        page.get_by_role("radiogroup").nth(0).get_by_text("no", exact=True).click()
+        page.get_by_test_id("stMultiSelect").locator("input").click()
+        page.get_by_role("option", name="The same as another question").click()
+        page.get_by_label("Comment (optional)").fill("half a se")
+        page.get_by_text("Draft kept.").wait_for()
+
+        def filled(tab: object) -> None:
+            served.settled(tab, 0, 24)
+            expect(tab.get_by_label("Comment (optional)")).to_have_value("half a se", timeout=20_000)  # type: ignore[attr-defined]
+            expect(tab.locator("[data-tag]")).to_have_count(1, timeout=20_000)  # type: ignore[attr-defined]
+
+        page.reload()
+        filled(page)
+        second = page.context.new_page()
+        second.goto(app.url)
+        filled(second)
+        db.connection.execute("DELETE FROM sessions")  # it has run out
+        page.get_by_label("Comment (optional)").fill("half a sentence")
+        page.get_by_text("your session has ended; log in again").wait_for()
+        served.enter(second, app, secret)
+        filled(second)
+        app.kill()
+        app.start()
+        second.goto(app.url)
+        filled(second)

@@ -1,0 +1,121 @@
+"""The app's own addresses: the cookie, drafts, and the headers of every answer, without Streamlit behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation_ui.app.page_context import cookie_name
+from annotation_ui.ratings import database
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.drafts import read_draft
+from annotation_ui.tasks.rate_script import RateScript
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import pilot
+
+server: Any = pytest.importorskip("annotation_ui.app.server", reason="starlette is not installed")
+OWN = {"x-scedit": "1"}
+ENTRY = tuple[Any, str, dict[str, Any]]
+
+
+@pytest.fixture
+def client(db: RatingsDB) -> Any:
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.testclient import TestClient
+
+    app = Starlette(routes=server.routes(db.path), middleware=[Middleware(server.FrameRefusal)])
+    with TestClient(app, base_url="http://127.0.0.1") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ann(db: RatingsDB, store: Store, client: Any) -> ENTRY:
+    """A client with ann's cookie, her token, and a draft of hers that has not been sent."""
+    pilot(db, store, "ann", "bob")
+    token = people.log_in(db, people.invite(db, "ann")) or ""
+    client.post(server.SESSION_PATH, json={"token": token}, headers=OWN)
+    item = db.assignments("pilot", "ann")[0].item
+    return client, token, {"campaign": "pilot", "item": item, "person": "ann", "answers": {"coherence": 3}}
+
+
+def test_the_cookie_is_the_server_s_own_and_named_after_the_file(db: RatingsDB, client: Any) -> None:
+    token = people.log_in(db, people.invite(db, "ann")) or ""
+    got = client.post(server.SESSION_PATH, json={"token": token, "secure": True}, headers=OWN)
+    said = got.headers["set-cookie"]
+    assert got.status_code == 204 and said.startswith(f"{cookie_name(db.path)}={token};")
+    assert {"HttpOnly", "SameSite=strict", "Secure", "Path=/"} <= set(said.split("; "))
+    assert cookie_name(db.path) != cookie_name(db.path.with_name("other"))
+    assert "Max-Age=0" in client.request("DELETE", server.SESSION_PATH, headers=OWN).headers["set-cookie"]
+
+
+def test_no_page_is_shown_in_another_s_frame(client: Any) -> None:
+    for path in ("/", server.SESSION_PATH):
+        got = client.get(path)
+        assert got.headers["x-frame-options"] == "DENY"
+        assert got.headers["content-security-policy"] == "frame-ancestors 'none'"
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"token": 5}', b'{"token": "guess"}', b"\xff", b"[" * 50_000])
+def test_a_guess_gets_no_cookie(db: RatingsDB, client: Any, body: bytes) -> None:
+    people.invite(db, "ann")
+    got = client.post(server.SESSION_PATH, content=body, headers=OWN)
+    assert got.status_code == 401 and "set-cookie" not in got.headers
+
+
+def test_another_site_sets_no_cookie_and_keeps_no_draft(db: RatingsDB, ann: ENTRY) -> None:
+    client, token, draft = ann
+    assert client.post(server.SESSION_PATH, json={"token": token}).status_code == 403
+    assert client.request("DELETE", server.SESSION_PATH).status_code == 403
+    assert client.post(server.DRAFT_PATH, json=draft).status_code == 400
+
+
+def test_a_draft_is_kept_and_goes_with_the_save(db: RatingsDB, ann: ENTRY) -> None:
+    client, _, draft = ann
+    form = RateScript.form
+    draft["answers"] |= {"comment": "half a se", "consistency": 99, "unknown": 1}
+    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    assert got.status_code == 204 and "Max-Age=43200" in got.headers["set-cookie"]
+    assert read_draft(db, "pilot", "ann", draft["item"], form) == {"coherence": 3, "comment": "half a se"}
+    db.save("pilot", "ann", draft["item"], {"coherence": 3, "consistency": 7, "completeness": 1}, form=form.label)
+    assert read_draft(db, "pilot", "ann", draft["item"], form) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"person": "bob"}, 401),  # another tab of the same browser, where bob logged in later
+        ({"item": "f" * 20}, 503),
+        ({"campaign": "other"}, 503),
+        ({"answers": [1]}, 400),
+        ({"answers": {"comment": "x" * 70_000}}, 400),
+    ],
+)
+def test_a_draft_that_is_not_the_person_s_is_refused(
+    db: RatingsDB, ann: ENTRY, change: dict[str, Any], status: int
+) -> None:
+    client, _, draft = ann
+    assert client.post(server.DRAFT_PATH, json=draft | change, headers=OWN).status_code == status
+    assert db.connection.execute("SELECT count(*) FROM drafts").fetchone()[0] == 0
+
+
+def test_an_ended_session_a_full_disk_and_a_lock_are_said(
+    db: RatingsDB, ann: ENTRY, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, token, draft = ann
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    db.connection.execute("BEGIN IMMEDIATE")
+    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    db.connection.execute("ROLLBACK")
+    assert got.status_code == 503 and "another program holds the ratings file; try again" in got.text
+    people.log_out(db, token)
+    got = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
+    assert got.status_code == 401 and "log in again" in got.text
+
+
+def test_options_are_typed() -> None:
+    assert server.option_values(["--a.b=true", "--c=127.0.0.1", "--d=8501", "--e=none"]) == {
+        "a.b": True, "c": "127.0.0.1", "d": 8501, "e": "none",
+    }  # fmt: skip

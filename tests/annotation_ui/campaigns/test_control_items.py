@@ -1,0 +1,54 @@
+"""Control items stand among the others and cannot be told from them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem, place_control_item
+from annotation_ui.label_studio.labeling_config import task_data
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+
+SHOWN = {"script": "Step 1: Walk"}
+
+
+@pytest.mark.parametrize("task", ["rate_executability", "rate_script", "quality", "filter_question"])
+def test_nothing_in_a_task_s_data_tells_a_control_item(db: RatingsDB, store: Store, task: str) -> None:
+    people.invite(db, "ann")
+    made = make_task(task)
+    shown = {s.name: "a text" for s in made.form.shows if not s.optional} | {"hint": "attention"}
+    known = [RaterControlItem(purpose=p, id=f"{p}-1", shown=shown, expected={}) for p in ("training", "attention")]
+    create_campaign(db, store, "c", made, CampaignOptions(overlap=1), known=known)
+    assign_items(db, "c")
+    data = {i: task_data(p.item, made.form) for i, p in db.items("c").items()}
+    assert len({tuple(d) for d in data.values()}) == 1, "the same columns in the same order"
+    assert all(re.fullmatch(r"[0-9a-f]{20}", d["scedit_item"]) for d in data.values())
+    assert not any("attention" in str(d) or "training" in str(d) for d in data.values())
+    purposes = [db.items("c")[a.item].purpose for a in db.assignments("c", "ann")]
+    assert purposes.count("attention") == 1 and purposes[0] == "training"
+
+
+def test_an_id_is_the_same_every_time_and_another_for_another_text() -> None:
+    task = make_task("rate_executability")
+
+    def known(purpose: str = "attention", name: str = "a", script: str = "s") -> str:
+        item = RaterControlItem(purpose=purpose, id=name, shown={"script": script}, expected={"executability": 7})
+        return place_control_item(item, task).item.id
+
+    assert known() == known()
+    assert len({known(), known(name="b"), known(script="t"), known(purpose="training")}) == 4
+
+
+def test_a_file_of_an_earlier_version_gets_no_second_copy(db: RatingsDB, store: Store) -> None:
+    task = make_task("rate_executability")
+    known = [RaterControlItem(purpose="attention", id="raw", shown=SHOWN, expected={"executability": 7})]
+    create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=known)
+    (placed,) = [i for i, p in db.items("c").items() if p.purpose == "attention"]
+    db.connection.execute("UPDATE items SET id = 'raw' WHERE id = ?", [placed])
+    for _ in range(2):
+        create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=known)
+    assert [i for i, p in db.items("c").items() if p.purpose == "attention"] == ["raw"]

@@ -1,0 +1,103 @@
+"""Groups: one drawn set for every aspect, Executability before the rest, and no way round it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem
+from annotation_ui.campaigns.groups import campaigns_of_group, closed_items, waiting_for
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from tests.annotation_ui.conftest import work
+
+Make = Callable[..., Any]
+FIRST, THEN = "rate_executability", "rate_script"
+
+
+@pytest.fixture
+def make(db: RatingsDB, store: Store) -> Make:
+    people.invite(db, "ann")
+
+    def made(name: str, task: str, **more: Any) -> dict[str, float | None]:
+        known = more.pop("known", ())
+        options = CampaignOptions(**{"overlap": 1, "group": "paper", **more})
+        create_campaign(db, store, name, make_task(task), options, known=known)
+        return {i: p.probability for i, p in db.items(name).items() if p.purpose == "real"}
+
+    return made
+
+
+def answer_all(db: RatingsDB, name: str) -> None:
+    for a in db.assignments(name, "ann"):
+        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@1")
+
+
+def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:
+    first = make("exec", FIRST, number=5, least=0)
+    assert len(first) == 5 and make("rest", THEN) == first
+    with pytest.raises(UserError, match="leave out --percent and --number"):
+        make("more", THEN, number=6)
+
+
+def test_a_group_that_grows_grows_in_all_its_campaigns(make: Make) -> None:
+    before = make("exec", FIRST, number=5, least=0)
+    make("rest", THEN)
+    after = make("exec", FIRST, number=8, least=0)
+    assert len(after) == 8 and set(before) < set(after)
+    assert list(after.values()) == [pytest.approx(8 / 12)] * 8
+    assert make("rest", THEN) == after
+
+
+def test_another_group_and_no_group_draw_on_their_own(db: RatingsDB, make: Make) -> None:
+    drawn = [make("exec", FIRST, number=5, least=0), make("b", FIRST, number=5, least=0, group="second")]
+    drawn.append(make("c", FIRST, number=5, least=0, group=""))
+    assert len({tuple(sorted(d)) for d in drawn}) == 3
+    assert campaigns_of_group(db, "") == []
+
+
+def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, make: Make) -> None:
+    make("exec", FIRST, number=5, least=0)
+    make("rest", THEN)
+    with pytest.raises(UserError, match="'exec' comes before 'rest' and is not shared out"):
+        assign_items(db, "rest")
+    assign_items(db, "exec")
+    assign_items(db, "rest")
+    assert waiting_for(db, db.campaign("rest"), "ann") == "exec"
+    assert waiting_for(db, db.campaign("exec"), "ann") is None
+    assert waiting_for(db, db.campaign("rest"), "bob") is None, "nothing of the first is bob's"
+    answer_all(db, "exec")
+    assert waiting_for(db, db.campaign("rest"), "ann") is None
+    assert closed_items(db, db.campaign("exec"), "ann") == set()
+    work(db, "rest", "ann", 2)
+    assert closed_items(db, db.campaign("exec"), "ann") == {r.item for r in db.current_answers("rest")}
+    assert closed_items(db, db.campaign("rest"), "ann") == set()
+
+
+def test_executability_cannot_be_asked_afterwards(db: RatingsDB, make: Make) -> None:
+    make("rest", THEN)
+    assign_items(db, "rest")
+    work(db, "rest", "ann", 1)
+    with pytest.raises(UserError, match="'rate_executability' comes before 'rate_script'"):
+        make("exec", FIRST)
+
+
+def test_a_script_with_a_known_answer_is_not_rated(db: RatingsDB, make: Make) -> None:
+    shown = dict(next(iter(make_items(db, make).values())))
+    known = [RaterControlItem(purpose="training", id="t", shown=shown, expected={"executability": 7})]
+    drawn = make("exec", FIRST, known=known, group="other")
+    assert len(drawn) == 11
+    assert shown not in [dict(p.item.shown) for p in db.items("exec").values() if p.purpose == "real"]
+    gold = RaterControlItem(purpose="training", id=f"gold-{next(iter(drawn))}", shown={"script": "x"}, expected={})
+    with pytest.raises(UserError, match="is rated in this campaign"):
+        make("exec", FIRST, known=[gold], group="other")
+
+
+def make_items(db: RatingsDB, make: Make) -> dict[str, Any]:
+    make("look", FIRST, group="")
+    return {i: p.item.shown for i, p in db.items("look").items()}

@@ -1,0 +1,217 @@
+"""What comes back: annotations as they are read, and what was rated against what was pushed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from tests.annotation_ui.label_studio.test_client import (
+    FORM,
+    URL,
+    YES,
+    annotate,
+    campaign,
+    client,
+    site,
+    studio,
+)
+
+__all__ = ["site", "studio"]
+
+
+def test_a_task_whose_item_was_changed_and_one_that_we_never_pushed_are_refused(
+    db: RatingsDB, store: Store, site: Any
+) -> None:
+    campaign(db, store, "filter_question", 1, "ann")
+    ((_, number),) = site.push(db, "c").projects.items()
+    first, second, third = site.sdk.tasks[number][:3]
+    annotate(first, 7, id=1)
+    first["data"]["scedit_item"] = second["data"]["scedit_item"]
+    annotate(second, 9, id=2)  # an account of nobody
+    foreign = {"id": 9999, "data": dict(third["data"]), "annotations": []}
+    annotate(foreign, 7, id=3)
+    site.sdk.tasks[number].append(foreign)
+    done = site.pull(db, "c")
+    assert done.answers == 0
+    assert {r.annotation: r.person for r in done.rejected} == {"1": "ann", "2": "account 9", "3": "ann"}
+    why = {r.annotation: r.why for r in done.rejected}
+    assert "another item" in why["1"] and "9" in why["2"] and "not pushed" in why["3"]
+
+
+@pytest.fixture
+def pushed(db: RatingsDB, store: Store, site: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """A site with a campaign of ann's, and the tasks there."""
+    campaign(db, store, "filter_question", 1, "ann")
+    ((_, number),) = site.push(db, "c").projects.items()
+    return site, site.sdk.tasks[number]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("cut", "Step 1: Something else", "the task's data was changed since the push"),
+        ("question", None, "the task's data was changed since the push"),
+        ("extra", "a hint", "the task's data was changed since the push"),
+        ("scedit_form", None, "it names no form"),
+        ("scedit_form", "filter_question@7", "it was given to the form filter_question@7"),
+        ("scedit_item", None, "the task's data was changed since the push"),
+    ],
+)
+def test_what_was_rated_must_be_what_was_pushed(
+    db: RatingsDB, pushed: Any, key: str, value: str | None, why: str
+) -> None:
+    site, (first, second, *_) = pushed
+    if value is None:
+        del first["data"][key]
+    else:
+        first["data"][key] = value
+    annotate(first, 7, id=1)
+    annotate(second, 7, id=2)
+    done = site.pull(db, "c")
+    assert (done.answers, [r.annotation for r in done.rejected], done.unchecked) == (1, ["1"], ())
+    assert why in done.rejected[0].why
+
+
+def test_changed_anchors_refuse_the_whole_project_and_another_spelling_does_not(db: RatingsDB, pushed: Any) -> None:
+    site, (first, *_) = pushed
+    annotate(first, 7)
+    made = site.sdk.made[1]
+    before = made["label_config"]
+    made["label_config"] = before.replace("/>", " />").replace("\n", "\n\n")
+    assert site.pull(db, "c").answers == 1
+    made["label_config"] = before.replace("Would a correct script change clearly", "Would a script change a little")
+    assert made["label_config"] != before
+    (refused,) = site.pull(db, "c").rejected
+    assert "labelling configuration" in refused.why and "changed since the push" in refused.why
+    made["label_config"] = "<View"
+    assert site.pull(db, "c").answers == 0
+
+
+def test_a_push_of_an_earlier_version_is_read_and_said_to_be_unchecked(db: RatingsDB, pushed: Any) -> None:
+    site, (first, *_) = pushed
+    db.unlink(URL, "digest/c/*")
+    db.unlink(URL, "config/c")
+    first["data"]["cut"] = "changed"
+    annotate(first, 7)
+    done = site.pull(db, "c")
+    assert (done.answers, done.rejected) == (1, ())
+    assert len(done.unchecked) == 1 and "1 of 1 tasks were not checked" in done.unchecked[0]
+    site.push(db, "c")
+    assert site.pull(db, "c").unchecked == done.unchecked, "a later push does not vouch for what was pushed before it"
+
+
+def test_a_form_that_was_changed_without_its_version_is_not_pushed_again(
+    db: RatingsDB, pushed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, _ = pushed
+    monkeypatch.setattr(client.make_task("filter_question").__class__, "form", FORM.model_copy(update={"title": "New"}))
+    with pytest.raises(client.UserError, match="raise its version"):
+        site.push(db, "c")
+
+
+def test_an_annotation_that_was_deleted_is_told_and_its_answer_holds(db: RatingsDB, pushed: Any) -> None:
+    site, (first, second, *_) = pushed
+    annotate(first, 7, id=1)
+    annotate(second, 7, id=2)
+    site.pull(db, "c")
+    first["annotations"].clear()
+    done = site.pull(db, "c")
+    (word,) = done.missing
+    assert "annotation 1 of ann" in word and "was deleted" in word
+    assert len(db.current_answers("c")) == 2
+    db.save("c", "ann", first["data"]["scedit_item"], YES, form=FORM.label)
+    assert site.pull(db, "c").missing == (), "another answer holds by now"
+
+
+def test_an_annotation_that_was_given_to_somebody_else_is_refused(db: RatingsDB, store: Store, site: Any) -> None:
+    campaign(db, store, "filter_question", 2, "ann", "bob")
+    ((_, number),) = site.push(db, "c").projects.items()
+    task = site.sdk.tasks[number][0]
+    annotate(task, 7)
+    site.pull(db, "c")
+    task["annotations"][0] |= {"completed_by": 8, "updated_by": 8, "updated_at": "2026-03-01"}
+    done = site.pull(db, "c")
+    assert (done.answers, [r.person for r in done.rejected]) == (0, ["bob"])
+    assert "it was ann's" in done.rejected[0].why and "re-assigned" in done.rejected[0].why
+    assert [r.person for r in db.current_answers("c")] == ["ann"]
+
+
+@pytest.mark.parametrize("data", ["x", [1], 5, None])
+def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsDB, pushed: Any, data: Any) -> None:
+    site, (first, second, *_) = pushed
+    annotate(first, 7, id=1)
+    annotate(second, 7, id=2)
+    first["data"] = data
+    db.unlink(URL, "task/c/*")  # so that the push looks at what is there
+    site.sdk.tasks[1].append({"id": 9999, "data": data, "annotations": []})
+    site.push(db, "c")
+    done = site.pull(db, "c")
+    assert done.answers == 1 and [r.annotation for r in done.rejected] == ["1"]
+
+
+def test_an_export_is_held_against_the_digests_of_the_push(db: RatingsDB, pushed: Any, tmp_path: Any) -> None:
+    from tests.annotation_ui.cli.conftest import call
+
+    _, (first, second, *_) = pushed
+    annotate(first, 7, id=1)
+    annotate(second, 7, id=2)
+    first["data"]["cut"] = "changed"
+    path = tmp_path / "e.json"
+    path.write_text(json.dumps([first, second, "no task", {"id": 3}]))
+    got = call("label-studio", "pull", "c", "-r", db.path, "--export", path, "--account", "7=ann", "--json")
+    said = json.loads(got.output)
+    assert (got.exit_code, said["answers"]) == (1, 1)
+    assert sorted(r["why"].split(":")[0] for r in said["refused"]) == [
+        "it is no task", "it is no task", "the task's data was changed since the push",
+    ]  # fmt: skip
+    assert "configuration was not checked" in said["unchecked"][0]
+
+
+@pytest.mark.parametrize(
+    ("by", "wrote", "person", "forged"),
+    [
+        (7, 7, "ann", False),
+        ({"id": 7}, 7, "ann", False),
+        ("7", None, "ann", False),
+        (7, 8, "ann", True),
+        (8, 8, None, False),
+        (None, 7, None, True),
+    ],
+)
+def test_whose_an_annotation_is(by: Any, wrote: Any, person: str | None, forged: bool) -> None:
+    task = {"id": 5, "data": {"scedit_item": "i"}, "annotations": [{"id": 1, "completed_by": by, "updated_by": wrote}]}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, {"5": "i"})
+    assert (found.person, found.forged) == (person, forged)
+
+
+def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
+    task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
+    (exported,) = client.annotations_of_task(task, {}, None)
+    assert (exported.item, exported.named) == ("told", None)
+    (pulled,) = client.annotations_of_task(task, {}, {"5": "pushed"})
+    assert (pulled.item, pulled.named) == ("pushed", "told")
+    (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
+    assert unknown.item is None
+
+
+@pytest.mark.parametrize("annotations", [["x"], [None], [[]], {"a": 1}, "abc", 5])
+def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
+    task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert (found.item, found.person) == ("i", None) and "no annotation" in found.broken
+
+
+@pytest.mark.parametrize("data", ["x", [1], 5])
+def test_data_that_is_no_object_names_no_item(data: Any) -> None:
+    task = {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 7}]}
+    (found,) = client.annotations_of_task(task, {"7": "ann"}, None)
+    assert found.item is None and found.person == "ann"
+
+
+@pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])
+def test_a_task_without_annotations_gives_none(task: dict[str, Any]) -> None:
+    assert list(client.annotations_of_task(task, {}, None)) == []

@@ -1,0 +1,47 @@
+"""What is not pushed: nothing that would be rated untrained, out of order or under another form."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem
+from annotation_ui.label_studio.push_rules import refuse_push
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from curation.store.store import Store
+from schemas.core.errors import UserError
+
+TASK = "rate_executability"
+
+
+@pytest.fixture
+def trained(db: RatingsDB, store: Store) -> RatingsDB:
+    """A campaign of ann's and bob's with a training and an attention item."""
+    for name in ("ann", "bob"):
+        people.invite(db, name)
+    known = [
+        RaterControlItem(purpose=p, id=p, shown={"script": p}, expected={"executability": 7})
+        for p in ("training", "attention")
+    ]
+    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=known)
+    assign_items(db, "c")
+    return db
+
+
+def test_untrained_people_are_sent_to_the_app_first(trained: RatingsDB) -> None:
+    (item,) = [i for i, p in trained.items("c").items() if p.purpose == "training"]
+    for person, missing in (("ann", "ann"), ("bob", "bob")):
+        with pytest.raises(UserError, match=f"{missing} has 1 training items left.*in the rating app first"):
+            refuse_push(trained, trained.campaign("c"), {"ann", "bob"})
+        trained.save("c", person, item, {"executability": 1}, form=f"{TASK}@1")
+    refuse_push(trained, trained.campaign("c"), {"ann", "bob"})
+
+
+def test_nothing_shared_out_and_a_changed_form_are_refused(trained: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="nothing of 'c' is shared out"):
+        refuse_push(trained, trained.campaign("c"), set())
+    cls = type(make_task(TASK))
+    monkeypatch.setattr(cls, "form", cls.form.model_copy(update={"intro": "other"}))
+    with pytest.raises(UserError, match="its version was not raised"):
+        refuse_push(trained, trained.campaign("c"), {"ann"})

@@ -1,0 +1,106 @@
+"""Opening a ratings file: earlier files get what was added, nobody else reads them, and faults are sentences."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from annotation_ui.ratings import database
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import SCHEMA, Assignment, Campaign, CampaignItem
+from annotation_ui.ratings.sqlite_file import VERSION, make_private
+from annotation_ui.tasks.base import TaskItem
+from schemas.core.errors import StoreError
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def first_version(path: Path) -> None:
+    """A ratings file as the first version made it, with one answer."""
+    file = sqlite3.connect(path)
+    file.executescript(SCHEMA)
+    file.execute("PRAGMA user_version = 1")
+    file.execute("INSERT INTO campaigns VALUES ('c', 'rate_executability', 'rate_executability@1', '{}', '2026')")
+    file.execute(
+        "INSERT INTO revisions VALUES (1, 'c', 'ann', 'i', 'rate_executability@1', '{\"executability\": 3}', 2.0, "
+        "'2026-01-01', NULL)"
+    )
+    file.commit()
+    file.close()
+
+
+def filled(db: RatingsDB) -> None:
+    db.add_campaign(Campaign("c", "rate_executability", "rate_executability@1", {}, "2026"))
+    item = TaskItem(id="i", case="x", shown={"script": "s"})
+    db.add_items("c", [CampaignItem(item)], [Assignment("ann", "i", 1, 0)])
+
+
+def test_a_file_of_the_first_version_opens_with_all_it_held(tmp_path: Path) -> None:
+    first_version(tmp_path / "r")
+    for _ in range(2):
+        with RatingsDB(tmp_path / "r") as db:
+            (answer,) = db.current_answers("c")
+            assert (answer.answers, answer.saved_at, answer.seconds) == ({"executability": 3}, "2026-01-01", 2.0)
+            assert db.connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+
+
+def test_the_file_and_what_lies_beside_it_are_the_owner_s_alone(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    with RatingsDB(path, create=True) as db:
+        filled(db)
+        beside = [p for p in tmp_path.iterdir() if p.name.startswith("r.sqlite")]
+        assert len(beside) == 3, "the log and its index are there while the file is open"
+        assert {mode(p) for p in beside} == {0o600}
+
+
+def test_what_others_could_read_is_tightened_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "r.sqlite"
+    with RatingsDB(path, create=True) as db:
+        filled(db)
+        for end in ("", "-wal", "-shm"):
+            path.with_name(path.name + end).chmod(0o664)
+        with caplog.at_level(logging.WARNING), RatingsDB(path):
+            pass
+        assert {mode(path.with_name(path.name + end)) for end in ("", "-wal", "-shm")} == {0o600}
+    assert len([r for r in caplog.records if "its owner's alone" in r.getMessage()]) == 3
+    caplog.clear()
+    with caplog.at_level(logging.WARNING), RatingsDB(path):
+        assert not caplog.records, "it is said once"
+
+
+def test_files_that_are_not_there_or_fine_are_left(tmp_path: Path) -> None:
+    (tmp_path / "fine").touch(0o600)
+    assert make_private([tmp_path / "fine", tmp_path / "none"]) == []
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_half_saved(tmp_path: Path) -> None:
+    with RatingsDB(tmp_path / "r", create=True) as db:
+        filled(db)
+        pages = db.connection.execute("PRAGMA page_count").fetchone()[0]
+        db.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="nothing was saved: the disk is full; make room"):
+            for _ in range(50):
+                db.save("c", "ann", "i", {"executability": 1, "comment": "x" * 4000}, form="f")
+        kept = len(db.history("c"))
+        db.connection.execute("PRAGMA max_page_count = 100000")
+        db.save("c", "ann", "i", {"executability": 2}, form="f")
+        assert len(db.history("c")) == kept + 1
+        assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_locked_file_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    with RatingsDB(tmp_path / "r", create=True) as db, RatingsDB(tmp_path / "r") as other:
+        filled(db)
+        other.connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another program holds the ratings file; try again"):
+            db.save("c", "ann", "i", {"executability": 1}, form="f")
+        other.connection.execute("ROLLBACK")
+        db.save("c", "ann", "i", {"executability": 1}, form="f")
+        assert len(db.history("c")) == 1

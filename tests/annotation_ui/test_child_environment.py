@@ -1,0 +1,44 @@
+"""Servers that we start run, and know no secret of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from annotation_ui.child_environment import child_environment
+from annotation_ui.cli.serve import environment
+from annotation_ui.label_studio.server import ServerAccess, server_environment
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-1", "AWS_SECRET_ACCESS_KEY": "s", "HF_TOKEN": "h", "LABEL_STUDIO_API_KEY": "l",
+    "GITHUB_TOKEN": "g", "STREAMLIT_SERVER_COOKIE_SECRET": "c", "DATABASE_URL": "postgres://me:pw@x",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_the_rating_app_gets_no_secret_and_still_runs() -> None:
+    env = environment()
+    assert not set(SECRETS) & set(env) and not set(SECRETS.values()) & set(env.values())
+    done = subprocess.run([sys.executable, "-c", "import annotation_ui"], env=env, cwd="/", capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_label_studio_gets_its_own_token_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LABEL_STUDIO_BASE_DATA_DIR", "d")
+    monkeypatch.setenv("LABEL_STUDIO_USER_TOKEN", "somebody's")
+    env = server_environment(ServerAccess("http://x", "a@b", "pw", "own"))
+    assert not set(SECRETS) & set(env)
+    assert (env["LABEL_STUDIO_USER_TOKEN"], env["LABEL_STUDIO_BASE_DATA_DIR"]) == ("own", "d")
+
+
+def test_locale_and_path_are_passed_on() -> None:
+    variables = {"LC_ALL": "C.UTF-8", "PATH": "p", "lc_all": "x", "FOO_A": "1", "FOO_PASSWORD": "2", "BAR": "3"}
+    assert child_environment(variables=variables) == {"LC_ALL": "C.UTF-8", "PATH": "p"}
+    assert child_environment("FOO_", variables=variables) == {"LC_ALL": "C.UTF-8", "PATH": "p", "FOO_A": "1"}
