@@ -103,7 +103,7 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 
 
-def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> dict[str, Any]:
+def measure(n: int, *, method: str, threshold: float, pairs: int, limit: int) -> dict[str, Any]:
     """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
     from curation.overlap.near_duplicates import TextItem, near_duplicates
     from curation.similarity.rouge import require
@@ -121,10 +121,10 @@ def measure(n: int, *, method: str, threshold: float, pairs: int, most: int) -> 
     result["cpu_seconds"] = round(time.process_time() - worked - making, 1)
     result |= {"seconds_to_make": round(made, 1), "start_mib": round(before), "peak_mib": round(peak_mib())}
     result |= {"duplicates": found.duplicates, "clusters": found.clustered}
-    return result | against_truth(found, pairs=pairs, most=most)
+    return result | against_truth(found, pairs=pairs, limit=limit)
 
 
-def against_truth(found: Any, *, pairs: int, most: int) -> dict[str, Any]:
+def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
     """Recall and precision per item, and pair recall of the candidates, for a sample against all earlier questions.
 
     The truth is plain: for every sampled question the words shared with each other question are counted.
@@ -133,34 +133,34 @@ def against_truth(found: Any, *, pairs: int, most: int) -> dict[str, Any]:
 
     from curation.similarity.rouge import EPSILON, encode, rouge1_f
 
-    rows = encode(i.text for i in found.items)
-    postings, n = rows.matrix.tocsc(), len(found.items)
+    rows = encode(i.text for i in result.items)
+    postings, n = rows.matrix.tocsc(), len(result.items)
     chosen, best, true_pairs, first = [], {}, 0, list[tuple[int, int]]()
     keys = []
-    for j in random.Random(1).sample(range(n), min(most, n)):
+    for j in random.Random(1).sample(range(n), min(limit, n)):
         if true_pairs >= pairs and len(chosen) >= LEAST:
             break
         shared = np.zeros(n, dtype=np.int16)
         for column in rows.matrix.indices[rows.matrix.indptr[j] : rows.matrix.indptr[j + 1]]:
             shared[postings.indices[postings.indptr[column] : postings.indptr[column + 1]]] += 1
         value = 2 * shared[:j] / np.maximum(rows.size[:j] + rows.size[j], 1)
-        alike = np.flatnonzero((value >= found.threshold - EPSILON) & (shared[:j] > 0))
+        alike = np.flatnonzero((value >= result.threshold - EPSILON) & (shared[:j] > 0))
         chosen.append(j)
         true_pairs += len(alike)
         best[j] = float(value[alike].max()) if len(alike) else 0.0
         keys.append(alike * n + j)
         first += [(int(i), j) for i in alike[:5]][: max(0, 200 - len(first))]
     for i, j in first:  # the definition itself, on some of the pairs
-        assert rouge1_f(found.items[i].text, found.items[j].text) >= found.threshold - EPSILON
-    truth, said = {j for j in chosen if best[j]}, {j for j in chosen if found.partner[j] >= 0}
+        assert rouge1_f(result.items[i].text, result.items[j].text) >= result.threshold - EPSILON
+    truth, said = {j for j in chosen if best[j]}, {j for j in chosen if result.partner[j] >= 0}
     out: dict[str, Any] = {"sample": len(chosen), "sample_true_pairs": true_pairs, "sample_true_items": len(truth)}
     out["item_recall"] = round(len(truth & said) / len(truth), 4) if truth else None
     out["item_precision"] = round(len(truth & said) / len(said), 4) if said else None
     out["best_value_equal"] = (
-        round(sum(abs(found.best[j] - best[j]) < 1e-9 for j in truth) / len(truth), 4) if truth else None
+        round(sum(abs(result.best[j] - best[j]) < 1e-9 for j in truth) / len(truth), 4) if truth else None
     )
-    if found.method == "minhash" and true_pairs and n <= 100_000:  # a second pass over the candidates
-        out |= _pair_recall(rows, np.unique(np.concatenate(keys)), threshold=found.threshold)
+    if result.method == "minhash" and true_pairs and n <= 100_000:  # a second pass over the candidates
+        out |= _pair_recall(rows, np.unique(np.concatenate(keys)), threshold=result.threshold)
     return out
 
 
@@ -171,7 +171,7 @@ def _pair_recall(rows: Any, keys: Any, *, threshold: float) -> dict[str, Any]:
 
     how, n = plan(threshold), len(rows.size)
     hit, candidates = np.zeros(len(keys), dtype=bool), 0
-    for first, second in candidate_pairs(rows, how=how):
+    for first, second in candidate_pairs(rows, band_plan=how):
         candidates += len(first)
         pairs = first * n + second
         place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
@@ -252,7 +252,7 @@ def main() -> None:
         parser.error("run it from the repository root: python -m benchmarks.curation")
     if args.one:
         method, n, threshold = args.one.split(":")
-        print(json.dumps(measure(int(n), method=method, threshold=float(threshold), pairs=args.pairs, most=args.most)))
+        print(json.dumps(measure(int(n), method=method, threshold=float(threshold), pairs=args.pairs, limit=args.most)))
         return
     if not args.only:
         args.out.unlink(missing_ok=True)
@@ -268,15 +268,15 @@ def main() -> None:
         merge(args.out, name, found)
 
 
-def merge(path: Path, name: str, found: dict[str, Any] | None) -> None:
+def merge(path: Path, name: str, result: dict[str, Any] | None) -> None:
     """Put one result in the place of an earlier one of its kind."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     results = {f"{r['method']}:{r['n']}:{r['threshold']}": r for r in known.get("results", [])}
     imported = known.get("counterfact_import")
     if name == "counterfact":
-        imported = found or imported
-    elif found:
-        results[name] = found
+        imported = result or imported
+    elif result:
+        results[name] = result
     ordered = sorted(results.values(), key=lambda r: (r["n"], r["threshold"], r["method"]))
     text = json.dumps({**about(), "results": ordered, "counterfact_import": imported}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,8 @@ K, SAMPLE = 10, 200
 
 def neighbours() -> dict[str, Any]:
     """Seconds for all edits; the naive twins are timed on some of them and multiplied."""
-    from construction.neighbours.near_subjects import nearest, nearest_slowly
+    from benchmarks.support.naive_neighbours import nearest_one_by_one
+    from construction.neighbours.near_subjects import nearest
     from construction.neighbours.same_object import draw_same_object, names, norm
     from construction.neighbours.vectors import CharacterTfidf
     from curation.loaders import load
@@ -49,7 +50,7 @@ def neighbours() -> dict[str, Any]:
     near, seconds_near = _timed(lambda: nearest(facts, facts, k=K, space=CharacterTfidf()))
     few = some[:20]
     _, fast_few = _timed(lambda: nearest(few, facts, k=K, space=CharacterTfidf()))
-    _, slow_few = _timed(lambda: nearest_slowly(few, facts, k=K, space=CharacterTfidf()))
+    _, slow_few = _timed(lambda: nearest_one_by_one(few, facts, k=K, space=CharacterTfidf()))
     scale = len(facts) / len(some)
     return {
         "what": f"{len(facts):,} edits, {K} neighbours each, one process",

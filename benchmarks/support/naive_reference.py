@@ -33,7 +33,9 @@ class PlainValue(NamedTuple):
     nll: float
 
 
-def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: SearchSettings, *, module: Any) -> PlainValue:
+def value(
+    lm: LM, layer: int, fact: Fact, templates: Sequence[str], settings: SearchSettings, *, module: Any
+) -> PlainValue:
     """The value search with full passes."""
     texts = [lm.encode(fill(t, fact.fact_prompt), fact.new_object.text) for t in templates]
     subjects = [subject_place(lm, fact, t).last for t in templates]
@@ -45,7 +47,7 @@ def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: SearchS
             goals[row, i - 1] = text.ids[i]
     rows, places = list(range(len(ids))), [*subjects, essence.last]
     delta = torch.zeros(lm.layout.width, device=lm.device, requires_grad=True)
-    optimiser = torch.optim.Adam([delta], lr=how.lr)
+    optimiser = torch.optim.Adam([delta], lr=settings.lr)
     start: list[Tensor] = []
     held: Tensor | None = None
 
@@ -60,7 +62,7 @@ def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: SearchS
     nll = torch.zeros(())
     steps = 0
     with changing(module, add):
-        for step in range(how.steps):
+        for step in range(settings.steps):
             with torch.enable_grad():
                 logprobs = lm.model(input_ids=ids, attention_mask=mask).logits.float().log_softmax(-1)
                 now = logprobs[-1, essence.last]
@@ -69,16 +71,16 @@ def value(lm: LM, layer: int, fact: Fact, templates: Sequence[str], how: SearchS
                 picked = logprobs.gather(2, goals.clamp(min=0)[..., None])[..., 0]
                 nll = -(picked * real).sum() / real.sum()
                 kl = (now.exp() * (now - held)).sum()
-                decay = how.weight_decay * delta.norm() / start[0].norm() ** 2
-                loss = nll + how.kl_weight * kl + decay
-            if loss < how.stop_below or step == how.steps - 1:
+                decay = settings.weight_decay * delta.norm() / start[0].norm() ** 2
+                loss = nll + settings.kl_weight * kl + decay
+            if loss < settings.stop_below or step == settings.steps - 1:
                 break
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             steps += 1
             with torch.no_grad():
-                most = how.clamp * start[0].norm()
+                most = settings.clamp * start[0].norm()
                 if delta.norm() > most:
                     delta.mul_(most / delta.norm())
     return PlainValue((start[0] + delta).detach(), steps, float(nll.detach()))
@@ -96,13 +98,13 @@ def representations(lm: LM, module: Any, fact: Fact, templates: Sequence[str]) -
 
 
 def rome(
-    lm: LM, layer: int, fact: Fact, templates: Sequence[str], inverse: Tensor, how: SearchSettings
+    lm: LM, layer: int, fact: Fact, templates: Sequence[str], inverse: Tensor, settings: SearchSettings
 ) -> tuple[Delta, int]:
     """One ROME edit; ``inverse`` is C⁻¹, computed once."""
     module = lm.projection(layer)
     u = inverse @ representations(lm, module, fact, templates)[0].mean(0)
     u = u / u.norm()
-    found = value(lm, layer, fact, templates, how, module=module)
+    found = value(lm, layer, fact, templates, settings, module=module)
     key, output = representations(lm, module, fact, ["{}"])
     right = (found.target - output[0]) / (key[0] @ u)
     return LowRankDelta(lm.layout.weight(layer), right[:, None], u[:, None]), found.steps
@@ -115,11 +117,11 @@ def memit(
     templates: Sequence[str],
     seconds: dict[int, Tensor],
     lam: float,
-    how: SearchSettings,
+    settings: SearchSettings,
 ) -> tuple[list[Delta], int]:
     """One MEMIT edit: a system of the keys' full size is solved for every layer, in float64."""
     last = lm.block(layers[-1])
-    found = value(lm, layers[-1], fact, templates, how, module=last)
+    found = value(lm, layers[-1], fact, templates, settings, module=last)
     deltas: list[Delta] = []
     copies = {n: lm.projection(n).weight.detach().clone() for n in layers}
     try:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from curation.stats.bounded import bounded_interval, difference_interval
 from curation.stats.estimates import Estimate
-from curation.stats.intervals import Interval, mean_interval, paired_interval
+from curation.stats.intervals import Interval
 from curation.stats.proportions import binomial_interval
 from evaluation.analysis.comparison import score_run
 from evaluation.metrics.base import Metric, Normalisation, Role
@@ -29,8 +30,9 @@ KNOWN_CASES: dict[KnownCases, str] = {
 STAGES: tuple[Role, ...] = ("efficacy", "generalisation", "script_efficacy", "text_efficacy")
 """Roles of the stages' metrics, in order; the metrics are the run's own, else those of this program."""
 COHERENCE = "coherence"
+MIDDLE = 4  # of the scale from 1 to 7
 PASS = 0.5
-"""A case passes a stage with more than half of its prompts; a script with a Coherence above the middle of the scale."""
+"""A case passes a stage with more than half of its prompts; the last one with a mean Coherence above the middle."""
 
 
 class AttributionStage(NamedTuple):
@@ -69,6 +71,7 @@ def stage_breakdowns(
     known: KnownCases = "preferred",
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
+    rater: str = "",
 ) -> list[StageBreakdown]:
     """The stages of all editors but the unedited model, on the same cases.
 
@@ -78,15 +81,17 @@ def stage_breakdowns(
         run: A run folder read back.
         known: Which cases count; see ``KNOWN_CASES``.
         normalisation: Of the scored stages.
-        coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated.
+        coherence: Mean Coherence rating (1 to 7) by label and case, where scripts were rated. The stage is the share
+            of cases above the middle of the scale: a text that names neither object is rated below it.
+        rater: Who rated, for the title.
     """
     metrics = stage_metrics(run, STAGES)
     scores = score_run(run, metrics, normalisation)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
     steps = [(m.name, m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
     if coherence is not None:
-        rated = {label: {k: (v - 1) / 6 for k, v in coherence.get(label, {}).items()} for label in labels}
-        steps.append((COHERENCE, "Coherence", rated))
+        rated = {label: {k: float(v > MIDDLE) for k, v in coherence.get(label, {}).items()} for label in labels}
+        steps.append((COHERENCE, f"Coherence above {MIDDLE}" + (f", {rater}" if rater else ""), rated))
     steps = [step for step in steps if any(step[2][label] for label in labels)]
     if not steps:
         return []
@@ -126,11 +131,11 @@ def attribution_stages(steps: Sequence[tuple[str, str, Mapping[str, float]]]) ->
         drop = lost = gained = None
         if before is not None:
             had = {k for k, v in before.items() if v > PASS}
-            drop = paired_interval(values, before)
+            drop = difference_interval(values, before)
             lost = binomial_interval(len(had - passed), len(had))
             gained = binomial_interval(len(passed - had), len(before) - len(had))
         out.append(
-            AttributionStage(metric, title, mean_interval(list(values.values())), drop, len(passed), lost, gained)
+            AttributionStage(metric, title, bounded_interval(list(values.values())), drop, len(passed), lost, gained)
         )
         before = values
     return tuple(out)

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from curation.stats.intervals import Interval, mean_interval
+from curation.stats.bounded import clustered_interval
+from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Scores
-from evaluation.metrics.base import Metric, metric_of
+from evaluation.metrics.base import Metric, metric_of, scale_of, scored_items
 from evaluation.runs.results import Run, cases_by_key
+from schemas.answers import CaseScores, ItemScore
 
 MOST = 12  # relations shown; the others are one line
 LATE = 6  # steps from here on are one line: late cuts are few
@@ -47,16 +49,16 @@ def by_relation(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Bre
     shown = {g: groups[g] for g in ranked[:MOST]}
     if len(ranked) > MOST:
         shown[f"{OTHERS} ({len(ranked) - MOST} relations)"] = [k for g in ranked[MOST:] for k in groups[g]]
-    lines = [_of_cases(name, keys, run, scores, metric.name) for name, keys in shown.items()]
+    lines = [_of_cases(name, keys, run, scores, metric) for name, keys in shown.items()]
     return [Breakdown(metric.title, "relation", tuple(x for x in lines if x.prompts))]
 
 
-def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: str) -> BreakdownRow:
+def _of_cases(name: str, keys: Sequence[str], run: Run, scores: Scores, metric: Metric) -> BreakdownRow:
     values, prompts = {}, 0
     for editor in run.editors:
-        found = scores.by_editor[editor.label][metric]
+        found = scores.by_editor[editor.label][metric.name]
         mine = [found[k] for k in keys if k in found]
-        values[editor.label] = mean_interval([s.mean for s in mine if s.mean is not None])
+        values[editor.label] = clustered_interval(*scored_items(mine), scale_of(metric))
         prompts = max(prompts, sum(i.value is not None for s in mine for i in s.items))
     return BreakdownRow(name, len(keys), prompts, values)
 
@@ -77,8 +79,11 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
                 BreakdownRow(
                     name,
                     max(len(r) for r in rows.values()),
-                    max(sum(map(len, r.values())) for r in rows.values()),
-                    {label: mean_interval([sum(v) / len(v) for v in r.values()]) for label, r in rows.items()},
+                    max(sum(len(one.items) for one in r.values()) for r in rows.values()),
+                    {
+                        label: clustered_interval(*scored_items(r.values()), scale_of(metric))
+                        for label, r in rows.items()
+                    },
                 )
             )
         if lines:
@@ -97,11 +102,14 @@ def _steps(run: Run) -> dict[str, str]:
     return out
 
 
-def _at(scores: Scores, label: str, metric: str, steps: Mapping[str, str]) -> dict[str, dict[str, list[float]]]:
-    """Step -> case -> values of its prompts."""
-    out: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+def _at(scores: Scores, label: str, metric: str, steps: Mapping[str, str]) -> dict[str, dict[str, CaseScores]]:
+    """Step -> case -> its scored prompts."""
+    out: dict[str, dict[str, CaseScores]] = defaultdict(dict)
     for key, one in scores.by_editor[label][metric].items():
+        by_step: dict[str, list[ItemScore]] = defaultdict(list)
         for item in one.items:
             if item.value is not None:
-                out[steps.get(item.item, "not stated")][key].append(item.value)
+                by_step[steps.get(item.item, "not stated")].append(item)
+        for step, items in by_step.items():
+            out[step][key] = one.model_copy(update={"items": tuple(items)})
     return out

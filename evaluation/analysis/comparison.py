@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.stats.bootstrap import Resampling
-from curation.stats.intervals import Interval, mean_interval, paired_interval
-from evaluation.analysis.two_way_intervals import TwoWayInterval, two_way_intervals
+from curation.stats.bounded import PairedItem
+from curation.stats.intervals import Interval, mean_interval
+from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
+from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric, Normalisation, Summary
+from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
@@ -41,6 +43,11 @@ class MethodRow(NamedTuple):
     peak_bytes: int | None
     blow_ups: tuple[str, ...]
     two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
+
+    @property
+    def null(self) -> bool:
+        """Whether it is no competitor: the unedited model, or another null method."""
+        return self.baseline or self.editor in NULL_METHODS
 
 
 class Ranking(NamedTuple):
@@ -75,6 +82,16 @@ class Scores(NamedTuple):
     def means(self, label: str, metric: str) -> dict[str, float]:
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
+
+    def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
+        """Prompts with a neighbour fact that two editors have a value for; empty where the metric has none."""
+        return paired_items(self.by_editor[first][metric], self.by_editor[second][metric])
+
+    def difference(self, first: str, second: str, metric: Metric, keys: Iterable[str]) -> Interval:
+        """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
+        mine = self.by_editor[first][metric.name]
+        kept = {k: mine[k] for k in keys if k in mine}
+        return score_difference(kept, self.by_editor[second][metric.name], scale_of(metric))
 
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
@@ -138,10 +155,7 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         params=editor.manifest.params,
         baseline=editor.label == base,
         summaries={m.name: m.summarise([found[m.name][k] for k in keys if k in found[m.name]]) for m in metrics},
-        gain={
-            m.name: paired_interval(_only(scores.means(editor.label, m.name), keys), scores.means(base, m.name))
-            for m in metrics
-        },
+        gain={m.name: scores.difference(editor.label, base, m, keys) for m in metrics},
         finished=len(good),
         failed=len(mine) - len(good),
         pending=len(keys) - len(mine),
@@ -153,10 +167,11 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
 
 
 def _two_way(
-    label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], how: Resampling
+    label: str, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], resampling: Resampling
 ) -> dict[str, TwoWayInterval]:
     found = {m.name: scores.by_editor[label][m.name] for m in metrics}
-    both = {name: two_way_intervals([by_case[k] for k in keys if k in by_case], how) for name, by_case in found.items()}
+    rows = {name: [by_case[k] for k in keys if k in by_case] for name, by_case in found.items()}
+    both = {name: two_way_intervals(row, resampling) for name, row in rows.items()}
     return {name: one for name, one in both.items() if one is not None}
 
 
@@ -169,20 +184,16 @@ def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores
     return sum(then[k] for k in both) / len(both), sum(now[k] for k in both) / len(both)
 
 
-def _only(values: Mapping[str, float], keys: Iterable[str]) -> dict[str, float]:
-    return {k: values[k] for k in keys if k in values}
-
-
 def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores) -> Ranking | None:
-    """Best two editors of a metric, the unedited model aside; None where fewer than two went through all cases."""
+    """Best two editors of a metric, null methods aside; None where fewer than two went through all cases."""
     sign = 1.0 if metric.better == "higher" else -1.0
-    through = [r for r in rows if not r.baseline and not r.pending]
+    through = [r for r in rows if not r.null and not r.pending]
     valued = [(sign * v, r.label) for r in through if (v := r.summaries[metric.name].mean) is not None]
     if len(valued) < 2:
         return None
     valued.sort(key=lambda x: -x[0])
     first, second = valued[0][1], valued[1][1]
-    gap = paired_interval(_only(scores.means(first, metric.name), keys), _only(scores.means(second, metric.name), keys))
+    gap = scores.difference(first, second, metric, keys)
     apart = gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
     values = sorted({v for v, _ in valued}, reverse=True)
     best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)

@@ -2,7 +2,8 @@
 
 A unit is a case under a method. Pooled over methods, two metrics can correlate only because the methods differ (a
 method that ruins the model has all its metrics low) or against what holds within every method; so the three are given
-apart. All tests exchange whole cases or whole methods, never single units.
+apart, and each has the test of its own coefficient: pooled, that rho is 0 over cases (resampled whole); within, that
+cases could be exchanged under every method; between, that methods could be. None takes single units for independent.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ _FEW = "fewer than three cases have values under every method"
 class MetricPair(NamedTuple):
     """Two metrics in one view; ``kept``: p below 0.05 and |rho| above 0.1, the filter of Table 6, uncorrected.
 
+    In the pooled view the p of the filter is the paper's, Spearman's with single units as independent (``p_units``).
     ``p_holm`` is corrected for all pairs of the view.
     """
 
     first: str
     second: str
-    found: Estimate
+    correlation: Estimate
     p_holm: float | None
     kept: bool
+    p_units: float | None = None
 
 
 class Correlations(NamedTuple):
@@ -78,15 +81,34 @@ def correlate(values: Values, view: View, *, resampling: Resampling = Resampling
         ]
         found[(a, b)] = _VIEWS[view](rows, resampling)
     corrected = holm({f"{a}\n{b}": e.p for (a, b), e in found.items()})
-    pairs = tuple(MetricPair(a, b, e, corrected[f"{a}\n{b}"], _kept(e)) for (a, b), e in found.items())
-    order, joins = cluster(names, {(p.first, p.second): p.found.value for p in pairs})
+    pairs = tuple(_pair(a, b, e, corrected[f"{a}\n{b}"], view) for (a, b), e in found.items())
+    order, joins = cluster(names, {(p.first, p.second): p.correlation.value for p in pairs})
     methods = {m for by_method in values.values() for m in by_method}
     cases = {c for by_method in values.values() for by_case in by_method.values() for c in by_case}
     return Correlations(view, pairs, order, joins, len(methods), len(cases))
 
 
-def _kept(found: Estimate) -> bool:
-    return found.value is not None and found.p is not None and found.p < LEVEL and abs(found.value) > SMALLEST
+def _pair(first: str, second: str, estimate: Estimate, p_holm: float | None, view: View) -> MetricPair:
+    rho, units = estimate.value, None
+    if view == "pooled" and rho is not None:
+        units = spearman_p(rho, estimate.n)
+    p = units if view == "pooled" else estimate.p
+    kept = rho is not None and p is not None and p < LEVEL and abs(rho) > SMALLEST
+    return MetricPair(first, second, estimate, p_holm, kept, units)
+
+
+def spearman_p(rho: float, n: int) -> float | None:
+    """The usual two-sided p of Spearman's rho of n independent pairs, as printed tables have it.
+
+    Example:
+        >>> round(spearman_p(0.5, 30), 4), spearman_p(0.5, 2)
+        (0.0049, None)
+    """
+    from scipy import stats  # type: ignore[import-untyped]
+
+    if n < 3:
+        return None
+    return float(2 * stats.t.sf(abs(rho) * np.sqrt((n - 2) / max(1 - rho * rho, 1e-15)), n - 2))
 
 
 MetricPairRow = tuple[str, str, float, float]
@@ -113,21 +135,17 @@ def _whole(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
     return _CompleteCases(both[:, :, 0], both[:, :, 1], cases)
 
 
-def _pooled(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
-    """Spearman's rho of all units; the test exchanges whole cases, the interval resamples them."""
+def _pooled(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
+    """Spearman's rho of all units; interval and test (null: this rho is 0) resample whole cases under these methods."""
     whole = _whole(rows)
     if whole is None:
         return undefined("spearman", _FEW, n=len(rows))
     x, y = whole.x.T.ravel().tolist(), whole.y.T.ravel().tolist()
     cases = [c for c in whole.cases for _ in range(len(whole.x))]
-    found = spearman(x, y, cases, resampling=_fewer(how, len(x)))
-    if found.value is None:
-        return found
-    u, v = (_ranks(m.reshape(1, -1)).reshape(m.shape) for m in (whole.x, whole.y))
-    return found._replace(p=_exchanged(u, v, how, average=False))
+    return spearman(x, y, cases, resampling=_fewer(resampling, len(x)), null="zero")
 
 
-def _within(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
+def _within(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     """Mean over methods of Spearman's rho of their cases; the test exchanges the same cases under all methods."""
     name = "spearman within methods"
     whole = _whole(rows)
@@ -141,60 +159,58 @@ def _within(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
         return undefined(name, why, n=x.size, cases=len(whole.cases))
     u, v, x, y = u[vary], v[vary], x[vary], y[vary]
     value = float((u * v).sum(axis=1).mean())
-    fewer = _fewer(how, x.size)
+    fewer = _fewer(resampling, x.size)
     low, high = _resampled(x, y, fewer)
     note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
     told = fewer.describe("case bootstrap") if low is not None else ""
-    p = _exchanged(u, v, how, average=True)
+    p = _exchanged(u, v, resampling)
     return Estimate(name, value, low, high, x.size, len(whole.cases), told, p, note=note)
 
 
-def _fewer(how: Resampling, n: int) -> Resampling:
+def _fewer(resampling: Resampling, n: int) -> Resampling:
     """Fewer resamples for the interval where each is dear; the test keeps its own number."""
-    return how._replace(resamples=min(how.resamples, max(200, 1_000_000 // max(n, 1))))
+    return resampling._replace(resamples=min(resampling.resamples, max(200, 1_000_000 // max(n, 1))))
 
 
-def _exchanged(u: Floats, v: Floats, how: Resampling, *, average: bool) -> float | None:
+def _exchanged(u: Floats, v: Floats, resampling: Resampling) -> float | None:
     """Two-sided p when the cases of one metric are exchanged, the same under every method."""
-    if not how.resamples:
+    if not resampling.resamples:
         return None
-    scale = len(u) if average else 1
-    seen = abs(float((u * v).sum())) / scale
-    rng = np.random.default_rng([how.seed, 4])
-    hits = sum(
-        abs(float((u * v[:, rng.permutation(v.shape[1])]).sum())) / scale >= seen - 1e-9 for _ in range(how.resamples)
-    )
-    return (1 + hits) / (1 + how.resamples)
+    seen = abs(float((u * v).sum())) / len(u)
+    rng = np.random.default_rng([resampling.seed, 4])
+    times = resampling.resamples
+    hits = sum(abs(float((u * v[:, rng.permutation(v.shape[1])]).sum())) / len(u) >= seen - 1e-9 for _ in range(times))
+    return (1 + hits) / (1 + times)
 
 
-def _resampled(x: Floats, y: Floats, how: Resampling) -> tuple[float | None, float | None]:
+def _resampled(x: Floats, y: Floats, resampling: Resampling) -> tuple[float | None, float | None]:
     """Percentile interval of the mean rho when cases are drawn with replacement, the same under all methods."""
-    rng = np.random.default_rng([how.seed, 5])
+    rng = np.random.default_rng([resampling.seed, 5])
     draws: list[float] = []
     chunk = max(1, _CHUNK // x.size)
-    for start in range(0, how.resamples, chunk):
-        picked = rng.integers(0, x.shape[1], size=(min(chunk, how.resamples - start), x.shape[1]))
+    for start in range(0, resampling.resamples, chunk):
+        picked = rng.integers(0, x.shape[1], size=(min(chunk, resampling.resamples - start), x.shape[1]))
         u, v = (np.moveaxis(_ranks(m[:, picked]), 0, 1) for m in (x, y))  # (resamples, methods, cases)
         vary = (np.abs(u).sum(axis=2) > 0) & (np.abs(v).sum(axis=2) > 0)
         rho = np.where(vary, (u * v).sum(axis=2), 0.0).sum(axis=1)
         draws += (rho[vary.any(axis=1)] / vary.sum(axis=1)[vary.any(axis=1)]).tolist()
     if len(draws) < 2:
         return None, None
-    tail = 100 * (1 - how.confidence) / 2
+    tail = 100 * (1 - resampling.confidence) / 2
     low, high = np.percentile(draws, [tail, 100 - tail])
     return float(low), float(high)
 
 
 def _ranks(data: Floats) -> Floats:
     """Mid-ranks along the last axis, centred, of length 1; zeros where the values do not vary."""
-    from scipy import stats  # type: ignore[import-untyped]
+    from scipy import stats
 
     ranks = stats.rankdata(data, axis=-1) - (data.shape[-1] + 1) / 2
     size = np.sqrt((ranks**2).sum(axis=-1, keepdims=True))
     return np.asarray(np.divide(ranks, size, out=np.zeros_like(ranks), where=size > 0))
 
 
-def _between(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
+def _between(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     """Spearman's rho of the methods' means over the cases that both metrics have; exact p for few methods."""
     name = "spearman between methods"
     methods = sorted({r[0] for r in rows})
@@ -210,8 +226,8 @@ def _between(rows: Sequence[MetricPairRow], how: Resampling) -> Estimate:
         draws = np.array([u @ v[list(order)] for order in itertools.permutations(range(len(methods)))])
         p = float((np.abs(draws) >= abs(value) - 1e-9).mean())
     else:
-        rng = np.random.default_rng([how.seed, 6])
-        draws = np.array([u @ v[rng.permutation(len(methods))] for _ in range(how.resamples)])
+        rng = np.random.default_rng([resampling.seed, 6])
+        draws = np.array([u @ v[rng.permutation(len(methods))] for _ in range(resampling.resamples)])
         p = float((1 + (np.abs(draws) >= abs(value) - 1e-9).sum()) / (1 + len(draws)))
     return Estimate(
         name, value, None, None, len(methods), len(methods), "", p, note=f"{len(methods)} means, no interval"

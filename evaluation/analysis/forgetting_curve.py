@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from curation.stats.intervals import Interval, mean_interval, paired_interval
-from evaluation.metrics.base import Metric, Normalisation
+from curation.stats.bounded import clustered_interval
+from curation.stats.intervals import Interval
+from evaluation.analysis.two_way_intervals import score_difference
+from evaluation.metrics.base import Metric, Normalisation, scale_of, scored_items
 from evaluation.runs.results import Run, answers_by_probe, cases_by_key
-from schemas.answers import Answer
+from schemas.answers import Answer, CaseScores
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.runs import CaseResult
@@ -74,8 +76,8 @@ def _whole(units: Iterable[CaseResult]) -> list[int]:
     return [n for n in sorted(positions) if all((p, n) in asked for p in positions if p <= n)]
 
 
-Values = dict[tuple[int, int], tuple[str, float]]
-"""(position, edits in the model) -> case key and its mean."""
+Values = dict[tuple[int, int], CaseScores]
+"""(position, edits in the model) -> the case's scores."""
 
 
 def _values(
@@ -93,15 +95,16 @@ def _values(
             cases[result.case], answers_by_probe(result.answers), before.get(result.case, {}), normalisation
         )
         if scores.mean is not None:
-            found[result.position, result.after] = (result.case, scores.mean)
+            found[result.position, result.after] = scores
     return found
 
 
 def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[ForgettingPoint]:
-    fresh = {case: mean for (position, after), (case, mean) in values.items() if position == after}
+    fresh = {scores.case: scores for (position, after), scores in values.items() if position == after}
+    scale = scale_of(metric)
     out = []
     for edits in whole:
-        now = {case: mean for (_, after), (case, mean) in values.items() if after == edits}
+        now = {scores.case: scores for (_, after), scores in values.items() if after == edits}
         latest = values.get((edits, edits))
         if not now:
             continue
@@ -111,10 +114,10 @@ def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> 
                 label,
                 metric.name,
                 edits,
-                mean_interval(list(now.values())),
-                mean_interval(list(new.values())),
-                paired_interval(now, new),
-                None if latest is None else latest[1],
+                clustered_interval(*scored_items(now.values()), scale),
+                clustered_interval(*scored_items(new.values()), scale),
+                score_difference(now, new, scale),
+                None if latest is None else latest.mean,
             )
         )
     return out

@@ -1,18 +1,31 @@
-"""Methods compared in pairs over the same cases: families of comparisons, corrected, with what could have been seen."""
+"""Methods compared in pairs over the same cases: families of comparisons, corrected, with what could have been seen.
+
+By default the sign-flip test decides; where the differences are skewed, the larger of its p and that of the studentised
+bootstrap; where neighbour facts recur in several cases, a t test with the two-way clustered error.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from curation.stats.bootstrap import Resampling
-from curation.stats.paired import compare, holm, smallest_detectable
+from curation.stats.bounded import SHARE, PairedItem, Scale, crossed_spread, difference_interval, recurs
+from curation.stats.estimates import Floats
+from curation.stats.intervals import Interval, varies
+from curation.stats.paired import SKEWED, holm, sign_flip, skewness, smallest_detectable, smallest_p, studentised
 
 LEVEL = 0.05
 POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
+_SAME = 1e-12  # smaller differences are ties: they come from the order of additions
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
+Test = Literal["sign-flip", "sign-flip and studentised", "two-way t"]
+ItemPairs = Callable[[str, str], Sequence[PairedItem]]
 
 
 class PairwiseTest(NamedTuple):
@@ -21,13 +34,18 @@ class PairwiseTest(NamedTuple):
     Attributes:
         metric: Title of the metric or aspect. ``first``, ``second``: labels of the methods.
         difference: Mean of first minus second over the cases that both have, in the metric's unit, or None.
-        low: Lower end of its 95 % case bootstrap interval, or None. ``high``: the upper end.
-        p: Two-sided p of the sign-flip permutation test by case. ``p_holm``: corrected for the family.
+        low: Lower end of its default 95 % interval, or None. ``high``: the upper end.
+        p: Two-sided p of the sign-flip test by case, or of the two-way t test where neighbours recur.
+        p_holm: The deciding p, corrected for the family.
         wins: Cases where the first is better (as the metric says what is better). ``ties``, ``losses``: the others.
         cases: Cases that both have. ``only_one``: cases that one of them lacks.
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
-            step, or None where the differences do not vary.
+            step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
+        test: Which test decides. ``studentised``: p of the studentised bootstrap, where differences are skewed.
+        skewness: Of the differences; None where they do not vary.
+        never: Even if all these cases agreed, the corrected p would not be below 0.05.
+        kind: How the interval was had.
     """
 
     metric: str
@@ -45,16 +63,40 @@ class PairwiseTest(NamedTuple):
     only_one: int
     detectable: float | None
     verdict: Verdict
+    test: Test = "sign-flip"
+    studentised: float | None = None
+    skewness: float | None = None
+    never: bool = False
+    kind: str = ""
 
 
 class ComparisonFamily(NamedTuple):
-    """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``."""
+    """Comparisons that are corrected together: one metric, ``among`` the methods or each ``against no edit``.
+
+    ``share``: values are fractions from 0 to 1, shown in percentage points.
+    """
 
     metric: str
     kind: Literal["among", "against"]
     higher: bool
     contests: tuple[PairwiseTest, ...]
     draws: int
+    share: bool = False
+
+
+class _Differences(NamedTuple):
+    """The differences of one pair by case, what its tests say, and the spread and units behind what can be seen."""
+
+    gaps: Floats
+    interval: Interval
+    only_one: int
+    p: float | None
+    deciding: float | None
+    test: Test
+    studentised: float | None
+    skewness: float | None
+    sd: float
+    units: int
 
 
 def comparison_families(
@@ -64,6 +106,9 @@ def comparison_families(
     baseline: str | None,
     higher: bool = True,
     seed: int = 0,
+    scale: Scale | None = None,
+    items: ItemPairs | None = None,
+    null_methods: Collection[str] = (),
 ) -> tuple[ComparisonFamily, ...]:
     """All pairs of methods as one family, and every method against no edit as another.
 
@@ -73,6 +118,9 @@ def comparison_families(
         baseline: Label of the unedited model, where it is among them.
         higher: Whether more is better.
         seed: Of the bootstrap and of the drawn sign patterns.
+        scale: Lowest and highest possible value of a case; None where there is none.
+        items: Prompts of two methods with their neighbour facts; None where no prompt has one.
+        null_methods: Labels of methods that are no competitors: they are compared with no edit only.
 
     Returns:
         Families with at least one comparison.
@@ -83,56 +131,96 @@ def comparison_families(
         [('among', 1), ('against', 2)]
     """
     methods = [label for label in values if label != baseline]
-    pairs = {"among": list(itertools.combinations(methods, 2)), "against": []}
+    pairs = {"among": list(itertools.combinations([m for m in methods if m not in null_methods], 2)), "against": []}
     if baseline is not None and baseline in values:
         pairs["against"] = [(label, baseline) for label in methods]
     out = []
     for kind, wanted in pairs.items():
         if wanted:
-            contests, draws = _family(metric, wanted, values, higher=higher, seed=seed)
-            out.append(ComparisonFamily(metric, "among" if kind == "among" else "against", higher, contests, draws))
+            how = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
+            found = {pair: _differences(values, pair, scale, items, how) for pair in wanted}
+            contests = _family(metric, found, higher=higher)
+            name: Literal["among", "against"] = "among" if kind == "among" else "against"
+            out.append(ComparisonFamily(metric, name, higher, contests, how.resamples, scale == SHARE))
     return tuple(out)
 
 
-def _family(
-    metric: str,
-    pairs: Sequence[tuple[str, str]],
+def _differences(
     values: Mapping[str, Mapping[str, float]],
-    *,
-    higher: bool,
-    seed: int,
-) -> tuple[tuple[PairwiseTest, ...], int]:
-    how = Resampling(max(2000, _DRAWS_A_TEST * len(pairs)), seed=seed)
-    found = {pair: compare(values[pair[0]], values[pair[1]], resampling=how) for pair in pairs}
-    tests = sum(one.difference.p is not None for one in found.values())
-    corrected = holm({f"{n}": found[pair].difference.p for n, pair in enumerate(pairs)})
+    pair: tuple[str, str],
+    scale: Scale | None,
+    items: ItemPairs | None,
+    resampling: Resampling,
+) -> _Differences:
+    first, second = values[pair[0]], values[pair[1]]
+    keys = sorted(first.keys() & second.keys())
+    gaps = np.array([first[k] - second[k] for k in keys], dtype=np.float64)
+    gaps[np.abs(gaps) < _SAME] = 0.0
+    rows = [i for i in (items(*pair) if items is not None else ()) if i.case in first and i.case in second]
+    interval = difference_interval(first, second, scale=scale, items=rows)
+    only_one = len(first.keys() ^ second.keys())
+    if not keys:
+        return _Differences(gaps, interval, only_one, None, None, "sign-flip", None, None, 0.0, 0)
+    skew = skewness(gaps)
+    if rows and recurs([i.case for i in rows], [i.neighbour for i in rows]):
+        crossed, sd, units = _two_way(rows, float(gaps.mean()))
+        return _Differences(gaps, interval, only_one, crossed, crossed, "two-way t", None, skew, sd, units)
+    p = sign_flip(gaps, resampling)
+    other = studentised(gaps, resampling) if skew is not None and abs(skew) > SKEWED else None
+    deciding = p if other is None or p is None else max(p, other)
+    sd = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+    test: Test = "sign-flip" if other is None else "sign-flip and studentised"
+    return _Differences(gaps, interval, only_one, p, deciding, test, other, skew, sd, len(gaps))
+
+
+def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int]:
+    """P of a t test with the two-way clustered error, the spread of one unit, and the units.
+
+    Where nothing varies, all units agree: p is that of as many equal signs.
+    """
+    from scipy import stats  # type: ignore[import-untyped]
+
+    gaps = [i.first - i.second for i in rows]
+    spread = crossed_spread(gaps, [i.case for i in rows], [str(i.neighbour) for i in rows])
+    sd = math.sqrt(spread.variance * spread.units)
+    if not varies(spread.variance, mean) or spread.units < 2:
+        return (1.0 if abs(mean) < _SAME else smallest_p(spread.units)), 0.0, spread.units
+    t = abs(mean) / math.sqrt(spread.variance)
+    return float(2 * stats.t.sf(t, spread.units - 1)), sd, spread.units
+
+
+def _family(
+    metric: str, differences: Mapping[tuple[str, str], _Differences], *, higher: bool
+) -> tuple[PairwiseTest, ...]:
+    tests = max(1, sum(one.deciding is not None for one in differences.values()))
+    corrected = holm({str(n): one.deciding for n, one in enumerate(differences.values())})
     out = []
-    for n, pair in enumerate(pairs):
-        one, d = found[pair], found[pair].difference
+    for n, ((first, second), one) in enumerate(differences.items()):
+        up, down = int((one.gaps > 0).sum()), int((one.gaps < 0).sum())
+        better, worse = (up, down) if higher else (down, up)
+        never = one.test != "two-way t" and one.units > 0 and smallest_p(one.units) * tests >= LEVEL
         seen = None
-        if one.sd and d.cases > 1:
-            seen = smallest_detectable(sd=one.sd, n=d.cases, power=POWER, level=LEVEL, family=max(tests, 1))
-        better, worse = (one.wins, one.losses) if higher else (one.losses, one.wins)
+        if one.sd > _SAME and one.units > 1 and not never:
+            seen = smallest_detectable(sd=one.sd, n=one.units, power=POWER, level=LEVEL, family=tests)
         out.append(
             PairwiseTest(
-                metric=metric,
-                first=pair[0],
-                second=pair[1],
-                difference=d.value,
-                low=d.low,
-                high=d.high,
-                p=d.p,
-                p_holm=corrected[f"{n}"],
+                *(metric, first, second, one.interval.mean, one.interval.low, one.interval.high),
+                *(one.p, corrected[str(n)]),
                 wins=better,
-                ties=one.ties,
+                ties=len(one.gaps) - up - down,
                 losses=worse,
-                cases=d.cases,
-                only_one=one.only_first + one.only_second,
+                cases=len(one.gaps),
+                only_one=one.only_one,
                 detectable=seen,
-                verdict=_verdict(d.value, corrected[f"{n}"], better + worse, higher=higher),
+                verdict=_verdict(one.interval.mean, corrected[str(n)], up + down, higher=higher),
+                test=one.test,
+                studentised=one.studentised,
+                skewness=one.skewness,
+                never=never,
+                kind=one.interval.kind,
             )
         )
-    return tuple(out), how.resamples
+    return tuple(out)
 
 
 def _verdict(gap: float | None, p: float | None, differing: int, *, higher: bool) -> Verdict:

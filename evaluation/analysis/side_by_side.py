@@ -59,12 +59,14 @@ def side_by_side(texts: RatedTexts, cases: Mapping[str, Case]) -> list[SideBySid
     return [_shown(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
 
 
-def _one_a_case(order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+def _one_a_case(
+    order: Sequence[tuple[str, str]], taken: Iterable[tuple[str, str]], limit: int
+) -> list[tuple[str, str]]:
     """The first questions in order, one of a case, none of a case that is taken."""
     cases = {case for case, _ in taken}
     out: list[tuple[str, str]] = []
     for case, question in order:
-        if case not in cases and len(out) < most:
+        if case not in cases and len(out) < limit:
             cases.add(case)
             out.append((case, question))
     return out

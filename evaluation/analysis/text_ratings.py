@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from curation.stats.bounded import bounded_interval
 from curation.stats.intervals import Interval, mean_interval
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
@@ -57,7 +58,7 @@ class RatingCell(NamedTuple):
     """One method on one aspect by one source.
 
     Attributes:
-        by_case: Mean of case means ± 1.96·sd/√cases: cases are what is independent.
+        by_case: Mean of case means with its interval on the scale: cases are what is independent.
         by_script: Mean over scripts ± 1.96·sd/√scripts, as if scripts were independent (ScEdit's Table 3 looks so).
         scripts: Rated scripts. ``unscored``: scripts that the source left unscored; they are in no mean.
         bounds: Mean over scripts if every unscored one had the lowest or the highest rating; None where none is.
@@ -113,14 +114,14 @@ def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     return tuple({p.resolve(): p for p in found}.values())
 
 
-def join_texts(found: Sequence[RatedTexts]) -> RatedTexts | None:
+def join_texts(sources: Sequence[RatedTexts]) -> RatedTexts | None:
     """Scripts and ratings of several places, each once; None where there is no script."""
-    scripts = {s.id: s for texts in found for s in texts.scripts}
-    ratings = {r.id: r for texts in found for r in texts.ratings if r.item_id in scripts}
+    scripts = {s.id: s for texts in sources for s in texts.scripts}
+    ratings = {r.id: r for texts in sources for r in texts.ratings if r.item_id in scripts}
     if not scripts:
         return None
-    synthetic = any(texts.synthetic for texts in found)
-    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in found), synthetic)
+    synthetic = any(texts.synthetic for texts in sources)
+    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in sources), synthetic)
 
 
 def rating_sources(texts: RatedTexts) -> list[RatingSource]:
@@ -160,12 +161,12 @@ def profile(rating: Rating) -> str:
     return f"{bare or name}@{version}"
 
 
-def ranks(means: Mapping[str, float | None], baseline: str | None) -> dict[str, str]:
-    """``first`` and ``second`` by label, the unedited model aside; a shared first place leaves no second.
+def ranks(means: Mapping[str, float | None], unranked: Collection[str]) -> dict[str, str]:
+    """``first`` and ``second`` by label, null methods (``unranked``) aside; a shared first place leaves no second.
 
     Where all have the same value, none is first.
     """
-    known = {k: v for k, v in means.items() if v is not None and k != baseline}
+    known = {k: v for k, v in means.items() if v is not None and k not in unranked}
     values = sorted(set(known.values()), reverse=True)
     if len(values) < 2:
         return {}
@@ -218,4 +219,5 @@ def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low:
     bounds = None
     if lost:
         bounds = ((sum(rated) + low * lost) / len(values), (sum(rated) + high * lost) / len(values))
-    return RatingCell(mean_interval(list(by_case.values())), mean_interval(rated), len(rated), lost, bounds)
+    interval = bounded_interval(list(by_case.values()), (float(low), float(high)))
+    return RatingCell(interval, mean_interval(rated), len(rated), lost, bounds)

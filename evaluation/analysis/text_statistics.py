@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
-from curation.stats.bootstrap import case_interval
+from curation.stats.bootstrap import case_means
+from curation.stats.bounded import SHARE, Scale, clustered_interval, difference_interval
 from curation.stats.intervals import Interval
 from evaluation.metrics.base import Normalisation, target_values
 from evaluation.metrics.generation import Generation
@@ -137,9 +138,9 @@ def score_text_gaps(run: Run, normalisation: Normalisation = "mean") -> list[Sco
             out.append(
                 ScoreTextGap(
                     editor.label,
-                    _interval([(k[0], scored[k] - wrote[k]) for k in both]),
+                    _gap(scored, wrote, both),
                     len(both),
-                    _interval([(k[0], scored[k] - wrote[k]) for k in some]),
+                    _gap(scored, wrote, some),
                     len(some),
                     _interval([(k[0], wrote[k]) for k in some]),
                 )
@@ -157,17 +158,17 @@ def text_shapes(run: Run) -> list[TextShape]:
         if not found:
             continue
         rules = [broken_rules(t.written.text, ended=t.written.ended) for t in found]
-        entropy = [(t.case, e) for t in found if (e := n_gram_entropy(t.written.text, most=None)) is not None]
+        entropy = [(t.case, e) for t in found if (e := n_gram_entropy(t.written.text, max_words=None)) is not None]
         out.append(
             TextShape(
                 label=editor.label,
                 scripts=len(found),
-                words=_interval([(t.case, float(len(words(t.written.text)))) for t in found]),
-                steps=_interval([(t.case, float(len(parse(t.written.text).steps))) for t in found]),
+                words=_interval([(t.case, float(len(words(t.written.text)))) for t in found], None),
+                steps=_interval([(t.case, float(len(parse(t.written.text).steps))) for t in found], None),
                 cut_off=_interval([(t.case, float(t.written.ended == "length")) for t in found]),
                 chat=_interval([(t.case, float(t.written.chat)) for t in found]),
                 broken=dict(Counter(rule for broken in rules for rule in broken).most_common()),
-                entropy=_interval(entropy),
+                entropy=_interval(entropy, None),
                 perplexity=_perplexity(editor),
                 before=before,
             )
@@ -175,7 +176,7 @@ def text_shapes(run: Run) -> list[TextShape]:
     return out
 
 
-def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[list[_Text], int]:
+def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) -> tuple[list[_Text], int]:
     """Texts of an editor with what they name, and how many are missing in finished cases."""
     found, missing = [], 0
     for key, case in cases_by_key(run).items():
@@ -184,7 +185,7 @@ def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[
             continue
         case = asked_case(case, editor.manifest.components)
         answers = answers_by_probe(result.answers)
-        for item, probe, prompt in _asked(case, place, how):
+        for item, probe, prompt in _asked(case, place, generation):
             answer = answers.get(probe)
             if answer is None or answer.written is None:
                 missing += 1
@@ -194,28 +195,28 @@ def _texts(run: Run, editor: EditorRun, place: Place, how: Generation) -> tuple[
     return found, missing
 
 
-def _asked(case: Case, place: Place, how: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
+def _asked(case: Case, place: Place, generation: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
     if place == "question":
-        return [(p.item, p.id, None) for p in scripts_for(case, how)]
-    return [(p.key, rest_of_step(case, p, how).id, p) for p in case.prompts]
+        return [(p.item, p.id, None) for p in scripts_for(case, generation)]
+    return [(p.key, rest_of_step(case, p, generation).id, p) for p in case.prompts]
 
 
-def _naming(label: str, place: Place, found: Sequence[_Text], missing: int) -> ObjectMentionRates:
+def _naming(label: str, place: Place, texts: Sequence[_Text], missing: int) -> ObjectMentionRates:
     def share(values: Sequence[bool]) -> Interval:
-        return _interval([(t.case, float(v)) for t, v in zip(found, values, strict=True)])
+        return _interval([(t.case, float(v)) for t, v in zip(texts, values, strict=True)])
 
-    repeated = [has_repetition(t.written.text) for t in found]
+    repeated = [has_repetition(t.written.text) for t in texts]
     return ObjectMentionRates(
         label,
         place,
-        len(found),
+        len(texts),
         missing,
-        new=share([t.named.first == "new" for t in found]),
-        old=share([t.named.first == "old" for t in found]),
-        neither=share([t.named.first == "neither" for t in found]),
-        mixed=share([t.named.mixed for t in found]),
+        new=share([t.named.first == "new" for t in texts]),
+        old=share([t.named.first == "old" for t in texts]),
+        neither=share([t.named.first == "neither" for t in texts]),
+        mixed=share([t.named.mixed for t in texts]),
         repetition=share(repeated),
-        sound=share([t.named.first == "new" and not c for t, c in zip(found, repeated, strict=True)]),
+        sound=share([t.named.first == "new" and not c for t, c in zip(texts, repeated, strict=True)]),
     )
 
 
@@ -241,8 +242,16 @@ def _perplexity(editor: EditorRun) -> float | None:
     return median(found) if found else None
 
 
-def _interval(values: Sequence[tuple[str, float]]) -> Interval:
+def _interval(values: Sequence[tuple[str, float]], scale: Scale | None = SHARE) -> Interval:
     """Mean of case means with its interval over cases."""
-    if not values:
-        return Interval(None, None, 0)
-    return case_interval([v for _, v in values], [case for case, _ in values])
+    return clustered_interval([v for _, v in values], [case for case, _ in values], scale=scale)
+
+
+_Place = tuple[str, str]  # case, prompt
+
+
+def _gap(first: Mapping[_Place, float], second: Mapping[_Place, float], places: Sequence[_Place]) -> Interval:
+    """Mean difference over the same prompts, paired by case."""
+    cases = [case for case, _ in places]
+    one, two = (case_means([side[k] for k in places], cases) for side in (first, second))
+    return difference_interval(one, two)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.bootstrap import DEFAULT, Resampling, two_way_bootstrap, two_way_interval
+from curation.stats.bounded import PairedItem, Scale, difference_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import Interval
 from schemas.answers import CaseScores
@@ -51,3 +52,23 @@ def two_way_intervals(scores: Sequence[CaseScores], resampling: Resampling = DEF
         return TwoWayInterval(Interval(None, None, 0), none, len(homes), 0)
     formula = two_way_interval(values, cases, neighbours)
     return TwoWayInterval(formula, two_way_bootstrap(values, cases, neighbours, resampling), len(homes), recurring)
+
+
+def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScores]) -> list[PairedItem]:
+    """Prompts with a neighbour fact that both sides have a value for; empty where a metric has none."""
+    out = []
+    for key, mine in first.items():
+        theirs = {i.probe: i.value for i in second[key].items} if key in second else {}
+        for i in mine.items:
+            other = theirs.get(i.probe)
+            if i.cluster is not None and i.value is not None and other is not None:
+                out.append(PairedItem(key, i.cluster, i.value, other))
+    return out
+
+
+def score_difference(
+    first: Mapping[str, CaseScores], second: Mapping[str, CaseScores], scale: Scale | None
+) -> Interval:
+    """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
+    one, two = ({k: s.mean for k, s in side.items() if s.mean is not None} for side in (first, second))
+    return difference_interval(one, two, scale=scale, items=paired_items(first, second))

@@ -10,8 +10,7 @@ from construction.llm.client import gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession, model_session
-from curation.stats.bootstrap import case_interval
-from curation.stats.intervals import Interval
+from curation.stats.bounded import clustered_interval
 from curation.store.store import Store
 from evaluation.api_models.editing import SCRIPT_TOKENS, STEP_TOKENS, ApiAnswer, ApiRequest, ApiScriptStep, request_text
 from schemas.cases import Case
@@ -35,7 +34,7 @@ def run_requests(
     step: ApiScriptStep,
     model: Access,
     *,
-    tell: Callable[[int, int, str], None] = lambda done, total, spent: None,
+    on_progress: Callable[[int, int, str], None] = lambda done, total, spent: None,
 ) -> list[ApiAnswer]:
     """Ask everything and keep the scripts, with their cases, facts and questions; what is finished stays.
 
@@ -47,7 +46,7 @@ def run_requests(
     with model_session(journal, model) as session, Store.open(store, create=True) as kept:
         for case in cases:
             kept.put([case.fact, *case.questions, case])
-        return session.run(_asked(kept, session, asks, step, tell))
+        return session.run(_asked(kept, session, asks, step, on_progress))
 
 
 async def _asked(
@@ -55,7 +54,7 @@ async def _asked(
     session: ModelSession,
     asks: Sequence[ApiRequest],
     step: ApiScriptStep,
-    tell: Callable[[int, int, str], None],
+    on_progress: Callable[[int, int, str], None],
 ) -> list[ApiAnswer]:
     size = max(1, len(asks) if session.access.batch else _CHUNK)
     out: list[ApiAnswer] = []
@@ -64,17 +63,19 @@ async def _asked(
             found = await gather_all([request_text(step, ask, client) for ask in asks[first : first + size]])
             store.put([a.script for a in found if a.script], [a.line for a in found if a.line])
             out += found
-            tell(len(out), len(asks), session.budget.sentence())
+            on_progress(len(out), len(asks), session.budget.sentence())
     return out
 
 
 class PercentShare(NamedTuple):
-    """A share in percent: mean of case means with its 95 % interval over cases."""
+    """A share in percent: mean of case means with its 95 % interval over cases; ``half`` is half the published one."""
 
     mean: float | None
     half: float | None
     n: int
     cases: int
+    low: float | None = None
+    high: float | None = None
 
 
 class ApiResultRow(NamedTuple):
@@ -130,28 +131,28 @@ def _row(editor: str, goes_on: bool, answers: Sequence[ApiAnswer]) -> ApiResultR
 
 
 def _share(hits: Sequence[bool], cases: Sequence[str]) -> PercentShare:
-    found: Interval = case_interval([100.0 * h for h in hits], cases)
-    return PercentShare(found.mean, found.half, len(hits), found.n)
+    found = clustered_interval([100.0 * h for h in hits], cases, scale=(0.0, 100.0))
+    return PercentShare(found.mean, found.half, len(hits), found.n, found.low, found.high)
 
 
-def as_data(found: Sequence[ApiResultRow]) -> list[dict[str, Any]]:
+def as_data(rows: Sequence[ApiResultRow]) -> list[dict[str, Any]]:
     """Rows as JSON values."""
-    rows = [r._asdict() for r in found]
-    return [{n: v._asdict() if isinstance(v, PercentShare) else v for n, v in row.items()} for row in rows]
+    plain = [r._asdict() for r in rows]
+    return [{n: v._asdict() if isinstance(v, PercentShare) else v for n, v in row.items()} for row in plain]
 
 
-def as_text(found: Sequence[ApiResultRow]) -> str:
+def as_text(rows: Sequence[ApiResultRow]) -> str:
     """Rows as a table, in percent."""
-    wide = max([len("method"), *(len(r.editor) for r in found)]) + 2
+    wide = max([len("method"), *(len(r.editor) for r in rows)]) + 2
     heads = ("new first", "old first", "neither", "both", "in format")
-    lines = ["method".ljust(wide) + f"{'text':8s}{'asked':>6s}{'refused':>9s}" + "".join(h.rjust(15) for h in heads)]
-    for r in found:
+    lines = ["method".ljust(wide) + f"{'text':8s}{'asked':>6s}{'refused':>9s}" + "".join(h.rjust(22) for h in heads)]
+    for r in rows:
         cells = [_cell(s) for s in (r.new, r.old, r.neither, r.mixed, r.in_format)]
         odd = "".join(f"  {n} {what}" for n, what in ((r.failed, "failed"), (r.waiting, "waiting")) if n)
         lines.append(
-            f"{r.editor.ljust(wide)}{r.kind:8s}{r.texts:6d}{r.refused:9d}" + "".join(c.rjust(15) for c in cells) + odd
+            f"{r.editor.ljust(wide)}{r.kind:8s}{r.texts:6d}{r.refused:9d}" + "".join(c.rjust(22) for c in cells) + odd
         )
-    lines.append("Percent ± 95 % over cases, of the texts that were answered. script: answers to script questions;")
+    lines.append("Percent [95 % over cases], of the texts that were answered. script: answers to script questions;")
     lines.append("rest: the rest of a cut step of a script prompt. Read off the text alone, without log-probabilities.")
     return "\n".join(lines)
 
@@ -159,4 +160,4 @@ def as_text(found: Sequence[ApiResultRow]) -> str:
 def _cell(share: PercentShare | None) -> str:
     if share is None or share.mean is None:
         return "-"
-    return f"{share.mean:.1f}" + ("" if share.half is None else f" ± {share.half:.1f}")
+    return f"{share.mean:.1f}" + ("" if share.low is None else f" [{share.low:.1f}, {share.high:.1f}]")

@@ -46,6 +46,9 @@ class ModelCheck(StoreCheck):
 
     default_model = EMBEDDED
 
+    class Params(ModelParams):
+        """How the model is loaded."""
+
     def __init__(
         self, params: Options | None = None, *, model: str | None = None, lm: ProbeScorer | None = None
     ) -> None:
@@ -83,7 +86,7 @@ def model_label(name: str) -> str:
     return path.resolve().name if path.exists() else name
 
 
-def rivals(fact: Fact, objects: Iterable[Object], *, most: int, apart: Iterable[Object] = ()) -> tuple[Object, ...]:
+def rivals(fact: Fact, objects: Iterable[Object], *, limit: int, apart: Iterable[Object] = ()) -> tuple[Object, ...]:
     """Other objects of a fact's relation, at most so many, drawn by a seed of the relation and their text.
 
     The draw does not depend on the fact, the order or the store's other content, so it changes little when facts are
@@ -92,7 +95,7 @@ def rivals(fact: Fact, objects: Iterable[Object], *, most: int, apart: Iterable[
     taken = {name.casefold() for one in (fact.old, *apart) for name in one.names}
     free = [o for o in objects if not taken & {name.casefold() for name in o.names}]
     free.sort(key=lambda o: (seed("rivals", fact.relation.id, o.text), o.text))
-    return tuple(free[:most])
+    return tuple(free[:limit])
 
 
 def cached_scores(lm: ProbeScorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:

@@ -69,7 +69,7 @@ class _CutCheck(ModelCheck):
         """What to ask about a prompt, or why it cannot be measured."""
         raise NotImplementedError
 
-    def measured(self, prompt: ScriptPrompt, asked: list[ScoreProbe], answers: list[Answer]) -> Verdict:
+    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
         """The verdict that follows from the answers."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class CutGuidance(_CutCheck):
     def probes(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The script prompt, and the fact prompt, with the same objects."""
         apart = [fact.new] if fact.new else []
-        more = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals - len(apart), apart=apart)
+        more = rivals(fact, around.objects[fact.relation.id], limit=self.params.rivals - len(apart), apart=apart)
         others = tuple(one.text for one in (*apart, *more))
         if not others:
             return f"no other object of the relation {fact.relation.id} is in the store"
@@ -135,12 +135,12 @@ class CutGuidance(_CutCheck):
         plain = ScoreProbe(purpose="check", item=fact.key, prompt=fact.fact_prompt, targets=(fact.old.text, *others))
         return [cut, plain]
 
-    def measured(self, prompt: ScriptPrompt, asked: list[ScoreProbe], answers: list[Answer]) -> Verdict:
+    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
         """Bits at the cut; ranks, and the bits under the plain prompt, are in the reason."""
-        (cut, plain), among = answers, len(asked[0].targets)
+        (cut, plain), among = answers, len(probes[0].targets)
         ranks = [rank(answer, normalisation="sum") for answer in answers]
         reason = (
-            f"at the cut {asked[0].targets[0]!r} ranks {ranks[0]} of {among} ({odds(cut):+.2f} bits), under the plain "
+            f"at the cut {probes[0].targets[0]!r} ranks {ranks[0]} of {among} ({odds(cut):+.2f} bits), under the plain "
             f"prompt {ranks[1]} of {among} ({odds(plain):+.2f} bits)"
         )
         return self.verdict(prompt, None, reason, value=round(odds(cut), 6), unit="bits")
@@ -164,14 +164,14 @@ class TellingWord(_CutCheck):
             for text in (prompt.text, swapped.prompt)
         ]
 
-    def measured(self, prompt: ScriptPrompt, asked: list[ScoreProbe], answers: list[Answer]) -> Verdict:
+    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
         """The difference of the two log-odds, with the word as its place."""
-        if not asked:
+        if not probes:
             return self.verdict(prompt, "keep", "no article or number before the cut fits some objects only")
         swapped = swapped_word(prompt.text)
         assert swapped is not None
         here, there = [(a.targets[0].logprob - a.targets[1].logprob) / log(2) for a in answers]
         instead = f"'{swapped.instead}'" if swapped.instead else "nothing"
-        reason = f"'{swapped.word}' instead of {instead} adds {here - there:+.2f} bits to {asked[0].targets[0]!r}"
+        reason = f"'{swapped.word}' instead of {instead} adds {here - there:+.2f} bits to {probes[0].targets[0]!r}"
         span = Span(start=swapped.start, end=len(prompt.text), text=swapped.word, what="telling word")
         return self.verdict(prompt, None, reason, value=round(here - there, 6), unit="bits", spans=[span])

@@ -70,7 +70,7 @@ class _KnownCheck(ModelCheck):
     def targets(self, fact: Fact, old: str, around: CheckContext) -> tuple[str, ...]:
         """The old object, then those it is ranked among (the new one is one of them)."""
         apart = [fact.new] if fact.new else []
-        others = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals - len(apart), apart=apart)
+        others = rivals(fact, around.objects[fact.relation.id], limit=self.params.rivals - len(apart), apart=apart)
         return (old, *(one.text for one in (*apart, *others)))
 
 

@@ -76,10 +76,10 @@ def predictability_probes(
     return PredictabilityProbes(script, neutral, new is not None)
 
 
-def bits(asked: PredictabilityProbes, script: Answer, neutral: Answer) -> PredictabilityBits:
+def bits(probes: PredictabilityProbes, script: Answer, neutral: Answer) -> PredictabilityBits:
     """The measurement from the two answers (sums of log-probabilities over the object's tokens, nats)."""
     value = odds(script) - odds(neutral)
-    if not asked.versus_new:
+    if not probes.versus_new:
         return PredictabilityBits(value, None)
     (old, new), (plain, other) = ([t.logprob for t in answer.targets[:2]] for answer in (script, neutral))
     return PredictabilityBits(value, (old - new - plain + other) / log(2))
@@ -100,13 +100,13 @@ def odds(answer: Answer) -> float:
 
 
 def measure(
-    lm: ProbeScorer, asked: Sequence[PredictabilityProbes], memory: dict[str, Answer] | None = None
+    lm: ProbeScorer, prompts: Sequence[PredictabilityProbes], memory: dict[str, Answer] | None = None
 ) -> list[PredictabilityBits | str]:
     """Bits of every prompt, or why there are none; all probes go to the scorer at once, equal ones once."""
-    probes = [probe for one in asked for probe in (one.script, one.neutral)]
+    probes = [probe for one in prompts for probe in (one.script, one.neutral)]
     answers = cached_scores(lm, probes, {} if memory is None else memory)
     found: list[PredictabilityBits | str] = []
-    for one, script, neutral in zip(asked, answers[::2], answers[1::2], strict=True):
+    for one, script, neutral in zip(prompts, answers[::2], answers[1::2], strict=True):
         found.append(problem(script, neutral) or bits(one, script, neutral))
     return found
 
@@ -138,7 +138,7 @@ class Predictability(ModelCheck):
         if fact is None:
             return f"the fact '{prompt.fact}' is not in the store"
         apart = [fact.new] if fact.new else []
-        others = rivals(fact, around.objects[fact.relation.id], most=self.params.rivals, apart=apart)
+        others = rivals(fact, around.objects[fact.relation.id], limit=self.params.rivals, apart=apart)
         if not others and fact.new is None:
             return f"no other object of the relation {fact.relation.id} is in the store"
         return predictability_probes(
@@ -174,7 +174,7 @@ class Predictability(ModelCheck):
         }
 
 
-def _said(asked: PredictabilityProbes, found: PredictabilityBits) -> str:
+def _said(asked: PredictabilityProbes, bits: PredictabilityBits) -> str:
     old, *rest = asked.script.targets
-    said = f"the prompt without its subject gives {old!r} {found.value:+.2f} bits against {len(rest)} rivals"
-    return said if found.new is None else f"{said}, {found.new:+.2f} against the new object {rest[0]!r}"
+    said = f"the prompt without its subject gives {old!r} {bits.value:+.2f} bits against {len(rest)} rivals"
+    return said if bits.new is None else f"{said}, {bits.new:+.2f} against the new object {rest[0]!r}"

@@ -13,6 +13,7 @@ import click
 from construction.llm.cli_options import journal_of, journal_option, model_options
 from curation.cli.options import collected, editors_option, json_option, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -84,14 +85,18 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     if options.dry_run:
         told = estimate(wanted, step, access)
         dollars = f", ${told.cost:.4f}" if told.cost is not None else ""
-        tokens = f"about {told.tokens_in:,} tokens in and at most {told.tokens_out:,} out"
-        text = f"{len(cases)} cases, {len(methods)} methods: {told.calls:,} calls, {tokens}{dollars}."
+        tokens = f"about {counted(told.tokens_in, 'token')} in and at most {told.tokens_out:,} out"
+        text = (
+            f"{counted(len(cases), 'case')}, {counted(len(methods), 'method')}: "
+            f"{counted(told.calls, 'call')}, {tokens}{dollars}."
+        )
         click.echo(json.dumps(told._asdict()) if as_json else text)
         return
     store = options.store
     journal = options.journal_path or journal_of(store)
     line = StatusLine()
-    found = summarise_answers(run_requests(store, journal, cases, wanted, step, access, tell=partial(_tell, line)))
+    answers = run_requests(store, journal, cases, wanted, step, access, on_progress=partial(_tell, line))
+    found = summarise_answers(answers)
     line.end()
     if as_json:
         told_all = {"model": access.label, "cases": len(cases), "note": NOT_COMPARABLE, "rows": as_data(found)}
@@ -131,9 +136,9 @@ def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str
 
 
 def _tell(line: StatusLine, done: int, total: int, spent: str) -> None:
-    line.show(f"{done} of {total} texts; {spent}", last=done == total)
+    line.show(f"{done:,} of {counted(total, 'text')}; {spent}", last=done == total)
 
 
-def _waiting(found: Sequence[ApiResultRow]) -> None:
-    if waiting := sum(r.waiting for r in found):
-        raise UserError(f"{waiting} texts wait for an answer", fix="give the same command again")
+def _waiting(rows: Sequence[ApiResultRow]) -> None:
+    if waiting := sum(r.waiting for r in rows):
+        raise UserError(f"{counted(waiting, 'text')} without an answer so far", fix="give the same command again")

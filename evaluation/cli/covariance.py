@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import json_options, shared_option
-from schemas.core.errors import UserError
+from curation.cli.options import json_options, shared_option, writes
+from schemas.core.errors import DataError, UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.covariance.estimation import PassProgress
     from evaluation.covariance.pack import Manifest
 
 _FILE = click.Path(path_type=Path)
+_ANEW = "remove it: what it is of is measured anew when it is needed"
 
 
 def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,6 +48,7 @@ def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
     "--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="Tokens of a forward pass."
 )
 @click.option("--out", type=_FILE, help="Also write a pack: NAME.safetensors and NAME.manifest.json.")
+@writes("out")
 def compute(
     model: str,
     layers: str,
@@ -68,9 +71,12 @@ def compute(
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
-    found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, tell=_Lines())
+    found = key_moments(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
     tokens = next(iter(found.values())).tokens
-    click.echo(f"Second moments of {len(found)} layers over {tokens:,} tokens of {text.name} are in {cache.folder}")
+    click.echo(
+        f"Second moments of {counted(len(found), 'layer')} over {counted(tokens, 'token')} of {text.name} "
+        f"are in {cache.folder}"
+    )
     if tokens < ENOUGH * lm.layout.inner:
         click.echo(f"That is little for keys of {lm.layout.inner} entries: methods will warn of noisy statistics.")
     if out is not None:
@@ -81,6 +87,7 @@ def compute(
 @click.command(epilog="Example: scedit model covariance pack smollm2.safetensors --layers 4-8")
 @click.argument("out", type=_FILE)
 @_of_a_model
+@writes("out")
 def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int | None, device: str, dtype: str) -> None:
     """Write measured layers to a file to share, OUT, with a manifest beside it."""
     from curation.files.artifact_cache import Cache
@@ -102,7 +109,7 @@ def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int |
             fix="first: scedit model covariance compute with the same options",
         )
     manifest = write_pack(out, lm, {n: kept for n, kept in found.items() if kept}, text, cache=cache, cap=cap)
-    click.echo(f"Wrote {out}: {len(manifest.layers)} layers, {manifest.tokens:,} tokens")
+    click.echo(f"Wrote {out}: {counted(len(manifest.layers), 'layer')}, {counted(manifest.tokens, 'token')}")
 
 
 @click.command(epilog="Example: scedit model covariance load smollm2.safetensors --model embedded")
@@ -134,14 +141,18 @@ def show(pack: Path | None, as_json: bool) -> None:
         manifest = read_pack(pack).manifest
         click.echo(manifest.model_dump_json() if as_json else _told(manifest))
         return
+    from curation.files.json_files import read_json
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import KIND
 
     rows = []
     for path in sorted(cache_dir().glob(f"{KIND}-*.manifest.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if told.get("kind") == KIND:
-            rows.append({**told["facts"], **told["identity"], "model": told["facts"].get("model", "")})
+        kept = read_json(path, "manifest", fix=_ANEW)
+        try:
+            if kept["kind"] == KIND:
+                rows.append({**kept["facts"], **kept["identity"], "model": kept["facts"].get("model", "")})
+        except (KeyError, TypeError):
+            raise DataError("not a manifest of second moments", where=str(path), fix=_ANEW) from None
     for row in sorted(rows, key=lambda r: (r["model"], str(r["corpus"]), r["layer"])):
         line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
         click.echo(json.dumps(row) if as_json else f"{line}  corpus {row['corpus'][:12]}")
@@ -179,7 +190,7 @@ def _told(manifest: Manifest) -> str:
     layers = ", ".join(map(str, manifest.layers))
     return (
         f"{manifest.model} (revision {manifest.revision[:12]}, {manifest.dtype}): layers {layers}, keys of "
-        f"{manifest.inner}, {manifest.tokens:,} tokens of {manifest.corpus} ({manifest.corpus_digest[:12]}), "
+        f"{manifest.inner}, {counted(manifest.tokens, 'token')} of {manifest.corpus} ({manifest.corpus_digest[:12]}), "
         f"cap {manifest.cap}; verified"
     )
 
@@ -200,4 +211,4 @@ class _Lines:
         self._last = time.monotonic()
         share = "" if done.share is None else f", {100 * done.share:.0f} %"
         left = "" if done.seconds_left is None else f", {duration(done.seconds_left)} left"
-        click.echo(f"keys: {done.tokens:,} tokens of {done.documents:,} documents{share}{left}", err=True)
+        click.echo(f"keys: {counted(done.tokens, 'token')} of {done.documents:,} documents{share}{left}", err=True)

@@ -75,14 +75,17 @@ def demo(context: click.Context, out: str, model: str) -> None:
 
 def _write_inputs(out: str) -> None:
     """The facts to construct from (and those that neighbours are drawn from), and the run's configuration."""
+    from curation.files.atomic import write_text
     from curation.loaders import load
 
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
     table = load("shipped").facts
     chosen = [f for f in table if f.key in FACTS]
     groups = {(f.relation.id, f.old.text) for f in chosen}
     chosen += [f for f in table if (f.relation.id, f.old.text) in groups and f not in chosen]
-    (folder / "facts.jsonl").write_text("".join(f.model_dump_json() + "\n" for f in chosen), encoding="utf-8")
+    facts = "".join(f.model_dump_json() + "\n" for f in chosen)
+    if (folder / "facts.jsonl").exists() and (folder / "facts.jsonl").read_bytes() != facts.encode():
+        raise UserError("these facts are not the demo's", where=str(folder / "facts.jsonl"), fix="name another --out")
+    write_text(folder / "facts.jsonl", facts, "the facts")
     if not (folder / "run.toml").exists():
-        (folder / "run.toml").write_text(RUN.format(out=out), encoding="utf-8")
+        write_text(folder / "run.toml", RUN.format(out=out), "the configuration")

@@ -42,18 +42,18 @@ def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json:
         sys.exit(1)
 
 
-def _tell(found: Diagnosis) -> None:
+def _tell(diagnosis: Diagnosis) -> None:
     import textwrap
 
-    width = max(len(f.what) for f in found.findings)
-    for finding in found.findings:
+    width = max(len(f.what) for f in diagnosis.findings)
+    for finding in diagnosis.findings:
         first, *rest = textwrap.wrap(finding.text, width=100 - width - 8) or [""]
         click.echo(f"{click.style(f'{finding.state:4}', fg=_COLOURS[finding.state])}  {finding.what:{width}}  {first}")
         for line in rest:
             click.echo(" " * (width + 8) + line)
-    noted = sum(f.state == "note" for f in found.findings)
-    failed = sum(f.state == "no" for f in found.findings)
-    if found.works:
-        click.echo(f"\n'{found.model}' works" + (f"; {noted} thing{'s' * (noted != 1)} to know." if noted else "."))
+    noted = sum(f.state == "note" for f in diagnosis.findings)
+    failed = sum(f.state == "no" for f in diagnosis.findings)
+    if diagnosis.works:
+        click.echo(f"\n'{diagnosis.model}' works" + (f"; {noted} thing{'s' * (noted != 1)} to know." if noted else "."))
     else:
-        click.echo(f"\n'{found.model}' does not work: {failed} of {len(found.findings)} findings say why.")
+        click.echo(f"\n'{diagnosis.model}' does not work: {failed} of {len(diagnosis.findings)} findings say why.")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import editors_option, json_options, store_option
+from curation.cli.options import editors_option, json_options, store_option, writes
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from schemas.generated_scripts import GeneratedScript
@@ -25,6 +26,7 @@ _FILE = click.Path(path_type=Path)
 @store_option("store", required=False, also="The scripts are put into it too.")
 @editors_option(also="Only their scripts.")
 @click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
+@writes("out")
 @json_options
 def extract_scripts(
     run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], ceiling: bool, as_json: bool
@@ -69,9 +71,9 @@ def _steps(path: Path) -> dict[str, tuple[str, ...]]:
         return stored_steps(store)
 
 
-def _tell(found: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
-    for label in dict.fromkeys(s.editor for s in found):
-        own = [s for s in found if s.editor == label]
+def _tell(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
+    for label in dict.fromkeys(s.editor for s in scripts):
+        own = [s for s in scripts if s.editor == label]
         told = {
             "editor": label,
             "scripts": len(own),
@@ -82,7 +84,7 @@ def _tell(found: list[GeneratedScript], target: Path, fresh: int | None, *, as_j
             click.echo(json.dumps({**told, "file": str(target)}, ensure_ascii=False))
         else:
             odd = f"{told['without_steps']} without steps, {told['refused']} refused"
-            click.echo(f"{label}: {told['scripts']} scripts, {odd}")
+            click.echo(f"{label}: {counted(len(own), 'script')}, {odd}")
     if not as_json:
         new = "" if fresh is None else f"; {fresh} new in the store"
         click.echo(f"Written to {target}{new}. Next: scedit annotate add-scripts, scedit judge")

@@ -49,6 +49,7 @@ def _plain(point: ForgettingPoint) -> dict[str, Any]:
     for name in ("all", "new", "lost"):
         interval = data[name]
         data[name] = {"mean": interval.mean, "half_width_95": interval.half, "cases": interval.n}
+        data[name] |= {"low_95": interval.low, "high_95": interval.high}
     return data
 
 
@@ -57,7 +58,7 @@ def _tell(points: list[ForgettingPoint]) -> None:
 
     wide = max([len(p.label) for p in points] + [6]) + 2
     heads = ("metric", "edits", "all so far", "after own edit", "difference", "last edit")
-    widths = (8, 7, 18, 18, 18, 11)
+    widths = (8, 7, 22, 22, 24, 11)
     click.echo("method".ljust(wide) + "".join(h.rjust(w) for h, w in zip(heads, widths, strict=True)))
     for p in points:
         cells = (
@@ -65,4 +66,4 @@ def _tell(points: list[ForgettingPoint]) -> None:
             *(spread(p.lost, signed=True), percent(p.latest)),
         )
         click.echo(p.label.ljust(wide) + "".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
-    click.echo("Percent ± 95 % interval over the cases edited so far; differences are paired by case.")
+    click.echo("Percent [95 % interval] over the cases edited so far; differences are paired by case.")

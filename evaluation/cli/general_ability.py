@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from curation.cli.options import editors_option, json_options, limit_option
+from curation.cli.options import editors_option, json_options, limit_option, writes
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 _FILE = click.Path(path_type=Path)
 
@@ -22,6 +23,7 @@ _FILE = click.Path(path_type=Path)
 @limit_option(also="documents of each task.")
 @click.option("--include", type=_FILE, help="Folder with task files of your own.")
 @click.option("--out", type=_FILE, help="Write the figures to this JSON file too.")
+@writes("out")
 @json_options
 def general_ability(
     config: Path,
@@ -77,7 +79,7 @@ def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
         half = "" if x["half_95"] is None else f" ± {x['half_95']:.4f}"
         figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{half}"
         click.echo(x["method"].ljust(12) + x["task"].ljust(24) + x["metric"].ljust(16) + figures)
-    click.echo(f"{edits} edits at once. ±: 95 %, as if the two were independent, so rather too wide.")
+    click.echo(f"{counted(edits, 'edit')} at once. ±: 95 %, as if the two were independent, so rather too wide.")
 
 
 def _prepared(chosen: Any) -> tuple[Any, list[Any], Any]:

@@ -22,6 +22,7 @@ from curation.cli.options import (
     shared_option,
 )
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
 _PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
-_LIMIT = "Judge so many scripts, drawn by their ids: the same ones for every judge."
 _QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
 
 
@@ -125,12 +125,14 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
         journal = options.journal_path or journal_of(store)
         line = StatusLine()
         outcome = run_judge(
-            store, journal, asks, how, access, with_controls=options.control_items, tell=partial(_tell, line)
+            store, journal, asks, how, access, with_controls=options.control_items, on_progress=partial(_tell, line)
         )
         line.end()
     _report(store, asks, outcome, access, options.quorum, as_json=as_json)
     if outcome is not None and outcome.waiting:
-        raise UserError(f"{outcome.waiting} ratings wait for an answer", fix="give the same command again")
+        raise UserError(
+            f"{counted(outcome.waiting, 'rating')} without an answer so far", fix="give the same command again"
+        )
 
 
 def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions:
@@ -172,18 +174,19 @@ def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int)
 
 
 def _tell_price(
-    asks: Sequence[JudgeInput], how: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
+    asks: Sequence[JudgeInput], options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
 ) -> None:
     from evaluation.judge.session import estimate
 
-    found = estimate(asks, how, access, with_controls=control_items)
+    found = estimate(asks, options, access, with_controls=control_items)
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return
     dollars = f", ${found.cost:.4f}" if found.cost is not None else ""
     left = f" ({found.not_asked} hold nothing to rate and are not asked about)" if found.not_asked else ""
     click.echo(
-        f"{found.scripts} scripts{left}: {found.calls:,} calls, about {found.tokens_in:,} tokens in and "
+        f"{counted(found.scripts, 'script')}{left}: {counted(found.calls, 'call')}, about "
+        f"{counted(found.tokens_in, 'token')} in and "
         f"{found.tokens_out:,} out{dollars}. Replies already on record are not asked for again."
     )
     if found.advice:
@@ -191,7 +194,7 @@ def _tell_price(
 
 
 def _tell(line: StatusLine, progress: JudgeProgress) -> None:
-    text = f"{progress.done} of {progress.total} ratings, {progress.unscored} unscored; {progress.spent}"
+    text = f"{progress.done:,} of {counted(progress.total, 'rating')}, {progress.unscored} unscored; {progress.spent}"
     line.show(text, last=progress.done == progress.total)
 
 

@@ -24,7 +24,7 @@ _SMALL = ("none", "prompt", "ft", "rome")
 @store_option("store", required=False, also="Gives generated scripts and ratings (Tables 3, 5, 6, 8).")
 @click.option("--data", type=_FILE, help="Folder with the published data files.")
 @click.option("--run", "small", is_flag=True, help="First make a small run here: embedded model, split mini.")
-@limit_option(default=6, least=2, also="cases of the small run (--run).")
+@limit_option(default=6, minimum=2, also="cases of the small run (--run).")
 @click.option("--out", type=_FILE, default=Path("runs/reproduce"), show_default=True, help="With --run: its folder.")
 @json_options
 def reproduce(
@@ -91,7 +91,7 @@ def _small(limit: int, out: Path) -> None:
         f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.",
         err=True,
     )
-    execute(parse_config(told, where="the small run"), tell=Progress())
+    execute(parse_config(told, where="the small run"), on_event=Progress())
 
 
 def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, asked: bool) -> None:

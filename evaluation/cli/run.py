@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
-from curation.cli.options import editors_option, json_options, limit_option, shared_option, store_option
+from curation.cli.options import editors_option, json_options, limit_option, shared_option, store_option, writes
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.runs.config import RunConfig
@@ -73,7 +74,7 @@ def run(
         return
     from evaluation.runs.progress import Progress
 
-    outcomes = execute(wanted, tell=Progress(), retry_failed=retry_failed)
+    outcomes = execute(wanted, on_event=Progress(), retry_failed=retry_failed)
     _tell_outcomes(outcomes, wanted, as_json=as_json)
     if stopped := [o for o in outcomes if o.stopped]:
         names = "; ".join(f"{o.label}: {o.stopped}" for o in stopped)
@@ -101,33 +102,36 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
     return {"split": given}
 
 
-def _tell_size(found: Size, config: RunConfig, *, as_json: bool) -> None:
+def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     from schemas.text.status_line import duration
 
     if as_json:
-        click.echo(json.dumps({**found._asdict(), "out": str(config.out)}, ensure_ascii=False))
+        click.echo(json.dumps({**size._asdict(), "out": str(config.out)}, ensure_ascii=False))
         return
-    kinds = ", ".join(f"{n} {kind}" for kind, n in found.kinds.items())
-    click.echo(f"Split {found.split}: {found.cases} of {found.of} cases ({kinds})")
-    if found.support:
-        left = f", {found.support_left_out} overlapping left out" if found.support_left_out else ""
-        click.echo(f"Support {found.support}: {found.support_cases} cases{left}")
+    kinds = ", ".join(f"{n} {kind}" for kind, n in size.kinds.items())
+    click.echo(f"Split {size.split}: {size.cases:,} of {counted(size.of, 'case')} ({kinds})")
+    if size.support:
+        left = f", {size.support_left_out} overlapping left out" if size.support_left_out else ""
+        click.echo(f"Support {size.support}: {counted(size.support_cases, 'case')}{left}")
     click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(config.metrics)} ({config.normalisation})")
     click.echo(
-        f"For each method: {found.cases} edits, {found.probes} probes with {found.targets} targets, "
-        f"about {found.tokens:,} prompt tokens"
+        f"For each method: {counted(size.cases, 'edit')}, {counted(size.probes, 'probe')} with "
+        f"{counted(size.targets, 'target')}, "
+        f"about {size.tokens:,} prompt tokens"
     )
-    if found.texts:
-        click.echo(f"  of them {found.texts} texts to be written, at most {found.text_tokens:,} tokens")
-    for label in found.editors:
-        done = f", {found.finished[label]} finished" if found.finished[label] else ""
-        click.echo(f"  {label}: {found.cases} cases{done}")
-    if not found.layers_checked:
+    if size.texts:
+        click.echo(
+            f"  of them {counted(size.texts, 'text')} to be written, at most {counted(size.text_tokens, 'token')}"
+        )
+    for label in size.editors:
+        done = f", {size.finished[label]} finished" if size.finished[label] else ""
+        click.echo(f"  {label}: {counted(size.cases, 'case')}{done}")
+    if not size.layers_checked:
         click.echo(
             f"  Layer numbers are not checked yet: the configuration of '{config.model}' is not on this machine. They "
             "are checked when the model is loaded."
         )
-    left = "not known before some cases have run here" if found.seconds is None else duration(found.seconds)
+    left = "not known before some cases have run here" if size.seconds is None else duration(size.seconds)
     click.echo(f"Time left: {left}. Results go to {config.out}")
 
 
@@ -146,17 +150,17 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
             row = rows.get(one.label)
             values = {} if row is None else {m: [s.mean, s.half, s.cases] for m, s in row.summaries.items()}
             data: dict[str, Any] = {"editor": one.label, "run": one.manifest.key, "folder": str(one.folder.path)}
-            data |= {"computed": one.computed, "found": one.found, "failed": one.failed, "stopped": one.stopped}
+            data |= {"computed": one.computed, "found": one.resumed, "failed": one.failed, "stopped": one.stopped}
             click.echo(json.dumps({**data, "metrics": values}, ensure_ascii=False))
         return
     wide = max(len(label) for label in rows) + 2
     titles = [f"{m.title} {ARROWS[m.better]}" for m in metrics]
-    click.echo("".ljust(wide) + "".join(t.rjust(15) for t in titles) + "s/edit".rjust(9))
+    click.echo("".ljust(wide) + "".join(t.rjust(22) for t in titles) + "s/edit".rjust(9))
     for label, row in rows.items():
-        cells = [spread(row.summaries[m.name].interval).rjust(15) for m in metrics]
+        cells = [spread(row.summaries[m.name].interval).rjust(22) for m in metrics]
         failed = f"  {row.failed} failed" if row.failed else ""
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
-    click.echo(f"Percent ± 95 % interval over {table.cases} cases. Next: scedit report {config.out}")
+    click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}. Next: scedit report {config.out}")
 
 
 @click.command(epilog="Example: scedit report runs/demo --store demo/store.duckdb")
@@ -170,15 +174,25 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
     type=click.Choice(["mean", "sum"]),
     help="Normalisation, if not that of the run.",
 )
+@writes(folders=("out",))
+@click.option(
+    "--intervals",
+    type=click.Choice(["default", "published"]),
+    default="default",
+    show_default=True,
+    help="Kind of 95 % intervals: inside the scale, for few cases too; or as published, ± 1.96·sd/√n.",
+)
 @json_options
-def report(folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, as_json: bool) -> None:
+def report(
+    folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, intervals: Any, as_json: bool
+) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
     Runs with the same model, precision, split and regime are compared; others get sections of their own.
     """
     from evaluation.report.write import write_report
 
-    written = write_report(folders, out=out, store=store, normalisation=normalisation)
+    written = write_report(folders, out=out, store=store, normalisation=normalisation, intervals=intervals)
     if as_json:
         for line in written.figures:
             click.echo(json.dumps(line, ensure_ascii=False))

@@ -19,6 +19,7 @@ from curation.cli.options import (
     store_option,
 )
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ class TrainCommandOptions:
 @shared_option("--split-file", type=_FILE)
 @store_option("store", required=False, also="With --split: read the cases from it.")
 @click.option("--split", "split_name", metavar="NAME", help="Split in the store.")
-@limit_option(least=2, also="cases.")
+@limit_option(minimum=2, also="cases.")
 @heldout_option()
 @click.option("--drop-overlap", is_flag=True, help="Leave out cases that overlap with --heldout, instead of refusing.")
 @shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the method.")
@@ -92,10 +93,10 @@ def train(options: TrainCommandOptions, *, as_json: bool) -> None:
     editor: Any = make_editor(method, lm, Cache(cache_dir()), given)
     if not as_json:
         left = f", {support.left_out} overlapping left out" if support.left_out else ""
-        cases = f"{len(support.cases)} cases of {support.name}{left}"
+        cases = f"{counted(len(support.cases), 'case')} of {support.name}{left}"
         click.echo(f"Training {method} for {options.model} on {cases}")
     tell = _teller(as_json)
-    trained = editor.train(support.cases, name=support.name, out=options.out, tell=tell, minutes=options.minutes)
+    trained = editor.train(support.cases, name=support.name, out=options.out, on_step=tell, minutes=options.minutes)
     _tell_trained(method, trained, options.out, support, as_json=as_json)
 
 

@@ -19,6 +19,7 @@ from curation.cli.options import (
     store_option,
 )
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.splits.split_file import Split
@@ -104,7 +105,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
             first=options.first,
             space=options.space,
             kept=kept,
-            tell=Progress(),
+            on_event=Progress(),
         )
         preset = snippet(found, model=options.model, split=split, number=options.seed, objective=names)
         _tell(found, preset, names, as_json=as_json)
@@ -164,16 +165,17 @@ def _kept(split: Split, out: Path) -> Path:
     return path
 
 
-def _tell(found: SearchResult, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
+def _tell(result: SearchResult, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
     from evaluation.tuning.search import plain
 
     if as_json:
-        click.echo(json.dumps({**plain(found), "snippet": preset}, ensure_ascii=False))
+        click.echo(json.dumps({**plain(result), "snippet": preset}, ensure_ascii=False))
         return
-    words = ", ".join(f"{rung.settings} settings on {rung.cases} cases" for rung in found.rungs)
-    click.echo(f"{found.method}: {words}; {found.used} of {found.budget} edits, the preset's among them")
-    for one in found.tried[:8]:
+    words = ", ".join(f"{counted(rung.settings, 'setting')} on {counted(rung.cases, 'case')}" for rung in result.rungs)
+    used = f"{result.used:,} of {counted(result.budget, 'edit')}"
+    click.echo(f"{result.method}: {words}; {used}, the preset's among them")
+    for one in result.tried[:8]:
         values = "  ".join(f"{name} {100 * one.metrics[name]:.1f}" for name in objective)
         failed = f"  {one.failed} failed" if one.failed else ""
         click.echo(f"  {one.label:<7} {one.cases:>3} cases  {one.objective:.3f}  {values}{failed}  {one.params}")
-    click.echo(f"\n{preset}" if found.best.label != "preset" else "  The preset is the best.\n")
+    click.echo(f"\n{preset}" if result.best.label != "preset" else "  The preset is the best.\n")

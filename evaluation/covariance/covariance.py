@@ -73,7 +73,7 @@ def key_moments(
     cache: Cache,
     cap: int | None = None,
     batch_tokens: int = 2048,
-    tell: Callable[[PassProgress], None] | None = None,
+    on_progress: Callable[[PassProgress], None] | None = None,
 ) -> dict[int, Moments]:
     """Second moments of several layers' keys, from the cache or measured in one pass over the corpus.
 
@@ -84,7 +84,7 @@ def key_moments(
         cache: Where they are kept; an unfinished pass goes on from there.
         cap: The most tokens read of one document; None: as many as the model reads at once.
         batch_tokens: The most tokens, padding included, in one forward pass.
-        tell: Called with the progress of the pass; None: the log.
+        on_progress: Called with the progress of the pass; None: the log.
     """
     found = {n: kept for n in layers if (kept := kept_moments(lm, n, corpus, cache=cache, cap=cap)) is not None}
     missing = sorted({*layers} - {*found})
@@ -94,7 +94,7 @@ def key_moments(
     log.info("measuring keys of layers %s over %s", missing, corpus.name)
     about = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": corpus.digest, "cap": most}
     sums = measure(
-        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=about, tell=tell
+        lm, missing, corpus, cap=most, batch_tokens=batch_tokens, cache=cache, identity=about, on_progress=on_progress
     )  # fmt: skip
     if not sums.tokens:
         raise DataError("the statistics corpus gives no tokens", where=corpus.name)

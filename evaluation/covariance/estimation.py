@@ -60,7 +60,7 @@ def measure(
     batch_tokens: int,
     cache: Cache,
     identity: Mapping[str, Any],
-    tell: Callable[[PassProgress], None] | None = None,
+    on_progress: Callable[[PassProgress], None] | None = None,
 ) -> MomentSums:
     """Sum the keys' outer products over a corpus. A pass that was killed goes on from the last state kept.
 
@@ -72,13 +72,13 @@ def measure(
         batch_tokens: The most tokens, padding included, in one forward pass.
         cache: Where states of an unfinished pass are kept.
         identity: What they are kept under: model, dtype, corpus, cap.
-        tell: Called after every window of documents, and once at the beginning.
+        on_progress: Called after every window of documents, and once at the beginning.
 
     The result is the same to the last bit whether or not the pass was broken off, since states end with whole windows.
     """
     identity = {**identity, "layers": list(layers), "batch_tokens": batch_tokens, "window": WINDOW}
     sums = _resumed(lm, cache, identity, layers)
-    told = _Teller(corpus, sums, tell or _log)
+    told = _Teller(corpus, sums, on_progress or _log)
     kept, pause, slot = time.monotonic(), EVERY, 0
     texts = corpus.stream(sums.documents)
     with ExitStack() as hooks:
@@ -164,8 +164,8 @@ def _keep(cache: Cache, identity: Mapping[str, Any], sums: MomentSums, *, slot: 
 class _Teller:
     """Tells how far the pass is, with the time left at the pace of this process."""
 
-    def __init__(self, corpus: TextSource, start: MomentSums, tell: Callable[[PassProgress], None]) -> None:
-        self._corpus, self._tell = corpus, tell
+    def __init__(self, corpus: TextSource, start: MomentSums, on_progress: Callable[[PassProgress], None]) -> None:
+        self._corpus, self._on_progress = corpus, on_progress
         self._began, self._first = time.monotonic(), self._share(start)
         self(start)
 
@@ -173,7 +173,7 @@ class _Teller:
         share, left = self._share(sums), None
         if share is not None and self._first is not None and share > self._first:
             left = (time.monotonic() - self._began) * (1 - share) / (share - self._first)
-        self._tell(PassProgress(sums.documents, sums.tokens, sums.characters, share, left))
+        self._on_progress(PassProgress(sums.documents, sums.tokens, sums.characters, share, left))
 
     def _share(self, sums: MomentSums) -> float | None:
         if self._corpus.characters:

@@ -8,7 +8,6 @@ the data's SHA-256.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from curation.files.artifact_cache import Cache
 from curation.files.atomic import write_bytes
+from curation.files.json_files import read_json
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.covariance import KIND, Moments, identity
 from evaluation.models.language_model import LM
@@ -90,8 +90,8 @@ def write_pack(
         tokens=moments[layers[0]].tokens,
         sha256=hashlib.sha256(data).hexdigest(),
     )
-    write_bytes(path, data, "the pack", shared=True)
-    write_bytes(manifest_path(path), manifest.model_dump_json(indent=1).encode(), "the pack", shared=True)
+    write_bytes(path, data, "the pack")
+    write_bytes(manifest_path(path), manifest.model_dump_json(indent=1).encode(), "the pack")
     return manifest
 
 
@@ -106,15 +106,13 @@ def read_manifest(path: Path) -> Manifest:
     Raises:
         DataError: there is none, or it is not one.
     """
-    beside = manifest_path(path)
+    beside, fix = manifest_path(path), "fetch it from where the pack is"
+    if not beside.exists():
+        raise DataError("the pack has no manifest", where=str(beside), fix=fix)
     try:
-        found = Manifest.model_validate(json.loads(beside.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise DataError("the pack has no manifest", where=str(beside), fix="fetch it from where the pack is") from None
+        found = Manifest.model_validate(read_json(beside, "manifest", fix=fix))
     except ValidationError as error:
         raise DataError(f"not a pack's manifest: {explain(error)}", where=str(beside)) from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"the manifest cannot be read: {error}", where=str(beside)) from None
     if found.format != FORMAT:
         raise DataError(f"the pack has format {found.format}", where=str(beside), allowed=str(FORMAT))
     return found

@@ -72,20 +72,20 @@ def _scaled(method: str, depth: int) -> dict[str, Any]:
     return {**where, **scaled["params"]}
 
 
-def options(method: str, lm: LM, given: Mapping[str, Any]) -> dict[str, Any]:
+def options(method: str, lm: LM, changes: Mapping[str, Any]) -> dict[str, Any]:
     """A method's preset for a model with the given options in place of the preset's, and of what they exclude.
 
     Raises:
         UserError: unknown method.
     """
     kind: type[Editor] = EDITORS.get(method)
-    return _without_alternatives(kind, preset(method, lm), given)
+    return _without_alternatives(kind, preset(method, lm), changes)
 
 
 def check_options(
     method: str,
     model: str,
-    given: Mapping[str, Any],
+    changes: Mapping[str, Any],
     *,
     where: str,
     depth: Callable[[], int | None] | None = None,
@@ -97,7 +97,7 @@ def check_options(
     Args:
         method: Name in ``EDITORS``.
         model: Name of the model, for the presets.
-        given: Options that differ from the preset.
+        changes: Options that differ from the preset.
         where: What the error names, such as ``editors.rome.params``.
         depth: Gives the model's number of layers or None; asked only where it matters. Without it the model's
             configuration is read.
@@ -120,18 +120,18 @@ def check_options(
         tuned = preset(method, model)
     except UserError:
         tuned = _scaled(method, ask() or STAND_IN_DEPTH)
-    params = validate(kind.Params, _without_alternatives(kind, tuned, given), where=where)
+    params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
     if layers := kind.layers_of(params):
         refuse_missing_layers(layers, ask(), where=where)
     return layers
 
 
-def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A preset with the given options in place of its own, and of what they exclude."""
     for names in kind.alternatives:
-        if any(option in given for option in names):
+        if any(option in changes for option in names):
             tuned = {option: value for option, value in tuned.items() if option not in names}
-    return {**tuned, **given}
+    return {**tuned, **changes}
 
 
 def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mapping[str, Any] | None = None) -> Editor:

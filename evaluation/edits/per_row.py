@@ -59,12 +59,12 @@ class PerRow:
         assert isinstance(weight, Tensor)
         return weight.device
 
-    def _stack(self, name: str, found: dict[int, list[LowRankDelta]]) -> _LowRank:
-        rank = max(sum(d.left.shape[1] for d in own) for own in found.values())
-        out, inner = next(iter(found.values()))[0].shape
+    def _stack(self, name: str, deltas: dict[int, list[LowRankDelta]]) -> _LowRank:
+        rank = max(sum(d.left.shape[1] for d in own) for own in deltas.values())
+        out, inner = next(iter(deltas.values()))[0].shape
         left = torch.zeros(self.count, out, rank, device=self._device(name))
         right = torch.zeros(self.count, inner, rank, device=self._device(name))
-        for n, own in found.items():
+        for n, own in deltas.items():
             width = sum(d.left.shape[1] for d in own)
             left[n, :, :width] = torch.cat([d.left for d in own], 1)
             right[n, :, :width] = torch.cat([d.right for d in own], 1)

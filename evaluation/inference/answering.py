@@ -170,7 +170,7 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
             found[probe.id] = ready
             continue
         prompt = PromptToContinue(ready.text, seed=probe.seed)
-        (got,) = generate(lm, [prompt], how=_sampling(probe), special=not ready.chat)
+        (got,) = generate(lm, [prompt], sampling=_sampling(probe), special=not ready.chat)
         found[probe.id] = _answer(probe, got, ready)
     return [found[p.id] for p in probes]
 
@@ -178,35 +178,35 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
 class _TextRow(NamedTuple):
     edit: int
     probe: GenerateProbe
-    given: ModelInput
+    input: ModelInput
 
 
-def write_each(lm: LM, asked: Sequence[EditedProbes], *, budget: TokenBudget | None = None) -> list[list[Answer]]:
+def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | None = None) -> list[list[Answer]]:
     """The texts under every edit, in the order of its probes that ask for one; weights are not touched.
 
     Args:
         lm: The model.
-        asked: Edits with what is asked under each; probes answered by log-probabilities are passed over.
+        edited: Edits with what is asked under each; probes answered by log-probabilities are passed over.
         budget: Most tokens held at once; made for the device where it is not given.
     """
     from evaluation.inference.generation import PromptToContinue, generate
 
-    found: list[dict[str, Answer]] = [{} for _ in asked]
+    found: list[dict[str, Answer]] = [{} for _ in edited]
     groups: dict[tuple[Sampling, bool], list[_TextRow]] = {}
-    for n, one in enumerate(asked):
+    for n, one in enumerate(edited):
         for probe in {p.id: p for p in written(one.probes)}.values():
             ready = _ready(lm, probe, one.rewrite)
             if isinstance(ready, Answer):
                 found[n][probe.id] = ready
             else:
                 groups.setdefault((_sampling(probe), ready.chat), []).append(_TextRow(n, probe, ready))
-    edits = [one.deltas for one in asked]
+    edits = [one.deltas for one in edited]
     for (how, chat), rows in groups.items():
-        prompts = [PromptToContinue(r.given.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
-        texts = generate(lm, prompts, edits=edits, how=how, budget=budget, special=not chat)
+        prompts = [PromptToContinue(r.input.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
+        texts = generate(lm, prompts, edits=edits, sampling=how, budget=budget, special=not chat)
         for row, got in zip(rows, texts, strict=True):
-            found[row.edit][row.probe.id] = _answer(row.probe, got, row.given)
-    return [[found[n][p.id] for p in written(one.probes)] for n, one in enumerate(asked)]
+            found[row.edit][row.probe.id] = _answer(row.probe, got, row.input)
+    return [[found[n][p.id] for p in written(one.probes)] for n, one in enumerate(edited)]
 
 
 def _sampling(probe: GenerateProbe) -> Sampling:

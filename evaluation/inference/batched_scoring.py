@@ -21,6 +21,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import TokenRead, UnscorableProbe, encode_probe, gather, make_answer
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
+from evaluation.models.device_memory import free_bytes
 from evaluation.models.hooks import reading
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -87,7 +88,7 @@ class EditScorer:
         self.lm, self.budget = lm, budget or default_budget(lm)
         if room is None:
             cuda = lm.device.type == "cuda"
-            room = int(CUDA_STORE * torch.cuda.mem_get_info(lm.device)[0]) if cuda else CPU_STORE
+            room = int(CUDA_STORE * free_bytes(lm.device)) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
         self._worth = token_cost(lm) if can_pack(lm) else 0.0
 
@@ -97,7 +98,7 @@ class EditScorer:
         other.kept = HiddenStates((), room=0)
         return other
 
-    def score(self, asked: Sequence[EditedProbes]) -> list[list[Answer]]:
+    def score(self, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
         """Answers of every edit, in the order of its probes. Equal probes of an edit are computed once."""
         sums: dict[Slot, float] = {}
         counts: dict[Slot, int] = {}
@@ -106,7 +107,7 @@ class EditScorer:
         rows: list[_EditRow] = []
         numbers: list[dict[str, int]] = []
         total = 0
-        for n, one in enumerate(asked):
+        for n, one in enumerate(edited):
             unique = {p.id: p for p in one.probes if isinstance(p, ScoreProbe)}
             numbers.append({key: total + i for i, key in enumerate(unique)})
             reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
@@ -126,9 +127,9 @@ class EditScorer:
             total += len(unique)
             rows += self._rows(n, one.deltas, reads)
         sums = dict.fromkeys(counts, 0.0)
-        self._run(rows, asked, sums)
+        self._run(rows, edited, sums)
         out: list[list[Answer]] = []
-        for n, one in enumerate(asked):
+        for n, one in enumerate(edited):
             out.append([])
             for probe in (p for p in one.probes if isinstance(p, ScoreProbe)):
                 i = numbers[n][probe.id]
@@ -141,7 +142,7 @@ class EditScorer:
     ) -> list[_EditRow]:
         start = first_layer(self.lm, deltas)
         out = []
-        for tree in build_trees(list(reads), worth=self._worth, most=self.lm.layout.window):
+        for tree in build_trees(list(reads), worth=self._worth, max_tokens=self.lm.layout.window):
             wanted = {
                 TokenRead(0, path[place], token, slot)
                 for sequence, path in zip(tree.sequences, tree.paths, strict=True)

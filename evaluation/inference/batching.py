@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-import torch
+from evaluation.models.device_memory import free_bytes, free_memory, out_of_memory
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -31,7 +30,7 @@ class TokenBudget:
 
     Args:
         tokens: Where it starts.
-        least: A pass of so few tokens that runs out of memory is an error.
+        minimum: A pass of so few tokens that runs out of memory is an error.
         unit: What is counted, where it is not tokens.
 
     Example:
@@ -40,14 +39,14 @@ class TokenBudget:
         (True, 4)
     """
 
-    def __init__(self, tokens: int, *, least: int = 1, unit: str = "tokens") -> None:
-        self.tokens, self.least, self.unit = max(tokens, least), least, unit
+    def __init__(self, tokens: int, *, minimum: int = 1, unit: str = "tokens") -> None:
+        self.tokens, self.minimum, self.unit = max(tokens, minimum), minimum, unit
 
     def shrink(self) -> bool:
         """Halve it; False where it is at its least already."""
-        if self.tokens <= self.least:
+        if self.tokens <= self.minimum:
             return False
-        self.tokens = max(self.least, self.tokens // 2)
+        self.tokens = max(self.minimum, self.tokens // 2)
         log.warning("memory ran out: passes of at most %d %s from here on", self.tokens, self.unit)
         return True
 
@@ -56,26 +55,12 @@ def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
     if lm.device.type != "cuda":
         return TokenBudget(CPU_TOKENS)
-    free, _ = torch.cuda.mem_get_info(lm.device)
+    free = free_bytes(lm.device)
     layout = lm.layout
     floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
     if gradients:
         floats = layout.depth * (16 * layout.width + 4 * layout.inner)  # kept for the way back
     return TokenBudget(max(256, int(SHARE * free / (4 * floats))))
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory ran out: CUDA's own, Python's, or the CPU allocator's runtime error."""
-    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and "not enough memory" in str(error)
-
-
-def free_memory() -> None:
-    """Give back what is no longer used, before a smaller pass is tried."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def packed(items: Sequence[T], length: Callable[[T], int], tokens: int) -> Iterator[list[T]]:

@@ -19,11 +19,11 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
+from evaluation.models.device_memory import free_bytes
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
-
 
 CPU_ROOM = 2**29
 """Bytes of keys and values held at once on a CPU."""
@@ -33,12 +33,12 @@ class Sampling(NamedTuple):
     """How tokens are chosen and when a text ends.
 
     Attributes:
-        most: The most new tokens.
+        max_tokens: The most new tokens.
         temperature: 0 takes the likeliest token. ``top_p``: draw among the likeliest tokens of this joint probability.
         stop: Texts at which a continuation ends; they are cut off.
     """
 
-    most: int = 256
+    max_tokens: int = 256
     temperature: float = 0.0
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def generate(
     prompts: Sequence[PromptToContinue],
     *,
     edits: Sequence[Sequence[Delta]] = (),
-    how: Sampling = Sampling(),  # noqa: B008 - a value
+    sampling: Sampling = Sampling(),  # noqa: B008 - a value
     budget: TokenBudget | None = None,
     special: bool = True,
 ) -> list[Continuation]:
@@ -75,7 +75,7 @@ def generate(
         lm: The model; its weights are not touched.
         prompts: What to continue.
         edits: Weight changes that prompts name by number.
-        how: Options.
+        sampling: Options.
         budget: The most tokens, new ones included, held at once.
         special: Let the tokenizer add its special tokens (not for texts that a chat template has made).
 
@@ -92,9 +92,9 @@ def generate(
     jobs = list(zip(prompts, rows, strict=True))
 
     def run(batch: list[tuple[PromptToContinue, list[int]]]) -> list[Continuation]:
-        return _GenerationBatch(lm, per_row, batch, how).run()
+        return _GenerationBatch(lm, per_row, batch, sampling).run()
 
-    return in_batches(jobs, lambda job: len(job[1]) + how.most, run, budget or writing_budget(lm))
+    return in_batches(jobs, lambda job: len(job[1]) + sampling.max_tokens, run, budget or writing_budget(lm))
 
 
 def writing_budget(lm: LM) -> TokenBudget:
@@ -108,21 +108,23 @@ def writing_budget(lm: LM) -> TokenBudget:
     each = 2 * lm.layout.depth * heads * width * lm.dtype.itemsize
     room = CPU_ROOM
     if lm.device.type == "cuda":
-        room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
+        room = int(SHARE * free_bytes(lm.device))
     return TokenBudget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
 
 
 class _GenerationBatch:
     """Rows that grow together; a finished one leaves."""
 
-    def __init__(self, lm: LM, edits: PerRow, jobs: list[tuple[PromptToContinue, list[int]]], how: Sampling) -> None:
-        self.lm, self.edits, self.how = lm, edits, how
+    def __init__(
+        self, lm: LM, edits: PerRow, jobs: list[tuple[PromptToContinue, list[int]]], sampling: Sampling
+    ) -> None:
+        self.lm, self.edits, self.sampling = lm, edits, sampling
         self.prompts = [prompt for prompt, _ in jobs]
         self.rows = [list(ids) for _, ids in jobs]
         self.new: list[list[int]] = [[] for _ in jobs]
         self.draws = [torch.Generator().manual_seed(p.seed) for p in self.prompts]
         self.ends = _end_tokens(lm)
-        longest = max(map(len, self.rows)) + how.most
+        longest = max(map(len, self.rows)) + sampling.max_tokens
         self.cached = can_share(lm, longest)
 
     @torch.no_grad()
@@ -137,8 +139,8 @@ class _GenerationBatch:
             else:
                 prefix, logits = self._step(prefix, open_)
             kept = []
-            for at, n in enumerate(open_):
-                self.new[n].append(self._choose(logits[at], n))
+            for at, (n, token) in enumerate(zip(open_, self._choose(logits, open_), strict=True)):
+                self.new[n].append(token)
                 if (ended := self._ended(n)) is not None:
                     done[n] = ended
                 else:
@@ -193,14 +195,18 @@ class _GenerationBatch:
         grown = Prefix(more["past_key_values"], torch.cat([prefix.mask, one], 1), prefix.lengths + 1)
         return grown, logits.float()
 
-    def _choose(self, logits: Tensor, n: int) -> int:
-        how = self.how
-        if how.temperature <= 0:
-            return int(logits.argmax())
-        chances = (logits.cpu() / how.temperature).softmax(-1)
-        if how.top_p < 1:
+    def _choose(self, logits: Tensor, open_: list[int]) -> list[int]:
+        """The next token of every row; the device is waited for once, however many rows there are."""
+        if self.sampling.temperature <= 0:
+            return [int(token) for token in logits.argmax(-1).tolist()]
+        return [self._draw(row, n) for row, n in zip(logits.cpu(), open_, strict=True)]
+
+    def _draw(self, logits: Tensor, n: int) -> int:
+        """A token drawn on the CPU by the row's own generator, so that it hangs on no device and no other row."""
+        chances = (logits / self.sampling.temperature).softmax(-1)
+        if self.sampling.top_p < 1:
             ordered, index = chances.sort(descending=True)
-            ordered[ordered.cumsum(0) - ordered >= how.top_p] = 0.0
+            ordered[ordered.cumsum(0) - ordered >= self.sampling.top_p] = 0.0
             chances = torch.zeros_like(chances).scatter_(0, index, ordered)
         return int(torch.multinomial(chances, 1, generator=self.draws[n]))
 
@@ -208,13 +214,13 @@ class _GenerationBatch:
         ids, tok = self.new[n], self.lm.tokenizer
         if ids[-1] in self.ends:
             return Continuation(tok.decode(ids[:-1], skip_special_tokens=True), tuple(ids), "eos")
-        if self.how.stop:
+        if self.sampling.stop:
             text = tok.decode(ids, skip_special_tokens=True)
-            places = [at for stop in self.how.stop if (at := text.find(stop)) >= 0]
+            places = [at for stop in self.sampling.stop if (at := text.find(stop)) >= 0]
             if places:
                 return Continuation(text[: min(places)], tuple(ids), "stop")
         room = self.lm.limit is not None and len(self.rows[n]) + len(ids) >= self.lm.limit
-        if len(ids) >= self.how.most or room:
+        if len(ids) >= self.sampling.max_tokens or room:
             return Continuation(tok.decode(ids, skip_special_tokens=True), tuple(ids), "length")
         return None
 

@@ -98,17 +98,6 @@ def score(
     return [found[probe.id] for probe in probes]
 
 
-def straddling(lm: LM, probes: Sequence[ScoreProbe], *, rewrite: Rewrite | None = None) -> int:
-    """Number of targets whose first token also holds a visible character of the prompt or separator."""
-    total = 0
-    for probe in probes:
-        try:
-            total += sum(t.straddles for t in encode_probe(lm, probe, rewrite)[0])
-        except UnscorableProbe:
-            continue
-    return total
-
-
 def make_answer(
     probe: ScoreProbe,
     i: int,

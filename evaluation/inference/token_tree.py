@@ -7,6 +7,7 @@ stood alone. The prompts of a case and the targets of a prompt share what they s
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,10 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evaluation.models.device_memory import device_fault
 from evaluation.models.tokenization import common_prefix
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
 
 Tokens = tuple[int, ...]
 
@@ -76,13 +80,13 @@ def tree(sequences: Sequence[Tokens]) -> TokenTree:
     return TokenTree(tuple(ordered), ids, depths, paths)
 
 
-def build_trees(sequences: Sequence[Tokens], *, worth: float, most: int | None = None) -> list[TokenTree]:
+def build_trees(sequences: Sequence[Tokens], *, worth: float, max_tokens: int | None = None) -> list[TokenTree]:
     """Sequences in trees: a sequence joins the tree of its neighbour in order where the tokens saved pay.
 
     Args:
         sequences: Token ids, in any order; equal ones become one.
         worth: How many attended tokens one token through a block is worth; 0 makes every sequence a row of its own.
-        most: The most tokens of a tree of several sequences: a model's attention window.
+        max_tokens: The most tokens of a tree of several sequences: a model's attention window.
     """
     rows: list[list[Tokens]] = []
     nodes = 0
@@ -90,7 +94,7 @@ def build_trees(sequences: Sequence[Tokens], *, worth: float, most: int | None =
         if rows and worth:
             shared, new = common_prefix([rows[-1][-1], sequence]), len(sequence)
             joint = nodes + new - shared
-            if shared * worth > joint**2 - nodes**2 - new**2 and (most is None or joint <= most):
+            if shared * worth > joint**2 - nodes**2 - new**2 and (max_tokens is None or joint <= max_tokens):
                 rows[-1].append(sequence)
                 nodes = joint
                 continue
@@ -135,7 +139,14 @@ def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> PackedTrees:
 
 @torch.no_grad()
 def can_pack(lm: LM) -> bool:
-    """Whether a model reads a tree as it reads the sequences one by one; tried with a few tokens."""
+    """Whether a model reads a tree as it reads the sequences one by one; tried with a few tokens.
+
+    A model that refuses the arguments of a tree is read without; its reason is logged. A fault of the device is no
+    answer and is raised.
+
+    Raises:
+        RuntimeError: memory ran out, or the device failed.
+    """
     if not lm.layout.positions:
         return False
     sequences = [(5, 6, 7, 8), (5, 6, 9, 7)]
@@ -146,7 +157,10 @@ def can_pack(lm: LM) -> bool:
         got = base(input_ids=packed.ids, **packed.arguments).last_hidden_state[0]
         alone = to_tensors(lm, [tree([s]) for s in sequences])
         want = base(input_ids=alone.ids, **alone.arguments).last_hidden_state
-    except (RuntimeError, ValueError, TypeError, IndexError):
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        if device_fault(error):
+            raise
+        log.info("prompts are scored without shared beginnings: %s: %s", type(error).__name__, error)
         return False
     gaps = [(got[path] - want[n]).abs().max() for n, path in enumerate(one.paths)]
     tolerance = 1e-4 if lm.dtype == torch.float32 else 3e-2

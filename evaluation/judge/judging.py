@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from evaluation.judge.prompt_files import ASPECTS
-from evaluation.judge.steps import JudgeInput, JudgeStep, quoted_spans
+from evaluation.judge.reply_reading import is_refusal
+from evaluation.judge.steps import JudgeInput, JudgeReply, JudgeStep, quoted_spans
 from evaluation.judge.weighted_score import weighted_rating
 from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.ids import seed
 from schemas.lineage import Lineage
 from schemas.ratings import Aspect, Rating
+from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
 if TYPE_CHECKING:
@@ -58,34 +60,38 @@ class JudgeRating(NamedTuple):
 
 
 class JudgeSample(NamedTuple):
-    """What one reply comes to: the rating (None: unscored, and why), its weighted score and evidence where given."""
+    """What one reply comes to: the rating (None: unscored, and why), its weighted score and evidence where given.
+
+    ``read``: what was read into a reply of another shape.
+    """
 
     value: int | None
     why: str
     score: float | None
     mass: float | None
     evidence: Sequence[Span] = ()
+    read: str = ""
 
 
-def judge_steps(how: JudgeOptions, *, model: str) -> list[JudgeStep]:
+def judge_steps(options: JudgeOptions, *, model: str) -> list[JudgeStep]:
     """One step an aspect, for a model that answers."""
-    return [JudgeStep.load(aspect, how.profile, model=model) for aspect in how.aspects]
+    return [JudgeStep.load(aspect, options.profile, model=model) for aspect in options.aspects]
 
 
-async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, how: JudgeOptions) -> JudgeRating | None:
+async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options: JudgeOptions) -> JudgeRating | None:
     """The rating of one aspect of one script; None where the endpoint is away, so that it stays due."""
     if why := step.cannot(ask):
         rating = step.unscored(ask, why)
         return JudgeRating(rating, _plain_line(rating, step, client, ask), 0)
-    again = how.again(ask)
+    again = options.again(ask)
     request = step.sampled(
-        ask, temperature=how.temperature if how.samples > 1 else None, logprobs=_MOST if how.logprobs else 0
+        ask, temperature=options.temperature if options.samples > 1 else None, logprobs=_MOST if options.logprobs else 0
     )
-    replies = await client.samples(request, how.samples + again)
+    replies = await client.samples(request, options.samples + again)
     if any(r.status == "unanswered" for r in replies):
         return None
     looks = [read_sample(step, ask, r) for r in replies]
-    rating, detail = aggregate_samples(step, ask, looks[: how.samples])
+    rating, detail = aggregate_samples(step, ask, looks[: options.samples])
     if again:
         detail["retest"] = looks[-1].value
     if step.wording.quality:
@@ -94,23 +100,26 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, how: Ju
 
 
 async def judge_all(
-    steps: Sequence[JudgeStep], asks: Sequence[JudgeInput], client: Client, how: JudgeOptions
+    steps: Sequence[JudgeStep], asks: Sequence[JudgeInput], client: Client, options: JudgeOptions
 ) -> list[JudgeRating | None]:
     """Rate every script on every aspect at once, within the client's limits; in order of scripts, then aspects."""
     from construction.llm.client import gather_all
 
-    return await gather_all([judge_aspect(step, ask, client, how) for ask in asks for step in steps])
+    return await gather_all([judge_aspect(step, ask, client, options) for ask in asks for step in steps])
 
 
 def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     """What one reply comes to."""
     if reply.value is None:
-        return JudgeSample(None, f"no usable reply: {reply.status}: {reply.message[:200]}", None, None)
+        status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
+        told = reply.raw if status != reply.status else reply.message
+        return JudgeSample(None, f"no usable reply: {status}: {escape_line(told[:200])}", None, None)
     (rating,) = step.parse(ask, reply.value)
-    found = weighted_rating(reply.logprobs) if rating.value is not None else None
+    found = weighted_rating(reply.logprobs, rating.value) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
     shown = quoted_spans(ask.text, reply.value) if rating.value is not None else []
-    return JudgeSample(rating.value, rating.reason, score, mass, shown)
+    read = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
+    return JudgeSample(rating.value, rating.reason, score, mass, shown, read)
 
 
 def aggregate_samples(step: JudgeStep, ask: JudgeInput, looks: Sequence[JudgeSample]) -> tuple[Rating, dict[str, Any]]:
@@ -121,6 +130,8 @@ def aggregate_samples(step: JudgeStep, ask: JudgeInput, looks: Sequence[JudgeSam
     """
     scored = [x for x in looks if x.value is not None]
     detail: dict[str, Any] = {"samples": [x.value for x in looks], "case": ask.case}
+    if read := [x.read for x in looks if x.read]:
+        detail["read"] = read
     if len(scored) * 2 <= len(looks):
         why = next(x.why for x in looks if x.value is None)
         told = why if len(looks) == 1 else f"{len(looks) - len(scored)} of {len(looks)} samples unscored: {why}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from schemas.core.config import Options, read_toml, validate
+
+LONG = 4  # letters of a beginning that also counts inside a name
 
 
 class _Families(Options):
@@ -18,6 +21,27 @@ class _Families(Options):
 def _table() -> _Families:
     path = Path(str(files("evaluation.judge").joinpath("model_families.toml")))
     return validate(_Families, read_toml(path), where=str(path))
+
+
+def families_of(model: str) -> set[str]:
+    """Who made a model and those that it is derived from: known beginnings of its name, and of parts of its name.
+
+    Parts that say where a derived model comes from ("DeepSeek-R1-Distill-Qwen-7B", "Hermes-3-Llama-3.1-8B") count, and
+    so do names of well-known derived models (Vicuna is of LLaMA).
+
+    Example:
+        >>> sorted(families_of("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B")), sorted(families_of("EleutherAI/gpt-j-6B"))
+        (['DeepSeek', 'Qwen'], ['EleutherAI'])
+    """
+    name = model.rsplit("/", 1)[-1].strip().casefold()
+    beginnings = [(b, who) for who, some in _table().families.items() for b in some]
+    own = family_of(model)
+    found = set() if own is None else {own}
+    for place in re.finditer(r"[-_.+ ](?=[a-z])", name):
+        part = name[place.end() :]
+        fits = [(len(b), who) for b, who in beginnings if len(b) >= LONG and part.startswith(b)]
+        found |= {max(fits)[1]} if fits else set()
+    return found
 
 
 def family_of(model: str) -> str | None:
@@ -44,12 +68,13 @@ def family_conflicts(judge: str, *, writers: Iterable[str], authors: Iterable[st
         >>> family_conflicts("gpt-4o", writers=["gpt2-xl", "claude-3"])
         ['gpt-4o judges scripts of gpt2-xl, both of OpenAI: judges favour their own family, ask another one too']
     """
-    own, out = family_of(judge), []
-    if own is None:
+    own, out = families_of(judge), []
+    if not own:
         return [f"whose model {judge} is, is not known: whether it rates its own family cannot be told"]
     for what, models in (("scripts", writers), ("answers to questions", authors)):
-        same = [m for m in sorted(set(models)) if family_of(m) == own]
+        same = [m for m in sorted(set(models)) if families_of(m) & own]
         if same:
-            told = f"{judge} judges {what} of {', '.join(same)}, both of {own}"
+            shared = sorted(set().union(*(families_of(m) & own for m in same)))
+            told = f"{judge} judges {what} of {', '.join(same)}, both of {' and '.join(shared)}"
             out.append(f"{told}: judges favour their own family, ask another one too")
     return out

@@ -36,10 +36,10 @@ class JudgeEstimate(NamedTuple):
 
 
 def estimate(
-    asks: Sequence[JudgeInput], how: JudgeOptions, model: Access, *, with_controls: bool = True
+    asks: Sequence[JudgeInput], options: JudgeOptions, model: Access, *, with_controls: bool = True
 ) -> JudgeEstimate:
     """Count calls and tokens, at four characters a token."""
-    steps = judge_steps(how, model=model.label)
+    steps = judge_steps(options, model=model.label)
     counter, left = CallCounter(), 0
 
     def count(step: JudgeStep, ask: JudgeInput, times: int) -> None:
@@ -50,7 +50,7 @@ def estimate(
             left += 1
             continue
         for step in steps:
-            count(step, ask, how.samples + how.again(ask))
+            count(step, ask, options.samples + options.again(ask))
     for step, control in control_questions(steps) if with_controls else []:
         count(step, control.ask, 1)
     advice = "" if model.price() else no_price_advice(model.label)
@@ -91,11 +91,11 @@ def run_judge(
     store: Path,
     journal: Path,
     asks: Sequence[JudgeInput],
-    how: JudgeOptions,
+    options: JudgeOptions,
     model: Access,
     *,
     with_controls: bool = True,
-    tell: Callable[[JudgeProgress], None] = lambda progress: None,
+    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
 ) -> JudgeResult:
     """Judge scripts and keep the ratings; what is finished stays whatever happens.
 
@@ -105,38 +105,38 @@ def run_judge(
         BudgetReached: the next call does not fit the budget.
     """
     with model_session(journal, model) as session, Store.open(store, write=True) as kept:
-        return session.run(_asked(kept, session, asks, how, with_controls, tell))
+        return session.run(_asked(kept, session, asks, options, with_controls, on_progress))
 
 
 async def _asked(
     store: Store,
     session: ModelSession,
     asks: Sequence[JudgeInput],
-    how: JudgeOptions,
+    options: JudgeOptions,
     with_controls: bool,
-    tell: Callable[[JudgeProgress], None],
+    on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
     model, budget = session.access, session.budget
-    steps = judge_steps(how, model=model.label)
+    steps = judge_steps(options, model=model.label)
     size = len(asks) if model.batch else _CHUNK
     done = new = unscored = waiting = 0
     async with session.client() as client:
-        controls = await _ask_controls(steps, client, how) if with_controls else None
+        controls = await _ask_controls(steps, client, options) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
-            found = await judge_all(steps, asks[first : first + size], client, how)
+            found = await judge_all(steps, asks[first : first + size], client, options)
             good = [j for j in found if j is not None]
             put = store.put([j.rating for j in good], [j.line for j in good])
             done, new, waiting = done + len(good), new + put.new, waiting + len(found) - len(good)
             unscored += sum(j.rating.value is None for j in good)
-            tell(JudgeProgress(done, len(asks) * len(steps), unscored, budget.sentence()))
+            on_progress(JudgeProgress(done, len(asks) * len(steps), unscored, budget.sentence()))
             await asyncio.sleep(0)
         return JudgeResult(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), controls)
 
 
-async def _ask_controls(steps: Sequence[JudgeStep], client: Client, how: JudgeOptions) -> ControlResult:
+async def _ask_controls(steps: Sequence[JudgeStep], client: Client, options: JudgeOptions) -> ControlResult:
     """The control items, asked once each."""
     pairs = control_questions(steps)
-    once = how.model_copy(update={"samples": 1, "retest": 0.0})
+    once = options.model_copy(update={"samples": 1, "retest": 0.0})
     found = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
     ratings = [
         j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.prompt_files import INPUTS, JudgePromptFile, load_prompt_file
+from evaluation.judge.reply_reading import plain_reply
 from schemas.facts import Fact
 from schemas.raters import Rater
 from schemas.ratings import Aspect, Rating
@@ -56,6 +57,21 @@ class JudgeReply(BaseModel):
     """What every judge's reply tells; a profile's reply adds its fields in the order in which they are asked for."""
 
     model_config = ConfigDict(extra="forbid")
+
+    _read: str = PrivateAttr(default="")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_plainly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        plain = plain_reply(data, tuple(cls.model_fields))
+        reply = handler(plain.data)
+        reply._read = plain.read
+        return reply
+
+    @property
+    def read_as(self) -> str:
+        """What was read into a reply of another shape; empty where it was as asked for."""
+        return self._read
 
     @property
     def explanation(self) -> str:

@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_RATING = re.compile(r'"rating"\s*:\s*([1-7])')
+from evaluation.judge.reply_reading import rating_place
+
+_RATING = re.compile(r'"rating"\s*:\s*"?\s*([1-7])')
 LEAST_MASS = 0.5  # of the probability must lie on 1 to 7, or the token was not what we take it for
 
 
@@ -23,11 +25,13 @@ class WeightedRating(NamedTuple):
     mass: float
 
 
-def weighted_rating(logprobs: Sequence[dict[str, Any]] | None) -> WeightedRating | None:
+def weighted_rating(logprobs: Sequence[dict[str, Any]] | None, rating: int | None = None) -> WeightedRating | None:
     """The weighted rating of a reply, or None where its tokens do not tell.
 
     Args:
         logprobs: The reply's tokens as the endpoint gives them: ``token``, ``logprob``, ``top_logprobs``.
+        rating: The rating that was read from the reply: the object that has it decides the score, too. None: the last
+            rating of the reply.
 
     Example:
         >>> likely = [{"token": "5", "logprob": math.log(0.6)}, {"token": "4", "logprob": math.log(0.2)}]
@@ -41,7 +45,10 @@ def weighted_rating(logprobs: Sequence[dict[str, Any]] | None) -> WeightedRating
     found = list(_RATING.finditer(text))
     if not found:
         return None
-    digit, at = found[-1].start(1), 0
+    place = found[-1].start(1) if rating is None else rating_place(text, rating)
+    if place is None:
+        return None
+    digit, at = place, 0
     for token in logprobs:
         piece = str(token.get("token", ""))
         if at <= digit < at + len(piece):

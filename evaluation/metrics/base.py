@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
-from curation.stats.intervals import Interval, mean_interval
+from curation.stats.bounded import SHARE, Scale, clustered_interval
+from curation.stats.intervals import PUBLISHED, Interval
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import Case
 from schemas.probes import Probe, ScoreProbe
@@ -36,6 +37,8 @@ Role = Literal[
 class Summary(NamedTuple):
     """A metric over cases: mean of case means with a 95 % interval over cases, and what was left out or uncertain.
 
+    ``half`` is half the width of the published interval (1.96·sd/√cases, by case); ``ends`` are those of the default
+    one, and ``kind`` says which it is (two-way where neighbours recur); a metric without ends has the published one.
     ``cases`` and ``items`` count what was scored; ``unscored`` items have no value and are in no mean; ``ties`` are
     scored as not preferred; ``truncated`` prompts lost their beginning and are scored on what was left.
     """
@@ -49,11 +52,13 @@ class Summary(NamedTuple):
     ties: int = 0
     truncated: int = 0
     level: str = "case"
+    ends: tuple[float, float] | None = None
+    kind: str = PUBLISHED
 
     @property
     def interval(self) -> Interval:
         """The mean and its interval."""
-        return Interval(self.mean, self.half, self.cases)
+        return Interval(self.mean, self.half, self.cases, self.ends, self.kind)
 
 
 @runtime_checkable
@@ -99,6 +104,17 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     return next((m for m in metrics if m.role == role), None)
 
 
+def scale_of(metric: Metric) -> Scale | None:
+    """Lowest and highest possible value of a metric's cases; None where its unit is not a fraction, or is not said."""
+    return SHARE if getattr(metric, "unit", None) == "fraction" else None
+
+
+def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:
+    """Values of all scored items, the case of each, and its neighbour fact (None: it has none)."""
+    rows = [(i.value, s.case, i.cluster) for s in scores for i in s.items if i.value is not None]
+    return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
+
+
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
@@ -111,9 +127,9 @@ class CaseMean:
     asks_for_texts: ClassVar[bool] = False
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
-        """Mean of case means, 1.96·sd/√cases, and the counts."""
+        """Mean of case means, its published and its default interval, and the counts."""
         items = [i for s in scores for i in s.items]
-        interval = mean_interval([s.mean for s in scores if s.mean is not None])
+        interval = clustered_interval(*scored_items(scores), SHARE if self.unit == "fraction" else None)
         return Summary(
             metric=self.name,
             mean=interval.mean,
@@ -123,6 +139,8 @@ class CaseMean:
             unscored=sum(i.value is None for i in items),
             ties=sum(i.tie for i in items),
             truncated=sum(i.reason.startswith(TRUNCATED) for i in items),
+            ends=interval.ends,
+            kind=interval.kind,
         )
 
 

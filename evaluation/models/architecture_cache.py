@@ -41,7 +41,7 @@ def cached_architecture(model: Any, *, folder: Path | None = None) -> Layout:
         log.debug("no layout on record at %s", path)
     layout = discover(model)
     try:
-        write_json(path, asdict(layout), indent=1, fsync=False, shared=True)
+        write_json(path, asdict(layout), indent=1, fsync=False)
     except UserError:
         log.debug("the layout cannot be kept at %s", path)
     return layout

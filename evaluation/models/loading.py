@@ -247,7 +247,7 @@ def file_digest(path: Path) -> str:
         with path.open("rb") as file:
             known[key] = hashlib.file_digest(file, "sha256").hexdigest()
         try:
-            write_json(memory, known, indent=None, fsync=False, shared=True)
+            write_json(memory, known, indent=None, fsync=False)
         except UserError:
             log.debug("the digest memory %s cannot be written", memory)
     return known[key]

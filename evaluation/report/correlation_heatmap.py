@@ -19,7 +19,7 @@ class HeatMapCell(NamedTuple):
     text: str
     shade: int
     kept: bool
-    told: str
+    description: str
 
 
 class HeatMap(NamedTuple):
@@ -35,9 +35,9 @@ class HeatMap(NamedTuple):
     cell: int = CELL
 
 
-def heat_map(found: Correlations) -> HeatMap | None:
+def heat_map(correlations: Correlations) -> HeatMap | None:
     """The picture of one view; None with fewer than two metrics."""
-    names = found.order
+    names = correlations.order
     if len(names) < 2:
         return None
     top = _TREE + _NAMES
@@ -48,19 +48,19 @@ def heat_map(found: Correlations) -> HeatMap | None:
             if i == j:
                 squares.append(HeatMapCell(x, y, "1", _STEPS, False, f"{first} with itself"))
                 continue
-            pair = found.between(first, second)
-            value = None if pair is None else pair.found.value
+            pair = correlations.between(first, second)
+            value = None if pair is None else pair.correlation.value
             if pair is None or value is None:
-                why = "no pair" if pair is None else pair.found.reason
+                why = "no pair" if pair is None else pair.correlation.reason
                 squares.append(HeatMapCell(x, y, "–", 0, False, f"{first} and {second}: undefined, {why}"))
                 continue
-            p = "no p" if pair.found.p is None else f"p {pair.found.p:.3g}"
-            told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.found.n}"
+            p = "no p" if pair.correlation.p is None else f"p {pair.correlation.p:.3g}"
+            told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
             shade = round(value * _STEPS)
             squares.append(HeatMapCell(x, y, _signed(value), shade, pair.kept, told))
-    farthest = max((j[4] for j in found.joins), default=1.0) or 1.0
+    farthest = max((j[4] for j in correlations.joins), default=1.0) or 1.0
     lines = []
-    for x1, y1, x2, y2, height in found.joins:
+    for x1, y1, x2, y2, height in correlations.joins:
         a, b = _LEFT + (x1 + 0.5) * CELL, _LEFT + (x2 + 0.5) * CELL
         at, one, two = (round(_TREE - 4 - h / farthest * (_TREE - 10), 1) for h in (height, y1, y2))
         lines.append(f"M{a} {one}V{at}H{b}V{two}")

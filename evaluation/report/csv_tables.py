@@ -7,35 +7,48 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from curation.stats.intervals import Interval
+from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
+from evaluation.report.formatting import safe_cell
 from evaluation.report.sections import ReportSection, TextSection
 
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
     *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
+    *("low_95_by_case", "high_95_by_case", "interval_by_case"),
+)
+_INTERVALS = (
+    *("part", "group", "editor", "label", "metric", "mean", "low_95", "high_95", "interval", "cases"),
+    *("gain", "gain_low_95", "gain_high_95", "gain_interval", "gain_cases"),
 )
 _COMPARED = (
     *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
     *("losses", "cases", "only_one", "smallest_detectable", "verdict", "comparisons_in_family", "draws"),
+    *("interval", "test", "p_studentised", "skewness", "could_decide"),
 )
 _CORRELATED = (
     *("part", "view", "first", "second", "rho", "low_95", "high_95", "n", "cases", "p", "p_holm", "table6_filter"),
-    "note",
+    *("note", "p_units"),
 )
 
 
 def ratings_cell(interval: Interval) -> str:
-    """A mean rating with its half width.
+    """A mean rating with its interval; a published one (1.96·sd/√n) marks itself by ±.
 
     Example:
-        >>> ratings_cell(Interval(4.25, 0.5, 9)), ratings_cell(Interval(None, None, 0))
-        ('4.25 ± 0.50', '–')
+        >>> ratings_cell(Interval(4.25, 0.5, 9, (3.5, 4.75), "beta, by case")), ratings_cell(Interval(4.25, 0.5, 9))
+        ('4.25 [3.50, 4.75]', '4.25 ± 0.50')
+        >>> ratings_cell(Interval(None, None, 0))
+        '–'
     """
     if interval.mean is None:
         return "–"
+    if interval.ends is not None:
+        return f"{interval.mean:.2f} [{interval.ends[0]:.2f}, {interval.ends[1]:.2f}]"
+    if interval.kind == NO_SPREAD:
+        return f"{interval.mean:.2f} [all agree]"
     return f"{interval.mean:.2f} ± " + ("–" if interval.half is None else f"{interval.half:.2f}")
 
 
@@ -43,7 +56,7 @@ def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([safe_cell(value) for value in row] for row in rows)
     return file.getvalue()
 
 
@@ -61,9 +74,27 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
                             *(n or "", text.model, source.title, label, aspect),
                             *(c.by_case.mean, c.by_case.half, c.by_case.n),
                             *(c.by_script.mean, c.by_script.half, c.scripts, c.unscored, low, high),
+                            *(c.by_case.low, c.by_case.high, c.by_case.kind),
                         )
                     )
     return _write(_RATED, rows)
+
+
+def intervals_csv(parts: Sequence[ReportSection]) -> str:
+    """Low and high end of every figure and gain, and how they were had; fractions (bits for entropy)."""
+    rows = []
+    for n, part in enumerate(parts, 1):
+        for table in part.tables:
+            for row in table.rows:
+                for metric in part.metrics:
+                    s, gain = row.summaries[metric.name].interval, row.gain[metric.name]
+                    rows.append(
+                        (
+                            *(n, table.group, row.editor, row.label, metric.name, s.mean, s.low, s.high, s.kind, s.n),
+                            *(gain.mean, gain.low, gain.high, gain.kind, gain.n),
+                        )
+                    )
+    return _write(_INTERVALS, rows)
 
 
 def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
@@ -74,6 +105,7 @@ def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
             *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
+            *(c.kind, c.test, c.studentised, c.skewness, "no" if c.never else "yes"),
         )
         for n, f in found
         for c in f.contests
@@ -87,11 +119,11 @@ def correlations_csv(parts: Sequence[ReportSection]) -> str:
     for n, part in enumerate(parts, 1):
         for view in part.correlations:
             for pair in view.pairs:
-                e = pair.found
+                e = pair.correlation
                 rows.append(
                     (
                         *(n, view.view, pair.first, pair.second, e.value, e.low, e.high, e.n, e.cases, e.p),
-                        *(pair.p_holm, "yes" if pair.kept else "no", e.reason or e.note),
+                        *(pair.p_holm, "yes" if pair.kept else "no", e.reason or e.note, pair.p_units),
                     )
                 )
     return _write(_CORRELATED, rows)
@@ -118,17 +150,19 @@ def more_markdown(
         ]
         for f, c in decided:
             better, worse = (c.first, c.second) if c.verdict == "first" else (c.second, c.first)
-            gap = abs(c.difference or 0.0)
-            parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap:.3f} | {c.p_holm:.3g} | {c.cases} |")
+            gap = f"{100 * abs(c.difference or 0.0):.1f} pp" if f.share else f"{abs(c.difference or 0.0):.2f}"
+            parts.append(f"| {f.metric} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |")
         parts.append("")
     for view in correlations:
         kept = [p for p in view.pairs if p.kept]
         if kept:
             parts += [f"## Correlations, {view.view} (p < 0.05 and absolute rho above 0.1)", ""]
             parts += ["| pair | rho | p | p (Holm) |", "| --- | ---: | ---: | ---: |"]
-            for p in sorted(kept, key=lambda p: -abs(p.found.value or 0.0)):
+            for p in sorted(kept, key=lambda p: -abs(p.correlation.value or 0.0)):
                 corrected = "–" if p.p_holm is None else f"{p.p_holm:.3g}"
-                parts.append(f"| {p.first}, {p.second} | {p.found.value:.2f} | {p.found.p:.3g} | {corrected} |")
+                rho = p.correlation
+                filtered = rho.p if p.p_units is None else p.p_units
+                parts.append(f"| {p.first}, {p.second} | {rho.value:.2f} | {filtered:.3g} | {corrected} |")
             parts.append("")
     return "\n".join(parts)
 
@@ -136,7 +170,7 @@ def more_markdown(
 def _rated(source: RatingSource, model: str) -> list[str]:
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
-    out += ["By case: mean of case means ± 1.96·sd/√cases. By script: mean over scripts, scripts as independent.", ""]
+    out += ["By case: mean of case means with its interval. By script: mean over scripts ± 1.96·sd/√scripts.", ""]
     out.append("| method | " + " | ".join(f"{SHORT[a]} ↑ by case | by script | unscored" for a in aspects) + " |")
     out.append("| --- |" + " ---: |" * (3 * len(aspects)))
     for label, row in source.cells.items():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from evaluation.analysis.forgetting_series import ForgettingSeries
 from evaluation.report.formatting import spread
 from evaluation.report.tradeoff_plot import SHAPES
+from schemas.text.counting import counted
 
 WIDTH, HEIGHT = 560, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 110, 16, 52
@@ -19,7 +20,7 @@ class CurveDot(NamedTuple):
     x: float
     y: float
     bar: tuple[float, float] | None
-    told: str
+    description: str
 
 
 class PlottedCurve(NamedTuple):
@@ -51,9 +52,9 @@ class ForgettingPlot(NamedTuple):
     bottom: int = HEIGHT - _BOTTOM
 
 
-def forgetting_plot(found: ForgettingSeries) -> ForgettingPlot:
+def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
     """Curves with a logarithmic axis of edits and percent upwards."""
-    lengths = sorted({s.edits for c in found.curves for s in c.spots})
+    lengths = sorted({s.edits for c in series.curves for s in c.spots})
     low, high = math.log(lengths[0]), math.log(lengths[-1])
 
     def across(n: int) -> float:
@@ -61,22 +62,22 @@ def forgetting_plot(found: ForgettingSeries) -> ForgettingPlot:
         return round(_LEFT + 14 + share * (WIDTH - _RIGHT - _LEFT - 28), 1)
 
     lines = []
-    for n, curve in enumerate(found.curves):
+    for n, curve in enumerate(series.curves):
         dots = []
         for spot in curve.spots:
             v = spot.value
             bar = None if v.low is None or v.high is None else (_up(v.low), _up(v.high))
-            told = f"{curve.label}, {spot.edits} edits: {spread(v)} ({v.n} cases)"
+            told = f"{curve.label}, {counted(spot.edits, 'edit')}: {spread(v)} ({counted(v.n, 'case')})"
             dots.append(CurveDot(across(spot.edits), _up(v.mean or 0.0), bar, told))
         once = [(across(s.edits), _up(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
         shape = SHAPES[n % len(SHAPES)]
         lines.append(PlottedCurve(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
-    cells = {(c.label, s.edits): spread(s.value) for c in found.curves for s in c.spots}
-    labels = [c.label for c in found.curves]
+    cells = {(c.label, s.edits): spread(s.value) for c in series.curves for s in c.spots}
+    labels = [c.label for c in series.curves]
     return ForgettingPlot(
-        title=found.metric,
-        better=found.better,
+        title=series.metric,
+        better=series.better,
         lines=tuple(_apart(lines)),
         x_ticks=tuple((across(n), n) for n in lengths),
         y_ticks=tuple((_up(t / 100), t) for t in (0, 25, 50, 75, 100)),

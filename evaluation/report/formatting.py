@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
-from curation.stats.intervals import Interval
+from curation.stats.intervals import NO_SPREAD, PUBLISHED, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
 
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ARROWS = {"higher": "↑", "lower": "↓"}
 _COLUMNS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
@@ -35,16 +36,54 @@ def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> st
 
 
 def spread(interval: Interval, *, signed: bool = False) -> str:
-    """Mean ± half width in percent, with two digits below 1 %; the half width is a dash where one case gives none.
+    """Mean with its 95 % interval in percent, with two digits below 1 %.
+
+    The default interval stands as [low, high]; a published one (1.96·sd/√n) marks itself by ±, with a dash where one
+    case gives none.
 
     Example:
-        >>> spread(Interval(0.5, 0.125, 4)), spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
-        ('50.0 ± 12.5', '50.0 ± –', '–')
+        >>> spread(Interval(0.5, 0.125, 4, (0.3, 0.7), "beta, by case")), spread(Interval(0.5, 0.125, 4))
+        ('50.0 [30.0, 70.0]', '50.0 ± 12.5')
+        >>> spread(Interval(0.5, None, 1)), spread(Interval(None, None, 0))
+        ('50.0 ± –', '–')
     """
     if interval.mean is None:
         return "–"
     digits = 2 if 0 < abs(interval.mean) < SMALL else 1
-    return f"{percent(interval.mean, signed=signed, digits=digits)} ± {percent(interval.half, digits=digits)}"
+    mean = percent(interval.mean, signed=signed, digits=digits)
+    if interval.ends is not None:
+        low, high = (percent(end, signed=signed, digits=digits) for end in interval.ends)
+        return f"{mean} [{low}, {high}]"
+    if interval.kind == NO_SPREAD:
+        return f"{mean} [all agree]"
+    return f"{mean} ± {percent(interval.half, digits=digits)}"
+
+
+@runtime_checkable
+class _FieldTuple(Protocol):
+    """What every ``NamedTuple`` can: be made of the values of its fields."""
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any], /) -> Any: ...
+
+
+def as_published(value: Any) -> Any:
+    """The same records with every interval of the published kind, ± 1.96·sd/√n by case.
+
+    Example:
+        >>> spread(as_published([Interval(0.5, 0.7, 4, (0.1, 0.9), "beta, by case")])[0])
+        '50.0 ± 70.0'
+    """
+    if isinstance(value, Interval):
+        return value.published
+    if isinstance(value, Summary):
+        return value._replace(ends=None, kind=PUBLISHED)
+    if isinstance(value, Mapping):
+        return {k: as_published(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        inner = [as_published(v) for v in value]
+        return value._make(inner) if isinstance(value, _FieldTuple) else type(value)(inner)
+    return value
 
 
 def p_value(p: float | None) -> str:
@@ -84,8 +123,9 @@ def memory(value: int | None) -> str:
 
 
 def certain(summary: Summary) -> bool:
-    """Whether all case means are equal, so that the interval has no width and says nothing."""
-    return summary.half == 0.0 and summary.cases > 1
+    """Whether all case means are equal, rounding aside, so that nothing is known of how cases vary."""
+    half = summary.half
+    return half is not None and summary.cases > 1 and half <= 1e-9 * max(1.0, abs(summary.mean or 0.0))
 
 
 def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[dict[str, Any]]:
@@ -114,17 +154,27 @@ def _two_way(row: MethodRow, metric: str) -> tuple[float | int | None, ...]:
     return both.bootstrap.low, both.bootstrap.high, both.formula.half, both.neighbours, both.recurring
 
 
+def safe_cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula, as text: with an apostrophe before it.
+
+    Example:
+        >>> safe_cell("=cmd|'/c calc'!A0"), safe_cell("rome"), safe_cell(-0.5)
+        ("'=cmd|'/c calc'!A0", 'rome', -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" ")[:1] in _FORMULA and value.strip() else value
+
+
 def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
     """The figures as CSV: fractions, one line for every group, editor and metric; empty cells where there is none."""
     file = io.StringIO()
     writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat(comparisons, metrics))
+    writer.writerows({k: safe_cell(v) for k, v in line.items()} for line in flat(comparisons, metrics))
     return file.getvalue()
 
 
 def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *, heading: str) -> str:
-    """The figures as Markdown tables: percent, mean ± 95 % half width (number of cases), gain over no edit."""
+    """The figures as Markdown tables: percent, mean with its 95 % interval (number of cases), gain over no edit."""
     parts = [heading.rstrip(), ""]
     for table in comparisons:
         parts += [f"## {group_title(table)}", ""]
@@ -141,9 +191,8 @@ def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
     for m in metrics:
         s = row.summaries[m.name]
         text = f"{spread(s.interval)} (n={s.cases})" if s.mean is not None else "–"
-        both = row.two_way.get(m.name)
-        if both is not None and both.bootstrap.low is not None:
-            text += f"; two-way {percent(both.bootstrap.low)} to {percent(both.bootstrap.high)}"
+        if s.kind == TWO_WAY:
+            text += "; two-way"
         if not row.baseline and row.gain[m.name].mean is not None:
             text += f"; gain {spread(row.gain[m.name], signed=True)}"
         cells.append(text)

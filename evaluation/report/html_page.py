@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.verdict_counts import VerdictCounts
+from curation.stats.estimates import Estimate
+from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
@@ -24,6 +27,7 @@ from evaluation.report.sections import ReportSection, TextSection, why_not_compa
 from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.runs.results import Run
 from schemas.core.clock import now
+from schemas.text.escaping import escape
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
 NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
 NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -41,6 +46,7 @@ def page(
     *,
     store: Path | None,
     calibrations: Sequence[JudgeCalibration] = (),
+    published: bool = False,
 ) -> str:
     """The whole file.
 
@@ -50,10 +56,12 @@ def page(
         built: What construction left over, where a store was given.
         store: That store.
         calibrations: Judges held to people.
+        published: Intervals are of the published kind, and the page says so.
     """
     template = _environment().get_template("report.html.j2")
-    return template.render(
+    text = template.render(
         parts=[_shown(p) for p in parts],
+        published=published,
         others=others,
         calibrations=calibrations,
         known_before=KNOWN_CASES,
@@ -70,6 +78,19 @@ def page(
         written=now(zone="Z"),
         program=_version(),
     )
+    return revealed(text)
+
+
+def revealed(text: str) -> str:
+    r"""A text with everything written out that turns or hides it on a screen: bidi marks, zero width, escapes.
+
+    Zero-width joiners stay: some scripts are written with them.
+
+    Example:
+        >>> revealed("R\u202eome\u200b\x1b[2J")
+        'R\\u202eome\\u200b\\u001b[2J'
+    """
+    return escape(_INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text))
 
 
 def _environment() -> Environment:
@@ -102,6 +123,7 @@ def _environment() -> Environment:
         "best": _best,
         "estimate": lambda e: e.text(2),
         "unscaled": _unscaled,
+        "of_cases": _of_cases,
     }
     return place
 
@@ -144,7 +166,7 @@ def _shown(part: ReportSection) -> dict[str, Any]:
 
 def _recurring(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     """Titles of metrics whose neighbour facts recur."""
-    found = {name for r in table.rows for name, both in r.two_way.items() if both.bootstrap.low is not None}
+    found = {name for r in table.rows for name, s in r.summaries.items() if s.kind == TWO_WAY}
     return [m.title for m in metrics if m.name in found]
 
 
@@ -172,8 +194,8 @@ def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
 
 def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
     """``first`` and ``second`` by aspect and label."""
-    base = next((s.editor for s in text.texts.scripts if not s.edited), None)
-    return {a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, base) for a in ASPECTS}
+    cells = source.cells.items()
+    return {a: ranks({k: row[a].by_case.mean for k, row in cells if a in row}, text.unranked) for a in ASPECTS}
 
 
 def _unscaled(value: float | None, rated: bool) -> str:
@@ -185,6 +207,11 @@ def _unscaled(value: float | None, rated: bool) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def _of_cases(share: Estimate | None) -> str:
+    """Hits of cases: "3 of 12"; a dash where there is no case."""
+    return "–" if share is None or share.value is None else f"{round(share.value * share.n)} of {share.n}"
+
+
 def _when(stamp: str) -> str:
     """A stored time as people read it."""
     return stamp.replace("T", " ")[:16] + " UTC"
@@ -192,7 +219,8 @@ def _when(stamp: str) -> str:
 
 def _glue(text: str) -> str:
     """Keep a figure and its interval on one line."""
-    return text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+    whole = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+    return re.sub(r" \[([^\[\], ]+), ([^\[\], ]+)\]", "\N{NO-BREAK SPACE}[\\1,\N{NO-BREAK SPACE}\\2]", whole)
 
 
 def _setting(value: Any) -> str:

@@ -17,7 +17,7 @@ class JudgeCalibration(NamedTuple):
     """One judge: its calibration, or why there is none; and what it has in common with those it judges."""
 
     judge: str
-    found: Calibration | None
+    calibration: Calibration | None
     why: str
     flags: tuple[str, ...]
     estimand: str = ESTIMAND

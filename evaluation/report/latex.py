@@ -2,13 +2,13 @@ r"""Tables for a paper: LaTeX with booktabs, best method bold, second best under
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from curation.stats.intervals import Interval
+from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
 from evaluation.metrics.base import Metric
-from evaluation.report.formatting import group_title
+from evaluation.report.formatting import SMALL, group_title
 
 _ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
 _SPECIAL = {
@@ -21,7 +21,7 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
-WIDEST = 7  # metrics of one table: with their intervals as subscripts a page holds no more
+WIDEST = 5  # metrics of one table: with their intervals as subscripts a page holds no more
 HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
 
 
@@ -36,18 +36,25 @@ def escape(text: str) -> str:
 
 
 def figure(interval: Interval, *, scale: float = 100.0, mark: str = "") -> str:
-    r"""A mean with its half width as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
+    r"""A mean with its interval as a subscript, bold where ``mark`` is ``first``, underlined where ``second``.
 
     Example:
+        >>> figure(Interval(0.5, 0.125, 9, (0.25, 0.75), "beta, by case"))
+        '50.00$_{[25.0,\\,75.0]}$'
         >>> figure(Interval(0.5, 0.125, 9), mark="first"), figure(Interval(None, None, 0))
         ('\\textbf{50.00}$_{\\pm12.50}$', '--')
     """
     if interval.mean is None:
         return "--"
+    digits = 1 if interval.ends is not None and scale == 100 and abs(interval.mean) >= SMALL else 2
     text = f"{scale * interval.mean:.2f}"
     text = text if not text.startswith("-") else f"$-${text[1:]}"
     text = {"first": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
-    return text if interval.half is None else rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
+    if interval.ends is not None:
+        low, high = (f"{scale * end:.{digits}f}" for end in interval.ends)
+        return rf"{text}$_{{[{low},\,{high}]}}$"
+    half = None if interval.kind == NO_SPREAD else interval.half
+    return text if half is None else rf"{text}$_{{\pm{scale * half:.2f}}}$"
 
 
 def token_table(
@@ -86,21 +93,21 @@ def _token_cell(interval: Interval, label: str, metric: Metric, table: Compariso
     return figure(interval, mark=mark)
 
 
-def text_table(source: RatingSource, *, model: str, baseline: str | None, label: str = "tab:text") -> str:
-    """The text level as one source rated it: mean over scripts ± per script, as ScEdit's Table 3."""
+def text_table(source: RatingSource, *, model: str, unranked: Collection[str], label: str = "tab:text") -> str:
+    """The text level as one source rated it: mean of case means with its interval by case."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     places = {
-        a: ranks({k: row[a].by_script.mean for k, row in source.cells.items() if a in row}, baseline) for a in aspects
+        a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, unranked) for a in aspects
     }
     body = []
     for method, row in source.cells.items():
         cells = [
-            figure(row[a].by_script, scale=1.0, mark=places[a].get(method, "")) if a in row else "--" for a in aspects
+            figure(row[a].by_case, scale=1.0, mark=places[a].get(method, "")) if a in row else "--" for a in aspects
         ]
         body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
-        f"Text level, rated by {escape(source.title)}: mean over scripts with 95\\,\\% intervals as if scripts were "
-        f"independent; unscored scripts are in no mean. Model: {model}."
+        f"Text level, rated by {escape(source.title)}: mean of case means with 95\\,\\% intervals by case; unscored "
+        f"scripts are in no mean. Model: {model}."
     )
     return _table(["Method", *(f"{SHORT[a]} $\\uparrow$" for a in aspects)], body, caption=caption, label=label)
 

@@ -7,13 +7,15 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.stats.intervals import not_excluded, paired_interval
+from curation.stats.bounded import difference_interval
+from curation.stats.intervals import Interval, not_excluded
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, metric_of
 from evaluation.report.formatting import certain, p_value, percent, spread
 from evaluation.runs.results import Run
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.report.sections import ReportSection, TextSection
@@ -32,10 +34,10 @@ def no_variance_note(table: Comparison, metrics: Sequence[Metric]) -> str | None
     sizes = sorted({r.summaries[m].cases for r in table.rows for m in rates if certain(r.summaries[m])})
     if not sizes:
         return None
-    bounds = ", ".join(f"{percent(not_excluded(n), digits=0)} points with {n} cases" for n in sizes)
+    bounds = ", ".join(f"{percent(not_excluded(n), digits=0)} points with {counted(n, 'case')}" for n in sizes)
     return (
-        "† All cases have the same value, so the interval has no width. That is no certainty: the true rate can be "
-        f"as far away as {bounds}."
+        "† All cases have the same value, so nothing is known of how they vary. That is no certainty: the true rate "
+        f"can be as far away as {bounds}."
     )
 
 
@@ -51,11 +53,13 @@ def summary(part: ReportSection) -> list[str]:
         summaries = {r.label: r.summaries[metric.name] for r in table.rows}
         first = summaries[lead.first]
         if not lead.best:
-            out.append(f"{metric.title}: all methods have {percent(first.mean or 0)} % over {first.cases} cases.")
+            out.append(
+                f"{metric.title}: all methods have {percent(first.mean or 0)} % over {counted(first.cases, 'case')}."
+            )
             continue
         better = "Highest" if metric.better == "higher" else "Lowest"
         leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
-        text = f"{better} {metric.title}: {leaders} over {first.cases} cases"
+        text = f"{better} {metric.title}: {leaders} over {counted(first.cases, 'case')}"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
         out.append(f"{text}{_second(lead, contest)}.")
     if drop := _paraphrase_to_script_gap(run, table, scores, metrics):
@@ -70,10 +74,17 @@ def _second(lead: Ranking, contest: PairwiseTest | None) -> str:
     if contest is None or contest.verdict == "equal":
         return f"; {lead.second} has the same"
     gap = lead.difference
-    told = f"{percent(abs(gap.mean or 0))} ± {percent(gap.half)} points, p {p_value(contest.p_holm)} after Holm"
+    turned = gap if (gap.mean or 0) >= 0 else _turned(gap)
+    told = f"{spread(turned)} points, p {p_value(contest.p_holm)} after Holm"
     if contest.verdict in ("first", "second"):
         return f"; {lead.second} differs by {told}"
     return f"; not decided against {lead.second} (difference {told})"
+
+
+def _turned(gap: Interval) -> Interval:
+    """The difference the other way round."""
+    ends = None if gap.ends is None else (-gap.ends[1], -gap.ends[0])
+    return gap._replace(mean=None if gap.mean is None else -gap.mean, ends=ends)
 
 
 def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Sequence[Metric]) -> list[str]:
@@ -89,9 +100,9 @@ def _changes_by_method(run: Run, table: Comparison, scores: Scores, metrics: Seq
             gain = row.gain[m.name]
             if (change := mean_before_and_after(row, run.baseline.label, m.name, scores)) is not None:
                 told = f"{m.title} {percent(change[0])} → {percent(change[1])} %"
-                parts.append(told + ("" if gain.half is None else f" ({spread(gain, signed=True)})"))
+                parts.append(told + ("" if gain.low is None else f" ({spread(gain, signed=True)})"))
         if parts:
-            far = f", {row.finished} of {table.cases} cases so far" if row.pending else ""
+            far = f", {row.finished:,} of {counted(table.cases, 'case')} so far" if row.pending else ""
             out.append(f"{row.label} against no edit{far}: {', '.join(parts)}.")
     return out
 
@@ -103,9 +114,9 @@ def _paraphrase_to_script_gap(run: Run, table: Comparison, scores: Scores, metri
         return None
     parts = []
     for row in table.rows:
-        gap = paired_interval(scores.means(row.label, script.name), scores.means(row.label, paraphrase.name))
+        gap = difference_interval(scores.means(row.label, script.name), scores.means(row.label, paraphrase.name))
         if not row.baseline and gap.mean is not None:
-            parts.append(f"{row.label} {percent(gap.mean, signed=True)} ± {percent(gap.half)}")
+            parts.append(f"{row.label} {spread(gap, signed=True)}")
     if not parts:
         return None
     return f"From paraphrases to scripts (S-ES minus PS, points, paired by case): {', '.join(parts)}."
@@ -130,12 +141,14 @@ def caveats(part: ReportSection) -> list[str]:
 
 
 def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
-    halves = [h for r in table.rows for m in metrics if m.better == "higher" and (h := r.summaries[m.name].half)]
-    if table.cases >= FEW or not halves:
+    found = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
+    widths = [i.high - i.low for i in found if i.high is not None and i.low is not None]
+    if table.cases >= FEW or not widths:
         return []
     return [
-        f"{table.cases} cases are few: the median interval of the success rates is ± {percent(median(halves))} points "
-        "wide. Treat a difference smaller than its own interval as noise until more cases are run."
+        f"{counted(table.cases, 'case')}, which is few: the median interval of the success rates is "
+        f"{percent(median(widths))} points wide. Treat a difference smaller than its own interval as noise "
+        "until more cases are run."
     ]
 
 
@@ -166,8 +179,8 @@ def _intervals(table: Comparison) -> list[str]:
     if any(both.recurring for both in found):
         most = max(both.recurring for both in found)
         out.append(
-            f"Up to {most} neighbour facts serve in several cases: for S-NS and S-BO the interval by case is too "
-            "narrow, quote the two-way one. With few cases or neighbours (below about 20) it is rough itself."
+            f"Up to {most} neighbour facts serve in several cases: where they do, intervals are two-way (by case and "
+            "neighbour), and so are the tests."
         )
     elif found:
         out.append("No neighbour fact recurs in a second case, so intervals by case stand for S-NS and S-BO too.")
@@ -185,7 +198,8 @@ def _texts(text: TextSection) -> list[str]:
     lost = sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values())
     if lost:
         out.append(
-            f"{lost} ratings are unscored (refused or unreadable). They are left out of every mean; the bounds show "
+            f"{counted(lost, 'rating')} {'is' if lost == 1 else 'are'} unscored (refused or unreadable). "
+            "They are left out of every mean; the bounds show "
             "their possible effect."
         )
     judges = [s for s in text.sources if not s.person]
@@ -200,20 +214,25 @@ def _happened(run: Run, table: Comparison) -> list[str]:
     for row in table.rows:
         if row.failed:
             out.append(
-                f"{row.label}: {row.failed} of {table.cases} cases ended in an error and are left out of its means."
+                f"{row.label}: {row.failed:,} of {counted(table.cases, 'case')} ended in an error and are "
+                "left out of its means."
             )
         if row.pending:
-            out.append(f"{row.label}: {row.pending} of {table.cases} cases are not yet run, so it is not ranked.")
+            out.append(
+                f"{row.label}: {row.pending:,} of {counted(table.cases, 'case')} are not yet run, so it is not ranked."
+            )
         if row.blow_ups:
             out.append(
-                f"{row.label}: {len(row.blow_ups)} edits diverged (flagged by the method: the change is far larger "
+                f"{row.label}: {counted(len(row.blow_ups), 'edit')} diverged (flagged by the method: the "
+                "change is far larger "
                 "than usual for these weights). They are included in the means."
             )
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
     if table.cases < run.about["split_cases"]:
         out.append(
-            f"{table.cases} of the split's {run.about['split_cases']} cases were used, in an order drawn from the "
+            f"{table.cases:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in an "
+            "order drawn from the "
             "split's digest."
         )
     return out

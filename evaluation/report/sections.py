@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from curation.stats.bootstrap import DEFAULT, Resampling
@@ -25,7 +25,8 @@ from evaluation.analysis.text_statistics import (
     score_text_gaps,
     text_shapes,
 )
-from evaluation.metrics.base import Metric, Normalisation
+from evaluation.editors.baselines import NULL_METHODS
+from evaluation.metrics.base import Metric, Normalisation, scale_of
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
@@ -34,10 +35,14 @@ from schemas.core.errors import UserError
 
 VIEWS: tuple[View, ...] = ("pooled", "within", "between")
 _CORRELATING = Resampling(1000)
+RATING_SCALE = (1.0, 7.0)
 
 
 class TextSection(NamedTuple):
-    """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed."""
+    """The scripts of one model: who rated them how, what they name, the extremes, whether raters can be believed.
+
+    ``unranked`` are the labels of its null methods, the unedited model among them.
+    """
 
     model: str
     texts: RatedTexts
@@ -47,6 +52,7 @@ class TextSection(NamedTuple):
     judging: RatingAgreement | None
     contests: tuple[ComparisonFamily, ...]
     strange: int
+    unranked: tuple[str, ...] = ()
 
 
 class TextAnalysis(NamedTuple):
@@ -121,13 +127,21 @@ def make_section(run: Run, normalisation: Normalisation | None, texts: RatedText
     metrics = run_metrics(run)
     how = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, how)
-    base = run.baseline.label
+    base, nulls = run.baseline.label, null_labels(run)
     contests: list[ComparisonFamily] = []
     for m in metrics:
         values = {e.label: scores.means(e.label, m.name) for e in run.editors}
         if any(values.values()):
-            contests += comparison_families(m.title, values, baseline=base, higher=m.better == "higher")
-    text = None if texts is None else text_section(texts, cases_by_key(run))
+            contests += comparison_families(
+                m.title,
+                values,
+                baseline=base,
+                higher=m.better == "higher",
+                scale=scale_of(m),
+                items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
+                null_methods=nulls,
+            )
+    text = None if texts is None else text_section(texts, cases_by_key(run), nulls)
     return ReportSection(
         run,
         metrics,
@@ -155,16 +169,20 @@ def run_metrics(run: Run) -> tuple[Metric, ...]:
     return load_metrics(run.about["metrics"], generation_of(run))
 
 
-def _writing(run: Run, how: Normalisation, text: TextSection | None) -> TextAnalysis:
+def _writing(run: Run, normalisation: Normalisation, text: TextSection | None) -> TextAnalysis:
     source = main_source(text.sources) if text is not None else None
     rated = None if source is None else source.values.get("coherence")
+    rater = "" if source is None else source.title
     ladders: list[tuple[KnownCases, tuple[StageBreakdown, ...]]] = []
     for known in KNOWN_CASES:
-        found = stage_breakdowns(run, known=known, normalisation=how, coherence=rated)
+        found = stage_breakdowns(run, known=known, normalisation=normalisation, coherence=rated, rater=rater)
         if any(one.cases for one in found):
             ladders.append((known, tuple(found)))
     return TextAnalysis(
-        tuple(ladders), tuple(object_mention_rates(run)), tuple(score_text_gaps(run, how)), tuple(text_shapes(run))
+        tuple(ladders),
+        tuple(object_mention_rates(run)),
+        tuple(score_text_gaps(run, normalisation)),
+        tuple(text_shapes(run)),
     )
 
 
@@ -173,9 +191,10 @@ def correlation_inputs(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Case means by metric title and edited method: token level, then the aspects as the main source rated them.
 
-    The unedited model is left out: nothing was edited, so its efficacy says nothing of an edit.
+    Null methods are left out: nothing was edited, so their efficacy says nothing of an edit.
     """
-    edited = [e.label for e in run.editors if e.label != run.baseline.label]
+    nulls = null_labels(run)
+    edited = [e.label for e in run.editors if e.label not in nulls]
     values = {m.title: {label: scores.means(label, m.name) for label in edited} for m in metrics}
     source = main_source(text.sources) if text is not None else None
     if source is not None:
@@ -189,13 +208,21 @@ def correlation_inputs(
     return out
 
 
-def main_source(found: Sequence[RatingSource]) -> RatingSource | None:
+def main_source(sources: Sequence[RatingSource]) -> RatingSource | None:
     """Whose ratings stand beside the token level: the source with the most ratings."""
-    return max(found, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
+    return max(sources, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
 
 
-def text_section(texts: RatedTexts, cases: Mapping[str, Case]) -> TextSection:
-    """Everything of the scripts of one model."""
+def null_labels(run: Run) -> tuple[str, ...]:
+    """Labels of the null methods of a run, the unedited model first."""
+    base = run.baseline.label
+    return (base, *(e.label for e in run.editors if e.label != base and e.manifest.editor in NULL_METHODS))
+
+
+def text_section(
+    texts: RatedTexts, cases: Mapping[str, Case], nulls: Collection[str] = tuple(NULL_METHODS)
+) -> TextSection:
+    """Everything of the scripts of one model; ``nulls``: labels that are no competitors, beside unedited ones."""
     found = tuple(rating_sources(texts))
     plain = {s.editor for s in texts.scripts if not s.edited}
     base = next((label for label in texts.editors if label in plain), None)
@@ -204,7 +231,13 @@ def text_section(texts: RatedTexts, cases: Mapping[str, Case]) -> TextSection:
         for source in found
         for aspect in ASPECTS
         if aspect in source.values
-        for family in comparison_families(f"{SHORT[aspect]} by {source.title}", source.values[aspect], baseline=base)
+        for family in comparison_families(
+            f"{SHORT[aspect]} by {source.title}",
+            source.values[aspect],
+            baseline=base,
+            scale=RATING_SCALE,
+            null_methods=nulls,
+        )
     ]
     return TextSection(
         texts.scripts[0].model,
@@ -215,6 +248,7 @@ def text_section(texts: RatedTexts, cases: Mapping[str, Case]) -> TextSection:
         rating_agreement(texts, cases),
         tuple(contests),
         sum(s.case not in cases for s in texts.scripts),
+        tuple(label for label in texts.editors if label in plain or label in nulls),
     )
 
 

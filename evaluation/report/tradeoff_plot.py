@@ -28,7 +28,7 @@ class PlotPoint(NamedTuple):
     text_x: float
     text_y: float
     anchor: str
-    told: str
+    description: str
 
 
 class TradeoffPlot(NamedTuple):
@@ -76,7 +76,7 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
                 text_x=0.0,
                 text_y=0.0,
                 anchor="start",
-                told=told,
+                description=told,
             )
         )
     ticks = (0, 25, 50, 75, 100)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.metrics.base import Normalisation
-from evaluation.report.csv_tables import comparisons_csv, correlations_csv, more_markdown, ratings_csv
-from evaluation.report.formatting import by_case, flat, to_csv, to_markdown
+from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
+from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
 from evaluation.report.html_page import errors, page
 from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
@@ -20,8 +20,10 @@ from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections
 from evaluation.runs.results import load_run
 from schemas.core.clock import now
+from schemas.text.counting import counted
 
 HTML = "report.html"
+IntervalChoice = Literal["default", "published"]
 
 
 class ReportFiles(NamedTuple):
@@ -37,6 +39,7 @@ def write_report(
     out: Path | None = None,
     store: Path | None = None,
     normalisation: Normalisation | None = None,
+    intervals: IntervalChoice = "default",
 ) -> ReportFiles:
     """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
@@ -49,6 +52,7 @@ def write_report(
         store: A store whose generated scripts, ratings and construction are to be shown too. Stores that runs fed, or
             have in their folders, are found by themselves.
         normalisation: ``mean`` or ``sum``; what the run's configuration says otherwise.
+        intervals: ``default`` (inside the scale, for few cases too) or ``published`` (± 1.96·sd/√n, by case).
 
     Raises:
         UserError: a folder is no run, nothing is finished, or the files cannot be written.
@@ -56,6 +60,8 @@ def write_report(
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
     parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts)
+    if intervals == "published":
+        parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
     figures = [
         {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
@@ -65,18 +71,26 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    files = {
-        name: page(parts, others, built, store=store, calibrations=calibrations(stores)),
+    shown = page(
+        parts, others, built, store=store, calibrations=calibrations(stores), published=intervals == "published"
+    )
+    files = {name: shown, **_tables(parts, others)}
+    if texts is not None and texts.ratings:
+        files["ratings.csv"] = ratings_csv(parts, others)
+    return ReportFiles(_put(target, files), figures)
+
+
+def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
+    """The figures as files by name."""
+    return {
         "results.csv": _csv(parts),
         "results.md": _markdown(parts, others),
         "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
         "results.tex": _latex(parts, others),
         "comparisons.csv": comparisons_csv(parts, others),
         "correlations.csv": correlations_csv(parts),
+        "intervals.csv": intervals_csv(parts),
     }
-    if texts is not None and texts.ratings:
-        files["ratings.csv"] = ratings_csv(parts, others)
-    return ReportFiles(_put(target, files), figures)
 
 
 def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
@@ -103,10 +117,10 @@ def _heading(part: ReportSection) -> str:
     model = f"{about['model']} ({about['model_revision']}, {about['dtype']})"
     split = f"{about['split']} {about['split_version']}"
     return (
-        f"# {model} on {split}\n\n{len(part.run.cases)} of {about['split_cases']} cases, split digest "
-        f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means "
-        "± 1.96·sd/√cases; two-way: 95 % interval of the crossed bootstrap of cases and neighbour facts. Gain: paired "
-        "difference to no edit."
+        f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(about['split_cases'], 'case')}, split digest "
+        f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means with its 95 % "
+        "interval [low, high] by case; two-way: by case and neighbour fact, where neighbours recur; ±: 1.96·sd/√cases, "
+        "as published. Gain: paired difference to no edit in percentage points (pp)."
     )
 
 
@@ -121,23 +135,24 @@ def _markdown(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> 
 
 def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     out = [HEAD]
-    rated: list[tuple[RatingSource, str, str | None]] = []  # with model and the unedited method's label
+    rated: list[tuple[RatingSource, str, tuple[str, ...]]] = []  # with model and the null methods' labels
     for n, part in enumerate(parts, 1):
         about = part.run.about
         model = escape(model_name(about["model"]))
         caption = (
-            f"Token-level results on {escape(str(about['split']))} ({len(part.run.cases)} cases): mean of case means "
-            "in percent with 95\\,\\% intervals by case. Best method in bold, second best underlined."
+            f"Token-level results on {escape(str(about['split']))} "
+            f"({counted(len(part.run.cases), 'case')}): mean of case means in percent with 95\\,\\% "
+            "intervals by case, by case and neighbour where neighbours recur. Best method "
+            "in bold, second best underlined; null methods are not ranked."
         )
         label = f"tab:token{n if n > 1 else ''}"
         out.append(token_table(part.tables, part.metrics, model=model, caption=caption, label=label))
         if part.text is not None:
-            rated += [(source, model, part.run.baseline.label) for source in part.text.sources]
+            rated += [(source, model, part.text.unranked) for source in part.text.sources]
     for text in others:
-        plain = next((s.editor for s in text.texts.scripts if not s.edited), None)
-        rated += [(source, escape(text.model), plain) for source in text.sources]
-    for n, (source, model, plain) in enumerate(rated, 1):
-        out.append(text_table(source, model=model, baseline=plain, label=f"tab:text{n if n > 1 else ''}"))
+        rated += [(source, escape(text.model), text.unranked) for source in text.sources]
+    for n, (source, model, unranked) in enumerate(rated, 1):
+        out.append(text_table(source, model=model, unranked=unranked, label=f"tab:text{n if n > 1 else ''}"))
     return "\n".join(out)
 
 

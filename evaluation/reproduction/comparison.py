@@ -205,7 +205,7 @@ class OurFigure(NamedTuple):
     value: float
     half: float | None
     same: bool
-    told: str
+    basis: str
 
 
 def compare_figures(
@@ -234,12 +234,12 @@ def compare_figures(
             continue
         best = found[0]
         if not best.same:
-            out.append(FigureComparison(entry, best.value, best.half, best.told, None, "not comparable"))
+            out.append(FigureComparison(entry, best.value, best.half, best.basis, None, "not comparable"))
             continue
         tolerance = max(0.01, math.hypot(entry.half or 0.0, best.half or 0.0))
-        inside = abs(best.value - entry.value) <= tolerance + 1e-9
-        verdict: Verdict = "within" if inside else "outside"
-        out.append(FigureComparison(entry, best.value, best.half, best.told, tolerance, verdict))
+        verdict: Verdict = "within" if abs(best.value - entry.value) <= tolerance + 1e-9 else "outside"
+        basis = best.basis + ("" if entry.half is not None else "; no interval is printed, so only ours counts")
+        out.append(FigureComparison(entry, best.value, best.half, basis, tolerance, verdict))
     return out
 
 
@@ -251,7 +251,7 @@ def _same(what: PublishedTable, entry: PrintedFigure, model: str, cases: int) ->
     """Whether a model is the published one, by the last part of its name, and the cases as many as published."""
     hub = what.data["models"].get(entry.model, "")
     mine, theirs = (x.rstrip("/").rsplit("/", 1)[-1].casefold() for x in (model, hub))
-    return mine == theirs and cases == CASES.get(entry.split, -1)
+    return mine == theirs and cases == what.data.get("cases", CASES.get(entry.split, -1))
 
 
 def _token(
@@ -288,7 +288,7 @@ def _text(
     known += [(t, len({s.case for s in t.texts.scripts}), {}) for t in others]
     out = []
     for text, cases, methods in known:
-        source = main_source(text.sources)
+        source = next((s for s in text.sources if what.data.get("judge") in s.raters), main_source(text.sources))
         for label, row in () if source is None else source.cells.items():
             if methods.get(label, label) != what.data["methods"][entry.method] or entry.metric not in row:
                 continue
@@ -327,9 +327,9 @@ def _correlation(
         for view in part.correlations:
             first, second = entry.metric.split(", ")
             pair = view.between(first, second)
-            if view.view != "pooled" or pair is None or pair.found.value is None:
+            if view.view != "pooled" or pair is None or pair.correlation.value is None:
                 continue
-            e = pair.found
+            e = pair.correlation
             half = None if e.low is None or e.high is None else (e.high - e.low) / 2
             model = str(part.run.about["model"])
             same = _same(what, entry, model, len(part.run.cases))

@@ -116,12 +116,12 @@ def _asked(lm: LM, tasks: Sequence[str], *, limit: int | None, include: Path | N
     return _read(found)
 
 
-def _read(found: Mapping[str, Any]) -> list[Ability]:
+def _read(results: Mapping[str, Any]) -> list[Ability]:
     """The harness's results: metrics are named ``metric,filter``, their standard errors ``metric_stderr,filter``."""
     out = []
-    for task, values in found["results"].items():
-        asked = found.get("n-samples", {}).get(task, {}).get("effective", 0)
-        better = found.get("higher_is_better", {}).get(task, {})
+    for task, values in results["results"].items():
+        asked = results.get("n-samples", {}).get(task, {}).get("effective", 0)
+        better = results.get("higher_is_better", {}).get(task, {})
         for name, value in values.items():
             metric, comma, filtered = name.partition(",")
             if not comma or metric.endswith("_stderr") or not isinstance(value, (int, float)):

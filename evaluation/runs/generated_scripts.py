@@ -78,9 +78,9 @@ def generated(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSour
 
 
 def _of_case(
-    run: Run, editor: EditorRun, case: Case, answers: Mapping[str, Answer], how: Generation
+    run: Run, editor: EditorRun, case: Case, answers: Mapping[str, Answer], generation: Generation
 ) -> Iterable[GeneratedScriptSource]:
-    for probe in scripts_for(case, how):
+    for probe in scripts_for(case, generation):
         answer = answers.get(probe.id)
         if answer is None or answer.written is None:
             continue
@@ -177,7 +177,7 @@ def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path) -> None:
     write_text(path, text, errors="replace", fix="name another --out")
 
 
-def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, how: Generation) -> tuple[int, int]:
+def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, generation: Generation) -> tuple[int, int]:
     """Put records into a store, with how they were written; returns how many, and how many of them are new there.
 
     Raises:
@@ -186,13 +186,13 @@ def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, how: G
     for key in dict.fromkeys(k for w in scripts for k in (w.script.fact, w.script.question)):
         store.get(key)
     made_at = now()
-    lines = [_lineage(w, made_at, how) for w in scripts]
+    lines = [_lineage(w, made_at, generation) for w in scripts]
     put = store.put([w.script for w in scripts], lines)
     return put.seen, put.new
 
 
-def _lineage(wrote: GeneratedScriptSource, made_at: str, how: Generation) -> Lineage:
-    detail: dict[str, Any] = {"run": wrote.run, **how.choice.model_dump(mode="json")}
+def _lineage(wrote: GeneratedScriptSource, made_at: str, generation: Generation) -> Lineage:
+    detail: dict[str, Any] = {"run": wrote.run, **generation.choice.model_dump(mode="json")}
     if wrote.written is None:
         return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=made_at, detail={"run": wrote.run})
     detail |= {"ended": wrote.written.ended, "chat_template": wrote.written.chat}

@@ -70,10 +70,10 @@ def _named(kind: type[Any], name: str) -> type[Any]:
     return type(kind.__name__, (kind,), {"name": name}) if name in METRICS.former else kind
 
 
-def metrics_of(about: Mapping[str, Any]) -> tuple[Metric, ...]:
+def metrics_of(description: Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
-    told = GenerationChoice.model_validate(about.get("config", {}).get("generation", {}))
-    return load_metrics(about["metrics"], Generation(told, about["split_digest"]))
+    told = GenerationChoice.model_validate(description.get("config", {}).get("generation", {}))
+    return load_metrics(description["metrics"], Generation(told, description["split_digest"]))
 
 
 def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generation: Generation) -> tuple[Metric, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation.runs.runner import Event
+from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine, duration
 
 
@@ -10,13 +11,13 @@ def line(event: Event) -> str:
     """One line: method, cases, rate, time left, failures.
 
     Example:
-        >>> line(Event("rome", done=4, total=10, found=2, failed=1, seconds=10.0))
+        >>> line(Event("rome", done=4, total=10, resumed=2, failed=1, seconds=10.0))
         'rome: 4 of 10 cases (2 found finished), 5.0 s a case, 30 s left, 1 failed'
     """
-    text = f"{event.label}: {event.done} of {event.total} cases"
-    if event.found:
-        text += f" ({event.found} found finished)"
-    worked = event.done - event.found
+    text = f"{event.label}: {event.done:,} of {counted(event.total, 'case')}"
+    if event.resumed:
+        text += f" ({event.resumed} found finished)"
+    worked = event.done - event.resumed
     if worked:
         pace = event.seconds / worked
         text += f", {pace:.1f} s a case" if pace >= 0.05 else f", {1 / max(pace, 1e-9):.0f} cases a second"

@@ -24,6 +24,7 @@ from evaluation.runs.support import Support
 from schemas.answers import Answer
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.core.ids import content_id
 from schemas.probes import Probe
 
 if TYPE_CHECKING:
@@ -47,10 +48,32 @@ class WorkerTask(NamedTuple):
 
 
 def load_model(config: RunConfig) -> LM:
-    """The model that a configuration names, on this worker's device."""
+    """The model that a configuration names, on this worker's device.
+
+    Ray shows a worker one GPU, which is its first, whichever it is on the machine.
+    """
     from evaluation.models.language_model import LM
 
-    return LM.load(config.model, device=config.device, dtype=config.dtype)
+    device = "cuda" if config.device.startswith("cuda:") else config.device
+    return LM.load(config.model, device=device, dtype=config.dtype)
+
+
+def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Support) -> str:
+    """What a finished case in a shard depends on beside the case itself: model, method, options, support.
+
+    A folder may have been used with another model or another version of a method; its shards are not taken then.
+    """
+    params = plain_params(editor)
+    data = {
+        "editor": str(editor.name),
+        "editor_version": int(editor.version),
+        "params": params,
+        "components": {str(k): str(v) for k, v in editor.components.items()},
+        "model_revision": revision,
+        "dtype": dtype,
+        "support": support.digest if editor.wants_support(params) else "",
+    }
+    return content_id("shard", data)
 
 
 class Worker:
@@ -82,18 +105,22 @@ class Worker:
         if key not in self._editors:
             self._editors[key] = make_editor(task.method, self.lm, self.cache, task.params)
             self._editors[key].prepare(self.support.cases)
+        editor = self._editors[key]
+        identity = shard_identity(editor, revision=self.lm.revision, dtype=self.config.dtype, support=self.support)
         out = []
         jobs = [Job(*job) for job in task.jobs]
         with Journal(self.shard, write=True) as journal:
-            for done in self.engine.work(self._editors[key], jobs):
-                out.append(_packed(done))
-                journal.append(f"{key}|{done.job.key}", out[-1])
+            for done in self.engine.work(editor, jobs):
+                out.append(_packed(done, identity))
+                journal.append(f"{identity}|{done.job.key}", out[-1])
         return out
 
 
-def _packed(done: JobResult) -> dict[str, Any]:
+def _packed(done: JobResult, identity: str) -> dict[str, Any]:
     return {
         "key": done.job.key,
+        "identity": identity,
+        "case": done.job.case.id,
         "asked": [p.id for p in done.job.probes],
         "answers": [a.model_dump(mode="json") for a in done.answers],
         **{k: getattr(done, k) for k in ("notes", "error", "seconds_edit", "seconds_score", "peak_bytes")},
@@ -109,16 +136,17 @@ class RayEngine:
     """The engine that hands work to Ray workers. Use it in a ``with`` block, which ends what it started.
 
     Args:
-        config: The run; ``address`` names a cluster, else processes of this machine are started; ``workers`` how many.
+        config: The run; ``address`` names a cluster, else processes of this machine are started; ``workers``: how
+            many at most, one a GPU where there are GPUs.
         support: What methods may learn from.
-        lm: The model in this process, for regimes in which edits build on each other: those are refused.
+        lm: The model in this process; answers of any other model are not taken, from shards or from workers.
         load: Gives a worker its model.
 
     Raises:
         UserError: Ray is not installed, the cluster cannot be reached, or the regime is not ``single``.
     """
 
-    def __init__(self, config: RunConfig, *, support: Support, lm: Any = None, load: Load = load_model) -> None:
+    def __init__(self, config: RunConfig, *, support: Support, lm: LM, load: Load = load_model) -> None:
         if config.regime.name != "single":
             raise UserError(
                 f"in the regime '{config.regime.name}' edits build on each other, so cases cannot be spread",
@@ -173,8 +201,9 @@ class RayEngine:
 
         params = plain_params(editor)
         method = str(editor.name)
+        identity = self._identity(editor)
         known = {job.key: job for job in jobs}
-        found = self._from_shards(method, params, known)
+        found = self._from_shards(identity, known)
         for done in found:
             yield done
         finished = {done.job.key for done in found}
@@ -196,7 +225,7 @@ class RayEngine:
                 results = ray.get(ready[0])
             except ray.exceptions.RayActorError as error:
                 self._actors.remove(actor)
-                for done in self._from_shards(method, params, {key: known[key] for key, *_ in task.jobs}):
+                for done in self._from_shards(identity, {key: known[key] for key, *_ in task.jobs}):
                     finished.add(done.job.key)
                     yield done
                 waiting.appendleft(self._again(task, finished, error))
@@ -204,6 +233,12 @@ class RayEngine:
                 continue
             idle.append(actor)
             for data in results:
+                if data["identity"] != identity:
+                    raise UserError(
+                        "a worker holds another model, method or support than this process",
+                        where=f"model {self.config.model}",
+                        fix="put the same files and the same installed version on every machine of the cluster",
+                    )
                 yield _unpacked(data, known[data["key"]])
 
     def _again(self, task: WorkerTask, finished: set[str], error: Exception) -> WorkerTask:
@@ -215,15 +250,34 @@ class RayEngine:
         log.warning("a worker was lost; its unfinished cases are done again")
         return task._replace(jobs=tuple(job for job in task.jobs if job[0] not in finished), lost=task.lost + 1)
 
-    def _group(self) -> int:
-        return GROUP["cuda" if self.config.device.startswith("cuda") else "cpu"]
+    def _identity(self, editor: EditorLike) -> str:
+        return shard_identity(editor, revision=self.lm.revision, dtype=self.config.dtype, support=self.support)
 
-    def _workers(self, tasks: int) -> list[Any]:
-        """As many workers as there are tasks for, no more than the cluster has room for."""
+    def _gpus(self) -> int:
+        """GPUs of the cluster that this run may use."""
+        import ray
+
+        if self.config.device == "cpu":
+            return 0
+        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
+        return int(found.get("GPU", 0))
+
+    def _group(self) -> int:
+        return GROUP["cuda" if self._gpus() else "cpu"]
+
+    def _room(self) -> int:
+        """How many workers there may be: one a GPU where GPUs are used, no more than the configuration says."""
         import ray
 
         found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
-        room = int(found.get("GPU", 0)) or self.config.workers or int(found.get("CPU", 1))
+        workers = self.config.workers
+        if gpus := self._gpus():
+            return min(gpus, workers or gpus)
+        return workers or int(found.get("CPU", 1))
+
+    def _workers(self, tasks: int) -> list[Any]:
+        """As many workers as there are tasks for, no more than there is room for."""
+        room = self._room()
         while len(self._actors) < max(1, min(tasks, room)):
             self._start()
         return list(self._actors)
@@ -232,23 +286,21 @@ class RayEngine:
         import ray
 
         self._number += 1
-        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
-        gpus = 1 if found.get("GPU") and self.config.device != "cpu" else 0
+        gpus = 1 if self._gpus() else 0
         shard = self.folder / f"{os.getpid()}-{self._number}.jsonl"
         remote = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(Worker)
         actor = remote.remote(self.config, self.support, self.load, shard)
         self._actors.append(actor)
         return actor
 
-    def _from_shards(self, method: str, params: dict[str, Any], wanted: dict[str, Job]) -> list[JobResult]:
+    def _from_shards(self, identity: str, wanted: dict[str, Job]) -> list[JobResult]:
         """Finished cases in the shards of this run folder, whoever wrote them, if they answer what is asked now."""
-        prefix = repr((method, sorted(params.items(), key=str)))
         out: dict[str, JobResult] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
             with Journal(path) as journal:
                 for key, job in wanted.items():
-                    data = journal.get(f"{prefix}|{key}")
-                    if data is None or data["error"] is not None:
+                    data = journal.get(f"{identity}|{key}")
+                    if data is None or data["error"] is not None or data["case"] != job.case.id:
                         continue
                     if {p.id for p in job.probes} == set(data["asked"]):
                         out[key] = _unpacked(data, job)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +12,6 @@ from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
 from schemas.answers import Answer
 from schemas.cases import Case
-from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
@@ -25,43 +20,6 @@ from schemas.runs import CaseResult, RunManifest
 FORMAT = 1
 RUN_FILE = "run.json"
 OTHER_OUT = "name another --out"
-_PACKAGES = ("scedit", "torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "duckdb")
-
-
-def environment(device: str = "cpu") -> dict[str, Any]:
-    """What a run's numbers may depend on beside its identity: versions, processor, git state; no names of machines."""
-    packages: dict[str, str | None] = {}
-    for name in _PACKAGES:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = None
-    return {
-        "at": now(zone="Z"),
-        "device": device,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cpus": os.cpu_count(),
-        "packages": packages,
-        "git": _git(Path(__file__).parents[2]),
-    }
-
-
-def _git(folder: Path) -> dict[str, Any] | None:
-    """Commit of the program's own checkout and whether it was changed; None for an installed package."""
-    if not (folder / ".git").exists():
-        return None
-
-    def ask(*words: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
-        )
-        return done.stdout.strip()
-
-    try:
-        return {"commit": ask("rev-parse", "HEAD"), "changed": bool(ask("status", "--porcelain"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 class EditorFolder(NamedTuple):
@@ -79,12 +37,12 @@ class EditorFolder(NamedTuple):
         """The journal: key of the case -> its result."""
         return self.path / "journal.jsonl"
 
-    def begin(self, manifest: RunManifest, *, config: Mapping[str, Any], device: str) -> None:
+    def begin(self, manifest: RunManifest, *, config: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
         """Write the manifest, the resolved configuration, and one more line of the environment's sessions."""
         write_json(self.path / "manifest.json", manifest.payload(), fix=OTHER_OUT)
         write_json(self.path / "config.json", dict(config), fix=OTHER_OUT)
         sessions = read_json(self.sessions)["sessions"] if self.sessions.exists() else []
-        write_json(self.sessions, {"sessions": [*sessions, environment(device)]}, fix=OTHER_OUT)
+        write_json(self.sessions, {"sessions": [*sessions, dict(environment)]}, fix=OTHER_OUT)
 
     @property
     def sessions(self) -> Path:
@@ -138,12 +96,12 @@ class Run(NamedTuple):
         return self.editors[0]
 
 
-def write_run(out: Path, about: Mapping[str, Any], split: Split) -> None:
+def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:
     """Write what the run as a whole is: ``run.json`` and the frozen split beside it."""
     path = out / split_file(split.digest)
     if not path.exists():
         write_split(split, path)
-    write_json(out / RUN_FILE, {"format": FORMAT, **about}, fix=OTHER_OUT)
+    write_json(out / RUN_FILE, {"format": FORMAT, **description}, fix=OTHER_OUT)
 
 
 def split_file(digest: str) -> str:

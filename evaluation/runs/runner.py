@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from curation.files.journal import Journal
 from curation.splits.split_file import Split
 from evaluation.engines.base import Engine, Job, JobResult
+from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.engines.simple import SimpleEngine
 from evaluation.metrics.generation import Generation
@@ -30,6 +31,7 @@ from schemas.answers import Answer
 from schemas.core.clock import now
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
+from schemas.text.counting import counted
 
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 
@@ -43,7 +45,7 @@ class Event(NamedTuple):
     label: str
     done: int
     total: int
-    found: int
+    resumed: int
     failed: int
     seconds: float
     note: str = ""
@@ -56,7 +58,7 @@ class EditorOutcome(NamedTuple):
     manifest: RunManifest
     folder: EditorFolder
     computed: int
-    found: int
+    resumed: int
     failed: int
     stopped: str | None = None
 
@@ -69,7 +71,7 @@ class Runner:
         split: Its cases.
         scorer: The model; it must come back unchanged from every edit.
         make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
-        tell: Called after every case with the progress.
+        on_event: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
         support: Cases that methods may learn from.
         engine: How edits are made and scored; one at a time where it is not given.
@@ -83,14 +85,14 @@ class Runner:
         *,
         scorer: Scorer,
         make: Callable[[str, dict[str, Any]], EditorLike],
-        tell: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
         retry_failed: bool = False,
         support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
         answered: BaselineAnswers | None = None,
     ) -> None:
         self.config, self.split, self.scorer, self.support = config, split, scorer, support
-        self._make, self._tell, self._retry = make, tell or (lambda event: None), retry_failed
+        self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
         self.cases = choose(split, kinds=config.kinds, limit=config.limit)
         metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
         self._variants = {k: v.variant_made for k, v in config.editors.items()}
@@ -100,7 +102,6 @@ class Runner:
             variant = self._variants.get(label)
             asks = plainly if variant is None else {c.key: ask(variant.asks(c), metrics) for c in self.cases}
             self._asked[label] = asks
-        self._device = scorer.device
         self._engine = engine or SimpleEngine(scorer, batch_tokens=config.batch_tokens)
         self._answered = answered
 
@@ -153,6 +154,9 @@ class Runner:
         }
         write_run(out, about, self.split)
 
+    def _environment(self) -> dict[str, Any]:
+        return environment(self.scorer.device, weights=self.scorer.weights)
+
     def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
         regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
@@ -166,9 +170,9 @@ class Runner:
             found, computed = len(units) - len(todo), 0
             failed = sum(result.error is not None for key, result in known.items() if key not in left)
             stopped = self._too_many(failed, found) if todo else None
-            self._tell(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
+            self._on_event(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
             if todo and not stopped:
-                folder.begin(manifest, config=self.config.model_dump(mode="json"), device=self._device)
+                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment())
                 editor.prepare(self.support.cases)
             begun, busy = time.perf_counter(), 0.0
             context = RegimeContext(cases, editor, self._engine, self.scorer)
@@ -179,7 +183,7 @@ class Runner:
                 spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
                 # Cases made together are told one after the other, when the time of all of them has been spent.
                 spent = min(spent, busy) if busy else spent
-                self._tell(Event(label, found + computed, len(units), found, failed, spent))
+                self._on_event(Event(label, found + computed, len(units), found, failed, spent))
                 if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
                     break
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)
@@ -213,7 +217,7 @@ class Runner:
     def _too_many(self, failed: int, done: int) -> str | None:
         if done < ENOUGH_TO_JUDGE or failed <= self.config.max_failures * done:
             return None
-        return f"{failed} of {done} cases failed"
+        return f"{failed:,} of {counted(done, 'case')} failed"
 
     def _missing(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""

@@ -47,7 +47,7 @@ def open_split(choice: SplitChoice) -> Split:
 def execute(
     config: RunConfig,
     *,
-    tell: Callable[[Event], None] | None = None,
+    on_event: Callable[[Event], None] | None = None,
     retry_failed: bool = False,
     lm: LM | None = None,
 ) -> list[EditorOutcome]:
@@ -55,7 +55,7 @@ def execute(
 
     Args:
         config: What to run.
-        tell: Called after every case.
+        on_event: Called after every case.
         retry_failed: Do failed cases again.
         lm: A model that is loaded already (it must be the one that the configuration names).
 
@@ -83,7 +83,7 @@ def execute(
             split,
             scorer=ModelScorer(model),
             make=make,
-            tell=tell,
+            on_event=on_event,
             retry_failed=retry_failed,
             support=support,
             engine=engine,

@@ -127,7 +127,7 @@ def search(
     first: int = 4,
     space: Path | None = None,
     kept: Mapping[str, Any] | None = None,
-    tell: Callable[[Event], None] | None = None,
+    on_event: Callable[[Event], None] | None = None,
 ) -> SearchResult:
     """Search one method's settings.
 
@@ -142,7 +142,7 @@ def search(
         first: Cases of the first rung.
         space: File of ranges; None: those that come with the program.
         kept: Options that every setting has, the preset too.
-        tell: Called with the runner's progress.
+        on_event: Called with the runner's progress.
 
     Raises:
         UserError: no ranges, too small a budget, or no case that a metric of the objective asks anything of.
@@ -155,7 +155,7 @@ def search(
     for rung in rungs:
         alive = alive[: rung.settings]
         wanted = {label: settings[label] for label in (PRESET, *alive)}
-        run = _run(method, lm, config, wanted, cases=rung.cases, objective=objective, tell=tell)
+        run = _run(method, lm, config, wanted, cases=rung.cases, objective=objective, on_event=on_event)
         tried |= _scored(run, wanted, config, objective)
         alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
@@ -182,14 +182,14 @@ def _run(
     *,
     cases: int,
     objective: Sequence[str],
-    tell: Callable[[Event], None] | None,
+    on_event: Callable[[Event], None] | None,
 ) -> Run:
     out = config.out / method
     editors = {label: EditorChoice(name=method, params=params) for label, params in settings.items()}
     wanted = config.model_copy(
         update={"editors": editors, "metrics": tuple(objective), "limit": cases, "out": out, "max_failures": 1.0}
     )
-    execute(wanted, lm=lm, tell=tell)
+    execute(wanted, lm=lm, on_event=on_event)
     return load_run(out)
 
 
@@ -247,17 +247,17 @@ def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:
         refuse_overlap(seen, split, where=f"--split {development.name}")
 
 
-def snippet(found: SearchResult, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
+def snippet(result: SearchResult, *, model: str, split: Split, number: int, objective: Sequence[str]) -> str:
     """The best setting as a preset with its source, as TOML."""
-    best, words = found.best, "+".join(objective)
+    best, words = result.best, "+".join(objective)
     params = ", ".join(f"{name} = {_toml(value)}" for name, value in best.params.items())
     source = (
-        f"scedit model tune {found.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
-        f"budget {found.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases "
-        f"(preset before: {found.preset.objective:.3f})"
+        f"scedit model tune {result.method} on {split.name}@{split.version} ({split.digest[:12]}), model {model}: "
+        f"budget {result.budget}, seed {number}, harmonic mean of {words} {best.objective:.3f} over {best.cases} cases "
+        f"(preset before: {result.preset.objective:.3f})"
     )
     name = model.rstrip("/").rsplit("/", 1)[-1].lower()
-    return f'[[preset]]\nmethod = "{found.method}"\nmatch = ["{name}"]\nparams = {{ {params} }}\nsource = "{source}"\n'
+    return f'[[preset]]\nmethod = "{result.method}"\nmatch = ["{name}"]\nparams = {{ {params} }}\nsource = "{source}"\n'
 
 
 def _toml(value: Any) -> str:
@@ -266,10 +266,10 @@ def _toml(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
-def plain(found: SearchResult) -> dict[str, Any]:
+def plain(result: SearchResult) -> dict[str, Any]:
     """A search as JSON values."""
-    told = found._asdict()
-    told["best"], told["preset"] = found.best._asdict(), found.preset._asdict()
-    told["tried"] = [one._asdict() for one in found.tried]
-    told["rungs"] = [rung._asdict() for rung in found.rungs]
+    told = result._asdict()
+    told["best"], told["preset"] = result.best._asdict(), result.preset._asdict()
+    told["tried"] = [one._asdict() for one in result.tried]
+    told["rungs"] = [rung._asdict() for rung in result.rungs]
     return told

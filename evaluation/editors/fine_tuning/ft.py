@@ -20,6 +20,7 @@ from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
+from evaluation.models.device_memory import free_bytes
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
@@ -87,7 +88,7 @@ class FineTuning(Editor):
         size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.edited_layers)  # change, slope, two averages
         room = CPU_BYTES
         if lm.device.type == "cuda":
-            room = int(SHARE * torch.cuda.mem_get_info(lm.device)[0])
+            room = int(SHARE * free_bytes(lm.device))
         return TokenBudget(max(1, room // size), unit="edits")
 
     @classmethod

@@ -100,9 +100,9 @@ def logprobs(lm: LM, rows: GradientBatch) -> Tensor:
         return logits_at(lm, rows.ids, rows.mask, rows.rows, rows.places).log_softmax(-1)
 
 
-def nll(found: Tensor, rows: GradientBatch) -> Tensor:
+def nll(log_probs: Tensor, rows: GradientBatch) -> Tensor:
     """Mean negative log-probability of each row's target, [rows]."""
-    return rows.means(-found.gather(1, rows.goals[:, None])[:, 0])
+    return rows.means(-log_probs.gather(1, rows.goals[:, None])[:, 0])
 
 
 def gradients(

@@ -132,7 +132,7 @@ class Mend(Editor):
         *,
         name: str,
         out: Path,
-        tell: Callable[[TrainingStep], None] | None = None,
+        on_step: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
     ) -> TrainingResult:
         """Train a network and write it to a file; stopped at any moment, the same call goes on.
@@ -141,7 +141,7 @@ class Mend(Editor):
             cases: What to train on; never evaluated ones.
             name: What the cases are called.
             out: The checkpoint; the training on its way stands beside it.
-            tell: Called with the progress.
+            on_step: Called with the progress.
             minutes: End after so many of training, all calls counted, with the best network so far.
 
         Raises:
@@ -158,7 +158,7 @@ class Mend(Editor):
             TrainingSettings(**told),
             state=state,
             identity=identity,
-            tell=tell,
+            on_step=on_step,
             minutes=minutes,
         )
         trained = trainer.run()
@@ -253,7 +253,7 @@ class Mend(Editor):
         path = self.cache.folder / f"mend-{content_id('mend', identity)}.safetensors"
         if not path.is_file():
             log.warning("training mend for %s on %d cases of the support (once)", self.lm.name, len(cases))
-            self.train(cases, name="support", out=path, tell=_log)
+            self.train(cases, name="support", out=path, on_step=_log)
         return path
 
 

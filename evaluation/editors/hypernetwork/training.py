@@ -88,7 +88,7 @@ class Trainer:
         settings: The options.
         state: File that keeps the training on its way.
         identity: All that the training depends on; a state of another identity is refused.
-        tell: Called at every report.
+        on_step: Called at every report.
         minutes: End after so many of training, those before a resumption counted, with the best of the reports so far;
             one report is waited for.
     """
@@ -101,11 +101,11 @@ class Trainer:
         *,
         state: Path,
         identity: dict[str, Any],
-        tell: Callable[[TrainingStep], None] | None = None,
+        on_step: Callable[[TrainingStep], None] | None = None,
         minutes: float | None = None,
     ) -> None:
         self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
-        self._identity, self._tell = canonical_json(identity), tell or (lambda step: None)
+        self._identity, self._on_step = canonical_json(identity), on_step or (lambda step: None)
         held = max(1, min(settings.held_out, len(lessons) // 4))
         order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
         self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
@@ -148,7 +148,7 @@ class Trainer:
             seconds = spent + time.perf_counter() - begun
             self._save(optimiser, step + 1, best, seconds)
             pace = (time.perf_counter() - begun) / (step + 1 - done)
-            self._tell(TrainingStep(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
+            self._on_step(TrainingStep(step + 1, p.steps, losses, found, seconds, pace * (p.steps - step - 1)))
         assert best is not None
         network.load_state_dict(best[2])
         return TrainingResult(network, best[0], best[1], spent + time.perf_counter() - begun)
@@ -279,7 +279,7 @@ def _rows(pairs: GradientPairs, longest: int) -> GradientPairs:
     return GradientPairs(f(pairs.u, (0, 0, 0, pad)), f(pairs.delta, (0, 0, 0, pad)), f(pairs.real, (0, pad)))
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+def write_tensors(path: Path, tensors: dict[str, Tensor], manifest: dict[str, Any]) -> None:
     """A safetensors file with a JSON manifest in its header; whole or not at all.
 
     Raises:
@@ -287,8 +287,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any])
     """
     from safetensors.torch import save
 
-    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(about)})
-    write_bytes(path, data, shared=True)
+    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, {"manifest": json.dumps(manifest)})
+    write_bytes(path, data)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

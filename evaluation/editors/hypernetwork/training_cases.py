@@ -9,6 +9,7 @@ from evaluation.editors.hypernetwork.gradients import GradientLine, line
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 
 class TrainingCase(NamedTuple):
@@ -39,7 +40,7 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
         made.append(TrainingCase(edit, paraphrases or (edit,), tuple(x for x in _locality(lm, case) if x is not None)))
     if len(made) < 2 or not any(one.locality for one in made):
         raise UserError(
-            f"{len(made)} cases with a new object are too few to train on",
+            f"{counted(len(made), 'case')} with a new object: too few to train on",
             fix="give more cases, with neighbours: their prompts are what an edit must not move",
         )
     return made

@@ -113,21 +113,21 @@ class Dense:
         return np.asarray(self._rows @ _embedder().embed([query])[0], dtype=np.float64)
 
 
-def make_index(how: Similarity, texts: Sequence[str], vectors: Vectors) -> Index:
+def make_index(similarity: Similarity, texts: Sequence[str], vectors: Vectors) -> Index:
     """An index of the kind asked for."""
-    return Dense(texts, vectors) if how == "embedding" else Tfidf(texts)
+    return Dense(texts, vectors) if similarity == "embedding" else Tfidf(texts)
 
 
-def index_components(how: Similarity) -> dict[str, str]:
+def index_components(similarity: Similarity) -> dict[str, str]:
     """What an index depends on beside the texts, for a run's id."""
-    return {"embedding": MODEL} if how == "embedding" else {"similarity": "tfidf@1"}
+    return {"embedding": MODEL} if similarity == "embedding" else {"similarity": "tfidf@1"}
 
 
-def nearest(scores: NDArray[np.float64], most: int, *, above: float | None = None) -> list[int]:
+def nearest(scores: NDArray[np.float64], limit: int, *, above: float | None = None) -> list[int]:
     """Numbers of the nearest texts, nearest first; of equals the earlier. ``above``: only scores greater than that."""
     import numpy as np
 
-    order = np.argsort(-scores, kind="stable")[:most].tolist()
+    order = np.argsort(-scores, kind="stable")[:limit].tolist()
     return [i for i in order if above is None or scores[i] > above]
 
 

@@ -28,6 +28,7 @@ from evaluation.editors.locate_edit.parts import (
     value_search,
 )
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
+from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
@@ -46,6 +47,41 @@ class SpreadEdit(WeightEdit):
     keys: Mapping[int, Tensor] | None = None
 
 
+class _EditedLayers(Options):
+    """``layers``: edited layers, from 0, ascending. The state is searched for in the last one's output."""
+
+    layers: tuple[int, ...] = Field(min_length=1)
+
+    @field_validator("layers")
+    @classmethod
+    def _ascending(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
+        if list(layers) != sorted(set(layers)) or layers[0] < 0:
+            raise ValueError("layers are counted from 0 and given in ascending order, each once")
+        return layers
+
+
+class _SpreadSearch(ValueSearchParams):
+    """The search for the state z (z₀ stands for v₀), and how strongly its residual is written.
+
+    Attributes:
+        template_starts: Words that sampled templates begin with in turn.
+        lam: λ, weight of what the change must not disturb, in units of the model's keys.
+        rho: Instead of λ the part of the residual that a layer is to write: λ = a(1 − ρ)/ρ, with a = k'Mk of the
+            edit's own keys. One ρ means the same for every model; one λ does not.
+    """
+
+    template_lengths: tuple[tuple[int, int], ...] = ((10, 5),)
+    template_starts: tuple[str, ...] = STARTS
+    lam: float | None = Field(default=None, ge=0)
+    rho: float | None = Field(default=None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> _SpreadSearch:
+        if (self.lam is None) == (self.rho is None):
+            raise ValueError("give either lam (λ) or rho (the part of the residual to write)")
+        return self
+
+
 class ResidualEditor(Editor):
     """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space."""
 
@@ -56,54 +92,8 @@ class ResidualEditor(Editor):
     costs: ClassVar[str] = "up to 25 passes forth and back over 7 short prompts, then two short passes a layer"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"),)
 
-    class Params(Options):
-        """Options of all methods that spread a residual.
-
-        Attributes:
-            layers: Edited layers, from 0, ascending. The state is searched for in the last one's output.
-            steps: Evaluations of the loss in the search (one more than updates). ``lr``: Adam's learning rate.
-            kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|z₀|².
-            clamp: δ stays within this many |z₀|. ``stop_below``: loss at which the search ends.
-            templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
-            template_lengths: Pairs (tokens, how many) for sampling. ``template_starts``: words they begin with in turn.
-            lam: λ, weight of what the change must not disturb, in units of the model's keys.
-            rho: Instead of λ the part of the residual that a layer is to write: λ = a(1 − ρ)/ρ, with a = k'Mk of the
-                edit's own keys. One ρ means the same for every model; one λ does not.
-            corpus: Text file(s) for second moments, or ``hub:NAME...``; None: the shipped corpus.
-            cap: The most tokens of one document. ``moments``: ready second moments (a pack), instead of a corpus.
-            ridge: Added to the second moments' diagonal, as a share of its mean; needed where the corpus has fewer
-                tokens than a key entries.
-        """
-
-        layers: tuple[int, ...] = Field(min_length=1)
-        steps: int = Field(default=25, ge=1)
-        lr: float = Field(default=0.5, gt=0)
-        kl_weight: float = Field(default=0.0625, ge=0)
-        weight_decay: float = Field(default=1e-3, ge=0)
-        clamp: float = Field(default=4.0, gt=0)
-        stop_below: float = 0.05
-        templates: tuple[str, ...] | None = None
-        template_lengths: tuple[tuple[int, int], ...] = ((10, 5),)
-        template_starts: tuple[str, ...] = STARTS
-        lam: float | None = Field(default=None, ge=0)
-        rho: float | None = Field(default=None, gt=0, lt=1)
-        corpus: tuple[str, ...] | str | None = None
-        cap: int | None = Field(default=None, ge=1)
-        moments: str | None = None
-        ridge: float = Field(default=0.0, ge=0)
-
-        @field_validator("layers")
-        @classmethod
-        def _ascending(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
-            if list(layers) != sorted(set(layers)) or layers[0] < 0:
-                raise ValueError("layers are counted from 0 and given in ascending order, each once")
-            return layers
-
-        @model_validator(mode="after")
-        def _one_of_two(self) -> ResidualEditor.Params:
-            if (self.lam is None) == (self.rho is None):
-                raise ValueError("give either lam (λ) or rho (the part of the residual to write)")
-            return self
+    class Params(CovarianceParams, _SpreadSearch, _EditedLayers):
+        """Options of all methods that spread a residual: layers, search and strength, source of second moments."""
 
     params: Params
     _ready: tuple[tuple[str, ...], dict[int, Moments]] | None = None
@@ -158,7 +148,7 @@ class ResidualEditor(Editor):
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
         how = value_search.SearchSettings.of(p)
-        found = value_search.search_values(lm, p.layers[-1], facts, contexts, how=how, place="block")
+        found = value_search.search_values(lm, p.layers[-1], facts, contexts, settings=how, place="block")
         target = torch.stack([value.target for value in found])
         edits: list[list[LowRankDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
@@ -229,13 +219,13 @@ class _Notes:
             }
 
     def edits(
-        self, found: Sequence[value_search.SearchedValue], *, whole: Tensor, left: Tensor, ridge: float
+        self, values: Sequence[value_search.SearchedValue], *, whole: Tensor, left: Tensor, ridge: float
     ) -> list[dict[str, Any]]:
         """One note an edit; ``written`` is the part of the searched change that the edited layers' state now shows."""
         size = whole.shape[1]
         out = []
         for g, layers in enumerate(self._layers):
-            own = found[g * size : (g + 1) * size]
+            own = values[g * size : (g + 1) * size]
             ratio = max(told["norm_ratio"] for told in layers.values())
             reached = 1 - left[g].norm(dim=1) / whole[g].norm(dim=1).clamp(min=1e-12)
             note: dict[str, Any] = {

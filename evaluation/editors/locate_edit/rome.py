@@ -16,11 +16,24 @@ from evaluation.editors.locate_edit.parts import (
     keys,
     value_search,
 )
+from evaluation.editors.locate_edit.parts.params import CovarianceParams, ValueSearchParams
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta, applied
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
+
+
+class _EditedLayer(Options):
+    """``layer``: the edited layer, from 0."""
+
+    layer: int = Field(ge=0)
+
+
+class _WhitenedSearch(ValueSearchParams):
+    """``covariance``: use the keys' second moments; without them u is the key itself."""
+
+    covariance: bool = True
 
 
 class Rome(Editor):
@@ -36,38 +49,8 @@ class Rome(Editor):
     needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"
     costs: ClassVar[str] = "up to 25 forward and backward passes from the edited layer on, over 22 short prompts"
 
-    class Params(Options):
-        """Options of ROME.
-
-        Attributes:
-            layer: Edited layer, from 0.
-            steps: Evaluations of the loss in the value search (one more than updates). ``lr``: Adam's learning rate.
-            kl_weight: Weight of the divergence on "{} is a". ``weight_decay``: weight of |δ|/|v₀|².
-            clamp: δ stays within this many |v₀|. ``stop_below``: loss at which the search ends.
-            templates: Context templates, each ending in ``{}``, the first a bare ``{}``; None: sampled from the model.
-            template_lengths: Pairs (tokens, how many) for sampling.
-            covariance: Use the keys' second moments; without them u is the key itself.
-            corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus. ``cap``: most tokens of one
-                document.
-            moments: File of ready second moments (``Moments.save``, or a pack), instead of a corpus.
-            ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
-                entries.
-        """
-
-        layer: int = Field(ge=0)
-        steps: int = Field(default=25, ge=1)
-        lr: float = Field(default=0.5, gt=0)
-        kl_weight: float = Field(default=0.0625, ge=0)
-        weight_decay: float = Field(default=1e-3, ge=0)
-        clamp: float = Field(default=4.0, gt=0)
-        stop_below: float = 0.05
-        templates: tuple[str, ...] | None = None
-        template_lengths: tuple[tuple[int, int], ...] = ((5, 10), (10, 10))
-        covariance: bool = True
-        corpus: tuple[str, ...] | str | None = None
-        cap: int | None = Field(default=None, ge=1)
-        moments: str | None = None
-        ridge: float = Field(default=0.0, ge=0)
+    class Params(CovarianceParams, _WhitenedSearch, _EditedLayer):
+        """Options of ROME: the edited layer, the search, and where second moments come from."""
 
     params: Params
     _ready: tuple[tuple[str, ...], Moments | None] | None = None
@@ -124,7 +107,7 @@ class Rome(Editor):
         how = value_search.SearchSettings.of(p)
         size = float(lm.projection(p.layer).weight.float().norm())  # type: ignore[operator]
         out = []
-        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, how=how)):
+        for n, value in enumerate(value_search.search_values(lm, p.layer, facts, contexts, settings=how)):
             found = closed_form.direction(averages[n], moments, ridge=p.ridge)
             right = closed_form.right_vector(found.u, target=value.target, key=bare.keys[n], value=bare.values[n])
             delta = LowRankDelta(lm.layout.weight(p.layer), right[:, None], found.u[:, None])

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from curation.stats.estimates import Estimate
+from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
@@ -20,6 +21,7 @@ from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import Aspect
+from schemas.text.counting import counted
 
 ESTIMAND = (
     "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
@@ -44,7 +46,7 @@ class CalibrationRow(NamedTuple):
 
     method: Method
     aspect: Aspect
-    found: Calibrated
+    calibrated: Calibrated
     needed: LabelBudget | None
 
 
@@ -54,7 +56,7 @@ class CalibratedDifference(NamedTuple):
     first: Method
     second: Method
     aspect: Aspect
-    found: Estimate
+    estimate: Estimate
     p: float | None
 
 
@@ -147,7 +149,7 @@ def _judge(
 
 
 def _people(
-    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], least: int, left: Counter[str]
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], min_people: int, left: Counter[str]
 ) -> dict[tuple[str, Aspect], tuple[float, float]]:
     """The people's mean and the sampling probability, by script and aspect.
 
@@ -173,8 +175,8 @@ def _people(
     for place, scores in said.items():
         if len(chances[place]) > 1:
             left["sampled twice with different probabilities"] += len(scores)
-        elif len(scores) < least:
-            left[f"on scripts with fewer than {least} people"] += len(scores)
+        elif len(scores) < min_people:
+            left[f"on scripts with fewer than {min_people} people"] += len(scores)
         else:
             out[place] = fmean(scores), next(iter(chances[place]))
     return out
@@ -208,48 +210,52 @@ def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str 
         if against is not None:
             pairs = [(b, a) if a.editor == against else (a, b) for a, b in pairs if against in (a.editor, b.editor)]
         found = [CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]
-        corrected = holm({str(n): g.found.p for n, g in enumerate(found)})
+        corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})
         out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
     return out
 
 
-def as_data(found: Calibration) -> dict[str, Any]:
+def as_data(calibration: Calibration) -> dict[str, Any]:
     """Everything, as JSON values."""
     return {
-        "judge": found.judge,
+        "judge": calibration.judge,
         "estimand": ESTIMAND,
-        "people": list(found.people),
-        "synthetic": list(found.synthetic),
-        "left_out": dict(found.left_out),
+        "people": list(calibration.people),
+        "synthetic": list(calibration.synthetic),
+        "left_out": dict(calibration.left_out),
         "rows": [
             {
                 **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
-                **{"powered": _estimate(r.found.powered), "human": _estimate(r.found.human)},
-                **{"judge": _estimate(r.found.judge), "bias": _estimate(r.found.bias)},
-                **{"weight": r.found.weight, "labelled": r.found.labelled},
-                **{"cases": r.found.cases, "saved": r.found.saved},
+                **{"powered": _estimate(r.calibrated.powered), "human": _estimate(r.calibrated.human)},
+                **{"judge": _estimate(r.calibrated.judge), "bias": _estimate(r.calibrated.bias)},
+                **{"weight": r.calibrated.weight, "labelled": r.calibrated.labelled},
+                **{"cases": r.calibrated.cases, "saved": r.calibrated.saved},
                 "needed": None if r.needed is None else r.needed._asdict(),
             }
-            for r in found.rows
+            for r in calibration.rows
         ],
         "gaps": [
             {
                 **{"writer": g.first.writer, "first": g.first.editor, "second": g.second.editor, "aspect": g.aspect},
-                **{"difference": _estimate(g.found), "p": g.p},
+                **{"difference": _estimate(g.estimate), "p": g.p},
             }
-            for g in found.gaps
+            for g in calibration.gaps
         ],
     }
 
 
-def as_text(found: Calibration) -> str:
+def as_text(calibration: Calibration) -> str:
     """The same for a reader."""
-    wide = max([len("method"), *(len(r.method.text) for r in found.rows)]) + 2
+    wide = max([len("method"), *(len(r.method.text) for r in calibration.rows)]) + 2
     head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
-    lines = [f"{found.judge}, calibrated to {len(found.people)} people ({', '.join(found.people)}).", head]
+    people = calibration.people
+    lines = [
+        f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)}).",
+        head,
+    ]
     lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
-    for r in found.rows:
-        c = r.found
+    for r in calibration.rows:
+        c = r.calibrated
         cells = [_short(e) for e in (c.powered, c.human, c.judge)]
         bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
         weight = "-" if c.weight is None else f"{c.weight:.2f}"
@@ -259,32 +265,43 @@ def as_text(found: Calibration) -> str:
         )
         if r.needed is not None:
             lines.append(f"{'':{wide + 15}s}  {_needed(r.needed)}")
-    if found.gaps:
+    if calibration.gaps:
         lines += ["", "Differences between methods on the same cases (p after Holm, over the pairs of an aspect):"]
-    for g in found.gaps:
+    for g in calibration.gaps:
         p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
-        lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.found.text(2)}{p}")
+        lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
     lines += ["", f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
-    lines += [f"Left out: {n} {reason}." for reason, n in found.left_out.items()]
-    if found.synthetic:
+    if any("[all agree]" in line for line in lines):
         lines.append(
-            f"Synthetic raters ({', '.join(found.synthetic)}) are programs: this only shows that the pipeline runs."
+            "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."
         )
+    lines += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
+    if calibration.synthetic:
+        names = ", ".join(calibration.synthetic)
+        lines.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
     return "\n".join(lines)
 
 
 def _short(e: Estimate) -> str:
     if e.value is None:
         return "undefined"
-    return f"{e.value:.2f}" if e.low is None or e.high is None else f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
+    if e.low is None or e.high is None:
+        return f"{e.value:.2f} [all agree]" if e.note.startswith(NO_SPREAD) else f"{e.value:.2f}"
+    return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
 
 
 def _needed(n: LabelBudget) -> str:
     if n.scripts is None:
         return n.reason
     alone = "more than there are" if n.alone is None else n.alone
-    return f"for the wanted width: {n.scripts} scripts rated by people, {n.more} more; without the judge: {alone}"
+    return (
+        f"for the wanted width: {counted(n.scripts, 'script')} rated by people, {n.more} more; without "
+        f"the judge: {alone}"
+    )
 
 
 def _estimate(e: Estimate) -> dict[str, Any]:
-    return {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p, "reason": e.reason}
+    return {
+        **{"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p},
+        **{"reason": e.reason, "note": e.note},
+    }

@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from curation.stats.bootstrap import DEFAULT, Resampling, case_interval, case_means
+from curation.stats.bootstrap import DEFAULT, Resampling, case_means
+from curation.stats.bounded import clustered_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
@@ -36,9 +37,10 @@ class MethodRating(NamedTuple):
     Attributes:
         scripts: Rated or unscored. ``scored``: those with a rating. ``cases``: they belong to.
         mean: Mean of case means over the scored ones; None where there is none.
-        by_case: Half width of its 95 % interval over cases. ``by_script``: over single scripts, as the paper's Table 3
-            seems to have it; too narrow where a case has several scripts.
+        by_case: Half width of its published 95 % interval over cases. ``by_script``: over single scripts, as the
+            paper's Table 3 seems to have it; too narrow where a case has several scripts.
         worst, best: The mean if every unscored script were a 1, or a 7.
+        low, high: Ends of the default 95 % interval of the mean, by case and inside the scale; None for a single case.
     """
 
     rater: str
@@ -54,6 +56,8 @@ class MethodRating(NamedTuple):
     by_script: float | None
     worst: float | None
     best: float | None
+    low: float | None = None
+    high: float | None = None
 
 
 class JudgeReliability(NamedTuple):
@@ -145,7 +149,7 @@ def method_rating(
     """One cell, from (case, score or None) of every script."""
     good = [(case, s) for case, s in said if s is not None]
     values, cases = [s for _, s in good], [c for c, _ in good]
-    found, single = case_interval(values, cases), mean_interval(values)
+    found, single = clustered_interval(values, cases, scale=(1.0, 7.0)), mean_interval(values)
 
     def bound(fill: float) -> float | None:
         means = case_means([fill if s is None else s for _, s in said], [c for c, _ in said])
@@ -153,12 +157,12 @@ def method_rating(
 
     return MethodRating(
         *(rater, writer, editor, edited, aspect, len(said), len(good), len(set(cases))),
-        *(found.mean, found.half, single.half, bound(1.0), bound(7.0)),
+        *(found.mean, found.half, single.half, bound(1.0), bound(7.0), found.low, found.high),
     )
 
 
 def _reliability(
-    known: Sequence[RatedScript], asks: Mapping[str, JudgeInput], how: Resampling
+    known: Sequence[RatedScript], asks: Mapping[str, JudgeInput], resampling: Resampling
 ) -> list[JudgeReliability]:
     groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:
@@ -171,7 +175,7 @@ def _reliability(
         repeats = binomial_interval(twice.same, twice.n)._replace(name="same rating when asked again")
         scored = [g for g in mine if g.score is not None]
         weighted = sum(bool(g.detail.get("weighted")) for g in scored)
-        length = length_correlation(mine, asks, resampling=how)
+        length = length_correlation(mine, asks, resampling=resampling)
         out.append(JudgeReliability(rater, aspect, twice, repeats, length, weighted, len(scored)))
     return out
 

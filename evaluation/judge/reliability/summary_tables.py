@@ -9,22 +9,23 @@ from curation.stats.estimates import Estimate
 from evaluation.judge.reliability.rubric import RubricReport
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, MethodRating
 from evaluation.judge.session import JudgeResult
+from schemas.text.counting import counted
 
 _SHOWN = 10  # disagreements with the rubric that text shows; JSON has all
 
 
-def as_data(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> dict[str, Any]:
+def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> dict[str, Any]:
     """Everything, as JSON values."""
     return {
         "outcome": None if outcome is None else _outcome(outcome),
-        "quorum": found.quorum,
-        "cells": [c._asdict() for c in found.cells],
+        "quorum": summary.quorum,
+        "cells": [c._asdict() for c in summary.cells],
         "trust": [
             {
                 **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},
                 **{"scored": t.scored, "repeats": _estimate(t.repeats), "length": _estimate(t.length)},
             }
-            for t in found.reliability
+            for t in summary.reliability
         ],
         "agreement": {
             aspect: {
@@ -32,12 +33,12 @@ def as_data(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[
                 **{"exact": _estimate(a.exact), "within_one": _estimate(a.within_one)},
                 **{"level": a.level, "units": a.units, "raters": a.raters},
             }
-            for aspect, a in found.agreement.items()
+            for aspect, a in summary.agreement.items()
         },
-        "rubric": rubric_data(found.rubric),
-        "unscored": {r: dict(k) for r, k in found.unscored.items()},
+        "rubric": rubric_data(summary.rubric),
+        "unscored": {r: dict(k) for r, k in summary.unscored.items()},
         "flags": list(flagged),
-        "plumbing": list(found.smoke_test),
+        "plumbing": list(summary.smoke_test),
     }
 
 
@@ -52,16 +53,17 @@ def rubric_data(rubric: RubricReport) -> dict[str, Any]:
     return {"by": by, "free": rubric.free, "skipped": skipped, "disagreements": listed}
 
 
-def as_text(found: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
+def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
     """The same for a reader; long lists are cut and say so."""
     parts = [] if outcome is None else [_told(outcome), ""]
-    parts += _cells(found.cells)
-    parts += ["", *_reasons(found)] if found.unscored else []
-    parts += ["", *_reliability(found.reliability)] if found.reliability else []
-    parts += ["", *_agreement(found)] if found.agreement else []
-    parts += ["", *_rubric(found.rubric)]
+    parts += _cells(summary.cells)
+    parts += ["", *_reasons(summary)] if summary.unscored else []
+    parts += ["", *_reliability(summary.reliability)] if summary.reliability else []
+    parts += ["", *_agreement(summary)] if summary.agreement else []
+    parts += ["", *_rubric(summary.rubric)]
     notes = [
-        f"the ratings of {r} are of smoke-test quality: they only show that the pipeline runs" for r in found.smoke_test
+        f"the ratings of {r} are of smoke-test quality: they only show that the pipeline runs"
+        for r in summary.smoke_test
     ]
     notes += flagged
     parts += ["", *(f"Note: {note}." for note in notes)] if notes else []
@@ -76,7 +78,10 @@ def _outcome(outcome: JudgeResult) -> dict[str, Any]:
 
 
 def _told(o: JudgeResult) -> str:
-    text = f"{o.rater}: {o.ratings} ratings ({o.new} new, {o.unscored} unscored), {o.calls} calls; {o.spent}."
+    text = (
+        f"{o.rater}: {counted(o.ratings, 'rating')} ({o.new} new, {o.unscored} unscored), "
+        f"{counted(o.calls, 'call')}; {o.spent}."
+    )
     if o.controls is not None:
         text += f"\nControl items: {o.controls.accepted} of {o.controls.asked} ratings are within the accepted range."
         for m in o.controls.missed:
@@ -97,25 +102,22 @@ def _cells(cells: Sequence[MethodRating]) -> list[str]:
             last = (c.rater, c.writer)
             lines += ["", f"{c.rater} on scripts of {c.writer}:"] if lines else [f"{c.rater} on scripts of {c.writer}:"]
             lines.append(
-                f"  {'method'.ljust(wide)}{'aspect':15s}{'mean ± case (script)':>24s}"
+                f"  {'method'.ljust(wide)}{'aspect':15s}{'mean [95 % by case]':>24s}"
                 f"{'scripts':>9s}{'cases':>7s}{'unscored':>10s}  worst-best"
             )
-        half = "" if c.by_case is None else f" ± {c.by_case:.2f}"
-        single = "" if c.by_script is None else f" ({c.by_script:.2f})"
-        mean = "none" if c.mean is None else f"{c.mean:.2f}{half}{single}"
+        ends = "" if c.low is None or c.high is None else f" [{c.low:.2f}, {c.high:.2f}]"
+        mean = "none" if c.mean is None else f"{c.mean:.2f}{ends}"
         lost = c.scripts - c.scored
         bounds = f"  {c.worst:.2f}-{c.best:.2f}" if lost and c.worst is not None and c.best is not None else ""
         lines.append(f"  {c.editor.ljust(wide)}{c.aspect:15s}{mean:>24s}{c.scripts:9d}{c.cases:7d}{lost:10d}{bounds}")
-    lines.append(
-        "Means of case means on 1 to 7, ± 95 % over cases (over single scripts). Unscored ones are in no mean;"
-    )
+    lines.append("Means of case means on 1 to 7 with 95 % intervals over cases. Unscored ones are in no mean;")
     lines.append("worst-best: the mean if all of them were a 1, or a 7.")
     return lines
 
 
-def _reasons(found: JudgeSummary) -> list[str]:
+def _reasons(summary: JudgeSummary) -> list[str]:
     lines = ["Unscored, by reason:"]
-    for rater, kinds in found.unscored.items():
+    for rater, kinds in summary.unscored.items():
         lines += [f"  {rater}: {n} {kind}" for kind, n in kinds.items()]
     return lines
 
@@ -133,9 +135,9 @@ def _reliability(judges: Sequence[JudgeReliability]) -> list[str]:
     return lines
 
 
-def _agreement(found: JudgeSummary) -> list[str]:
+def _agreement(summary: JudgeSummary) -> list[str]:
     lines = ["Agreement among judges:"]
-    for aspect, a in found.agreement.items():
+    for aspect, a in summary.agreement.items():
         lines.append(
             f"  {aspect}: alpha (ordinal) {a.alpha.text(2)}, AC2 {a.ac2.text(2)}, same {a.exact.text(2)}, "
             f"within 1 {a.within_one.text(2)}; {a.units} scripts, {a.raters} judges"

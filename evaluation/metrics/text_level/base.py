@@ -17,18 +17,18 @@ class WrittenMetric(CaseMean):
     """One value for every text of a case; by default the scripts that answer its questions.
 
     Args:
-        how: How texts are written; decides the probes.
+        generation: How texts are written; decides the probes.
     """
 
     role: ClassVar[Role] = "text"
     asks_for_texts: ClassVar[bool] = True
 
-    def __init__(self, how: Generation = Generation()) -> None:  # noqa: B008 - a value
-        self.how = how
+    def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
+        self.generation = generation
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
         """The scripts of every question."""
-        return scripts_for(case, self.how)
+        return scripts_for(case, self.generation)
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """The text's value, or why it has none; defined by the metric."""

@@ -46,9 +46,9 @@ def questions(case: Case) -> list[tuple[str, str]]:
     return [(key, text) for text, key in reversed(heads.items())]
 
 
-def script_for(case: Case, key: str, text: str, how: Generation, sample: int = 0) -> GenerateProbe:
+def script_for(case: Case, key: str, text: str, generation: Generation, sample: int = 0) -> GenerateProbe:
     """Ask for the script that answers a question, in the format of Appendix A; nothing but its length cuts it."""
-    choice = how.choice
+    choice = generation.choice
     return GenerateProbe(
         purpose=QUESTION,
         item=key,
@@ -59,23 +59,23 @@ def script_for(case: Case, key: str, text: str, how: Generation, sample: int = 0
         most=choice.max_tokens,
         temperature=choice.temperature,
         top_p=choice.top_p if choice.temperature else 1.0,
-        seed=how.seed(case.key, QUESTION, key, sample),
+        seed=generation.seed(case.key, QUESTION, key, sample),
         sample=sample,
     )
 
 
-def scripts_for(case: Case, how: Generation) -> list[GenerateProbe]:
+def scripts_for(case: Case, generation: Generation) -> list[GenerateProbe]:
     """Every sample of every script question."""
     asked = questions(case)
-    return [script_for(case, key, text, how, n) for key, text in asked for n in range(how.choice.samples)]
+    return [script_for(case, key, text, generation, n) for key, text in asked for n in range(generation.choice.samples)]
 
 
-def rest_of_step(case: Case, prompt: ScriptPrompt, how: Generation) -> GenerateProbe:
+def rest_of_step(case: Case, prompt: ScriptPrompt, generation: Generation) -> GenerateProbe:
     """Continue a script prompt to the end of the cut step. Never in a chat template, as S-ES is scored without one.
 
     Spaces at the end are left to the model, whose tokens begin with them.
     """
-    choice = how.choice
+    choice = generation.choice
     return GenerateProbe(
         purpose=CONTINUED,
         item=prompt.key,
@@ -84,6 +84,6 @@ def rest_of_step(case: Case, prompt: ScriptPrompt, how: Generation) -> GenerateP
         most=choice.step_tokens,
         temperature=choice.temperature,
         top_p=choice.top_p if choice.temperature else 1.0,
-        seed=how.seed(case.key, CONTINUED, prompt.key),
+        seed=generation.seed(case.key, CONTINUED, prompt.key),
         stop=("\n",),
     )

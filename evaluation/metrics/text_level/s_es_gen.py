@@ -32,7 +32,7 @@ class SESGen(WrittenMetric):
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
         """The rest of every cut step."""
-        return [rest_of_step(case, p, self.how) for p in case.prompts]
+        return [rest_of_step(case, p, self.generation) for p in case.prompts]
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 where the new object is named first."""

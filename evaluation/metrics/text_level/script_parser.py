@@ -227,26 +227,27 @@ def words(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def n_gram_entropy(text: str, *, most: int | None = ENTROPY_WORDS) -> float | None:
+def n_gram_entropy(text: str, *, max_words: int | None = ENTROPY_WORDS) -> float | None:
     """Weighted entropy of bigrams and trigrams in bits: the mean of 2/3·H2 and 4/3·H3, as the published code (ROME).
 
     Args:
         text: The text; words and signs are its units (the published code takes NLTK's).
-        most: Take so many words, so that texts compare; None takes all.
+        max_words: Take so many words, so that texts compare; None takes all.
 
     Returns:
-        Bits; None for a text shorter than ``most``, or of fewer than three words.
+        Bits; None for a text shorter than ``max_words``, or of fewer than three words.
 
     Example:
-        >>> n_gram_entropy("a b a b a b a", most=None) == (2 / 3 * 1.0 + 4 / 3 * n_gram_bits(list("abababa"), 3)) / 2
+        >>> bits = 2 / 3 * 1.0 + 4 / 3 * n_gram_bits(list("abababa"), 3)
+        >>> n_gram_entropy("a b a b a b a", max_words=None) == bits / 2
         True
         >>> n_gram_entropy("too short") is None
         True
     """
     units = words(text)
-    if len(units) < (most or 3):
+    if len(units) < (max_words or 3):
         return None
-    units = units[:most]
+    units = units[:max_words]
     return (2 / 3 * n_gram_bits(units, 2) + 4 / 3 * n_gram_bits(units, 3)) / 2
 
 

@@ -40,11 +40,11 @@ class SBO(CaseMean):
         return CaseScores(case=case.key, metric=self.name, items=items)
 
 
-def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, how: Normalisation) -> ItemScore:
-    now = target_values(probe, after, how)
+def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation) -> ItemScore:
+    now = target_values(probe, after, normalisation)
     if isinstance(now, str):
         return unscored(probe, now)
-    then = target_values(probe, before, how)
+    then = target_values(probe, before, normalisation)
     if isinstance(then, str):
         return unscored(probe, f"before the edit: {then}")
     loss = max(math.exp(then[0]) - math.exp(now[0]), 0.0)

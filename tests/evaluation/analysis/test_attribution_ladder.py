@@ -34,8 +34,19 @@ def test_a_run_climbs_the_ladder_on_the_same_cases(tmp_path: Path) -> None:
     assert known.cases == len(known_cases(run, "preferred")) < 6
     assert all(r.rate.n == known.cases for r in known.stages)
     rated = {"push": dict.fromkeys(run.cases[:4], 7.0)}
-    (judged,) = stage_breakdowns(run, known="all", coherence=rated)
-    assert judged.cases == 4 and judged.stages[-1].title == "Coherence" and judged.stages[-1].rate.mean == 1.0
+    (judged,) = stage_breakdowns(run, known="all", coherence=rated, rater="ann")
+    assert judged.cases == 4 and judged.stages[-1].title == "Coherence above 4, ann"
+    assert judged.stages[-1].rate.mean == 1.0
+
+
+def test_a_text_that_names_neither_object_does_not_climb_the_last_rung(tmp_path: Path) -> None:
+    """The rubric gives it 3 of 7, which used to count as a third of a success: a null method gained by it."""
+    run = finished(tmp_path, ["es", *TEXTS])
+    for value, want in ((3.0, 0.0), (4.0, 0.0), (5.0, 1.0)):
+        (found,) = stage_breakdowns(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})
+        last = found.stages[-1]
+        assert (last.rate.mean, last.passed) == (want, want * len(run.cases))
+        assert last.lost is not None and last.gained is not None and last.lost.n + last.gained.n == len(run.cases)
 
 
 def test_a_stage_without_values_is_left_out(tmp_path: Path) -> None:

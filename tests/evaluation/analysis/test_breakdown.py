@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curation.stats.intervals import mean_interval
+from curation.stats.bounded import bounded_interval
 from evaluation.analysis.breakdown import OTHERS, by_relation, by_step
 from evaluation.analysis.comparison import score_run
 from evaluation.runs.plan import load_metrics
@@ -18,7 +18,7 @@ def test_steps_and_relations_add_up_to_the_whole(two):
     scores = score_run(run, metrics, "mean")
     (relation,) = by_relation(run, scores, metrics)
     assert [(x.name, x.cases, x.prompts) for x in relation.lines] == [("P36", 8, 16)]
-    assert relation.lines[0].values["push"] == mean_interval(list(scores.means("push", "s_es").values()))
+    assert relation.lines[0].values["push"] == bounded_interval(list(scores.means("push", "s_es").values()))
     found = {b.title: b for b in by_step(run, scores, metrics)}
     assert set(found) == {"S-ES", "S-NS", "S-BO"}
     assert [(x.name, x.cases, x.prompts) for x in found["S-NS"].lines] == [("not stated", 6, 6)]

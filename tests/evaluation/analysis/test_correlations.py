@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from curation.stats.bootstrap import Resampling
-from curation.stats.correlation import spearman
 from evaluation.analysis.correlations import cluster, correlate
 from tests.support.report.correlated_metrics import HOW, METHODS, values
 
@@ -16,21 +15,28 @@ def flat(data, name):
     return [v for m in METHODS for v in data[name][m].values()]
 
 
-def test_pooled_is_scipys_value_and_the_test_that_of_whole_cases():
+def test_pooled_is_scipys_value_and_the_filter_that_of_table_6():
     data = values(within=0.5)
     found = correlate(data, "pooled", resampling=HOW).between("B", "A")
-    assert found.found.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
-    keys = [(c, m) for c in data["A"]["ft"] for m in METHODS]
-    slow = spearman(
-        [data["A"][m][c] for c, m in keys], [data["B"][m][c] for c, m in keys], [c for c, _ in keys], resampling=HOW
-    )
-    assert found.found.p == pytest.approx(slow.p, abs=0.02)
-    assert found.kept and found.p_holm >= found.found.p
+    assert found.correlation.value == pytest.approx(stats.spearmanr(flat(data, "A"), flat(data, "B")).statistic)
+    units = stats.spearmanr(flat(data, "A"), flat(data, "B")).pvalue
+    assert found.p_units == pytest.approx(units) and found.kept == (units < 0.05)
+    assert found.kept and found.p_holm >= found.correlation.p
+
+
+def test_pooled_p_and_interval_are_of_one_null():
+    """Methods that differ: the interval is far from 0; a p from exchanging cases was 1, of another null."""
+    found = correlate(values(between=4.0), "pooled", resampling=HOW).between("A", "B").correlation
+    assert found.high < -0.5 and found.p < 0.001
+    data = values(seed=5)
+    for pair in correlate(data, "pooled", resampling=HOW).pairs:
+        e = pair.correlation
+        assert (e.low > 0 or e.high < 0) == (e.p < 0.05) or 0.02 < e.p < 0.1, "they can differ near the level only"
 
 
 def test_within_is_the_mean_of_the_methods_own():
     data = values(within=0.4, between=3.0)
-    found = correlate(data, "within", resampling=HOW).between("A", "B").found
+    found = correlate(data, "within", resampling=HOW).between("A", "B").correlation
     own = [stats.spearmanr(list(data["A"][m].values()), list(data["B"][m].values())).statistic for m in METHODS]
     assert found.value == pytest.approx(np.mean(own))
     assert found.low < found.value < found.high
@@ -38,9 +44,9 @@ def test_within_is_the_mean_of_the_methods_own():
 
 def test_methods_that_differ_make_metrics_correlate_only_when_pooled():
     data = values(between=4.0)
-    pooled = correlate(data, "pooled", resampling=HOW).between("A", "B").found
-    within = correlate(data, "within", resampling=HOW).between("A", "B").found
-    between = correlate(data, "between", resampling=HOW).between("A", "B").found
+    pooled = correlate(data, "pooled", resampling=HOW).between("A", "B").correlation
+    within = correlate(data, "within", resampling=HOW).between("A", "B").correlation
+    between = correlate(data, "between", resampling=HOW).between("A", "B").correlation
     assert pooled.value < -0.7 and abs(within.value) < 0.25 and between.value == pytest.approx(-1.0)
     assert between.p == pytest.approx(2 / 6), "all orders of three methods: two of six are as extreme"
 
@@ -55,9 +61,9 @@ def test_no_association_is_seldom_kept():
 def test_cases_that_lack_a_method_are_left_out_and_few_cases_say_so():
     data = values(cases=4)
     del data["A"]["ft"]["c0"]
-    assert correlate(data, "within", resampling=HOW).between("A", "B").found.cases == 3
+    assert correlate(data, "within", resampling=HOW).between("A", "B").correlation.cases == 3
     del data["A"]["rome"]["c1"]
-    found = correlate(data, "within", resampling=HOW).between("A", "B").found
+    found = correlate(data, "within", resampling=HOW).between("A", "B").correlation
     assert found.value is None and "fewer than three cases" in found.reason
 
 
@@ -65,7 +71,7 @@ def test_constant_metrics_are_undefined_not_zero():
     data = values()
     data["C"] = {m: dict.fromkeys(data["C"][m], 1.0) for m in METHODS}
     for view in ("pooled", "within", "between"):
-        found = correlate(data, view, resampling=HOW).between("A", "C").found
+        found = correlate(data, view, resampling=HOW).between("A", "C").correlation
         assert found.value is None and found.reason
 
 

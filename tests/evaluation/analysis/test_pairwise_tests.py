@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from curation.stats.bounded import SHARE, PairedItem
+from curation.stats.intervals import TWO_WAY
 from curation.stats.paired import holm, smallest_detectable
 from evaluation.analysis.pairwise_tests import comparison_families
 
@@ -93,3 +95,54 @@ def test_enough_draws_for_the_corrected_level():
     assert len(family.contests) == 28
     assert family.draws * 0.05 / 28 >= 10
     assert all(c.verdict == "second" for c in family.contests), "28 comparisons with large differences all decide"
+
+
+def test_what_no_outcome_could_decide_is_said() -> None:
+    """Six wins of six give p = 2/64; corrected for three comparisons that is above 0.05 whatever happens."""
+    values = {m: {f"c{k}": float(m == "a") for k in range(6)} for m in "abc"}
+    (family,) = comparison_families("x", values, baseline=None, scale=(0.0, 1.0))
+    assert all(c.never and c.detectable is None for c in family.contests)
+    assert {c.verdict for c in family.contests} == {"undecided", "equal"}
+    (two,) = comparison_families("x", {m: values[m] for m in "ab"}, baseline=None, scale=(0.0, 1.0))
+    assert not two.contests[0].never and two.contests[0].verdict == "first"
+
+
+def test_agreement_everywhere_is_no_certainty() -> None:
+    values = {m: {f"c{k}": 7.0 for k in range(9)} for m in "ab"}
+    (family,) = comparison_families("Coh.", values, baseline=None, scale=(1.0, 7.0))
+    (found,) = family.contests
+    assert (found.verdict, found.p, found.skewness, found.detectable) == ("equal", 1.0, None, None)
+    assert found.high == -found.low == pytest.approx(6 * (1 - 0.025 ** (1 / 9)))
+    assert not family.share and comparison_families("ES", values, baseline=None, scale=(0.0, 1.0))[0].share
+
+
+def test_skewed_differences_need_the_studentised_test_too() -> None:
+    """Many small gains and three large losses, mean near zero: signs alone are no test of the mean."""
+    first = {f"c{k}": (0.3 if k < 37 else -3.2) for k in range(40)}
+    second = dict.fromkeys(first, 0.0)
+    (found,) = comparison_families("x", {"a": first, "b": second}, baseline=None)[0].contests
+    assert found.test == "sign-flip and studentised" and found.skewness < -1
+    assert found.studentised is not None and found.p_holm == max(found.p, found.studentised)
+    (even,) = comparison_families("x", drawn(np.random.default_rng(1), 30, {"a": 0, "b": 0}), baseline=None)[0].contests
+    assert (even.test, even.studentised) == ("sign-flip", None)
+
+
+def test_recurring_neighbours_decide_two_way() -> None:
+    """Forty cases share two neighbours, one of which is lost: by case it is 40 of 40, of neighbours 1 of 2."""
+    cases = [f"c{k}" for k in range(40)]
+    values = {"a": dict.fromkeys(cases, 0.5), "b": dict.fromkeys(cases, 0.0)}
+    items = [PairedItem(c, n, float(n == "x"), 0.0) for c in cases for n in "xy"]
+    (found,) = comparison_families("S-NS", values, baseline=None, scale=SHARE, items=lambda *_: items)[0].contests
+    assert found.test == "two-way t" and found.verdict == "undecided" and found.low < 0 and found.kind == TWO_WAY
+    (naive,) = comparison_families("S-NS", values, baseline=None, scale=SHARE)[0].contests
+    assert naive.verdict == "first" and naive.p < 1e-3
+    same = [PairedItem(c, n, 1.0, 0.0) for c in cases for n in "xy"]
+    (flat,) = comparison_families("S-NS", values, baseline=None, scale=SHARE, items=lambda *_: same)[0].contests
+    assert flat.p == 0.5, "two neighbours that agree are two units that agree"
+
+
+def test_null_methods_are_compared_with_no_edit_only() -> None:
+    values = drawn(np.random.default_rng(3), 12, {"none": 0.0, "boost": 1.0, "a": 0.0, "b": 0.0})
+    among, against = comparison_families("x", values, baseline="none", null_methods=["none", "boost"])
+    assert [(c.first, c.second) for c in among.contests] == [("a", "b")]
+    assert [c.first for c in against.contests] == ["boost", "a", "b"]

@@ -82,9 +82,9 @@ def test_two_profiles_of_a_judge_stand_apart(texts):
 
 
 def test_best_and_second_leave_the_unedited_model_aside():
-    assert ranks({"none": 7.0, "a": 5.0, "b": 6.0, "c": 4.0}, "none") == {"b": "first", "a": "second"}
-    assert ranks({"a": 5.0, "b": 5.0, "c": 4.0}, None) == {"a": "first", "b": "first"}
-    assert ranks({"none": 1.0, "a": 5.0}, "none") == {}
+    assert ranks({"none": 7.0, "a": 5.0, "b": 6.0, "c": 4.0}, ["none"]) == {"b": "first", "a": "second"}
+    assert ranks({"a": 5.0, "b": 5.0, "c": 4.0}, []) == {"a": "first", "b": "first"}
+    assert ranks({"none": 1.0, "a": 5.0}, ["none"]) == {}
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):
@@ -123,7 +123,7 @@ def test_store_and_run_come_together_in_one_file(run, tmp_path):
     assert "Rated by people" not in text
     tex = (tmp_path / "results.tex").read_text()
     assert "rated by simulated raters:" in tex and "rated by people" not in tex
-    assert tex.count(r"\toprule") == 3 and tex.count("{") == tex.count("}")
+    assert tex.count(r"\toprule") == 4 and tex.count("{") == tex.count("}")
     metrics = {r["metric"] for r in csv.DictReader(io.StringIO((tmp_path / "comparisons.csv").read_text()))}
     assert "Coh. by simulated raters" in metrics and "S-ES" in metrics
     assert "Coh." in (tmp_path / "correlations.csv").read_text()
@@ -169,6 +169,6 @@ def test_a_person_whose_name_only_begins_like_a_programs_is_a_person(run, tmp_pa
 
 
 def test_places_of_ratings():
-    assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, "none") == {"a": "first", "b": "second"}
-    assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, None) == {"a": "first", "b": "first"}
-    assert ranks({"none": 1.0, "a": 2.0, "b": 2.0}, "none") == {} == ranks({"a": 2.0}, None)
+    assert ranks({"none": 9.0, "a": 2.0, "b": 1.0, "c": None}, ["none"]) == {"a": "first", "b": "second"}
+    assert ranks({"a": 2.0, "b": 2.0, "c": 1.0}, []) == {"a": "first", "b": "first"}
+    assert ranks({"none": 1.0, "a": 2.0, "b": 2.0}, ["none"]) == {} == ranks({"a": 2.0}, [])

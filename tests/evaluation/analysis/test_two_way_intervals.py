@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from curation.stats.bootstrap import Resampling, two_way_bootstrap, two_way_interval
-from curation.stats.intervals import mean_interval
-from evaluation.analysis.two_way_intervals import two_way_intervals
+from curation.stats.intervals import TWO_WAY, mean_interval
+from evaluation.analysis.two_way_intervals import paired_items, score_difference, two_way_intervals
 from schemas.answers import CaseScores, ItemScore
 
 HOW = Resampling(300, seed=4)
@@ -65,3 +65,16 @@ def test_where_nothing_recurs_it_says_so():
 @pytest.mark.parametrize("rows", [[], [("a", None, 1.0), ("b", None, 0.0)]])
 def test_no_second_cluster_no_two_way(rows):
     assert two_way_intervals(scores(rows), HOW) is None
+
+
+def test_a_difference_is_two_way_where_neighbours_recur() -> None:
+    """Two neighbours decide everything: by case it would look certain."""
+    now = {s.case: s for s in scores([(f"c{c}", n, float(n == "x")) for c in range(12) for n in "xy"])}
+    then = {s.case: s for s in scores([(f"c{c}", n, 0.0) for c in range(12) for n in "xy"])}
+    items = paired_items(now, then)
+    assert len(items) == 24 and {i.neighbour for i in items} == {"x", "y"}
+    found = score_difference(now, then, (0.0, 1.0))
+    assert found.kind == TWO_WAY and found.mean == 0.5 and found.low < 0
+    alone = {k: s for k, s in now.items() if k == "c0"}
+    assert score_difference(alone, then, (0.0, 1.0)).low is None
+    assert paired_items(now, {}) == []

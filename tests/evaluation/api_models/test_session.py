@@ -94,10 +94,13 @@ def test_what_is_no_answer_is_in_no_share() -> None:
 
 def test_nothing_answered_is_no_figure() -> None:
     found = summarise_answers([answer(request(CASES[0]), status="refused")])
-    assert found[0].new == (None, None, 0, 0) and summarise_answers([]) == []
+    assert found[0].new == (None, None, 0, 0, None, None) and summarise_answers([]) == []
     shown = as_text(found).splitlines()[1]
     assert shown.split() == ["none", "script", "1", "1", "-", "-", "-", "-", "-"]
-    assert json.loads(json.dumps(as_data(found)))[0]["new"] == {"mean": None, "half": None, "n": 0, "cases": 0}
+    assert json.loads(json.dumps(as_data(found)))[0]["new"] == {
+        **{"mean": None, "half": None, "n": 0, "cases": 0},
+        **{"low": None, "high": None},
+    }
 
 
 def test_a_row_for_each_method_and_kind_in_their_order() -> None:
@@ -115,7 +118,7 @@ def test_the_table_lines_up_and_says_what_is_lacking() -> None:
         + [answer(request(c)) for c in CASES[:2]]
     )
     head, long, short, *_ = as_text(found).splitlines()
-    assert long.endswith("  1 failed  1 waiting") and "100.0 ± 0.0" in short and "100.0 " in long
+    assert long.endswith("  1 failed  1 waiting") and "100.0 [15.8, 100.0]" in short and "100.0 " in long
     assert head.index("asked") == long.index("     3") + 1 and len(head) == len(short)
 
 
@@ -150,7 +153,7 @@ def test_killed_between_two_chunks_it_goes_on(tmp_path: Path, monkeypatch: pytes
 
     with ScriptedServer(lambda p: "Step 1: Pack a bag\nStep 2: Go") as server:
         with pytest.raises(RuntimeError, match="killed"):
-            run_requests(store, tmp_path / "j", [case], asks, STEP, access(server), tell=killed)
+            run_requests(store, tmp_path / "j", [case], asks, STEP, access(server), on_progress=killed)
         assert seen == [(2, 4)] and len(server.requests) == 2
         with Store.open(store) as kept:
             assert len(list(kept.all(GeneratedScript))) == 2 and kept.get(case.fact.key) == case.fact

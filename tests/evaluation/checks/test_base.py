@@ -27,14 +27,14 @@ MANY = objects(*(f"Town {n}" for n in range(30)))
 
 def test_rivals_are_drawn_alike_for_every_fact_of_a_relation() -> None:
     """Not by the fact, not by the order; taking more keeps those that were taken."""
-    few = rivals(PERU, MANY, most=5)
-    assert len(set(few)) == 5 and few == rivals(PERU, MANY[::-1], most=5)
-    assert few == rivals(make_fact("Chad", "Bonn", "Rome"), MANY, most=5) == rivals(PERU, MANY, most=30)[:5]
-    assert few != tuple(MANY[:5]) and few != rivals(make_fact("Peru", "Lima", relation="P35"), MANY, most=5)
+    few = rivals(PERU, MANY, limit=5)
+    assert len(set(few)) == 5 and few == rivals(PERU, MANY[::-1], limit=5)
+    assert few == rivals(make_fact("Chad", "Bonn", "Rome"), MANY, limit=5) == rivals(PERU, MANY, limit=30)[:5]
+    assert few != tuple(MANY[:5]) and few != rivals(make_fact("Peru", "Lima", relation="P35"), MANY, limit=5)
 
 
 def test_a_new_object_moves_few_rivals() -> None:
-    before, after = rivals(PERU, MANY, most=10), rivals(PERU, [*MANY, *objects("Newtown")], most=10)
+    before, after = rivals(PERU, MANY, limit=10), rivals(PERU, [*MANY, *objects("Newtown")], limit=10)
     assert len(set(before) & set(after)) >= 9
 
 
@@ -44,10 +44,10 @@ def test_who_shares_a_name_is_no_rival() -> None:
         Object(text="Capital of Peru", aliases=("lima",)),
         Object(text="Christiania", aliases=("Oslo",)),
     ]
-    assert {o.text for o in rivals(PERU, free, most=9)} == {"Bonn", "Christiania"}
+    assert {o.text for o in rivals(PERU, free, limit=9)} == {"Bonn", "Christiania"}
     assert PERU.new is not None
-    assert [o.text for o in rivals(PERU, free, most=9, apart=[PERU.new])] == ["Bonn"]
-    assert rivals(PERU, [], most=9) == rivals(PERU, MANY, most=0) == ()
+    assert [o.text for o in rivals(PERU, free, limit=9, apart=[PERU.new])] == ["Bonn"]
+    assert rivals(PERU, [], limit=9) == rivals(PERU, MANY, limit=0) == ()
 
 
 def probe(n: int) -> ScoreProbe:

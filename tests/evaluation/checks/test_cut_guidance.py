@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.checks.store_checks import CheckContext, run_check
+from curation.checks.store_checks import CheckContext, make_checks, run_check
+from evaluation.checks.base import ModelCheck
 from evaluation.checks.cut_guidance import CutGuidance, TellingWord, swapped_word
 from schemas.facts import Object
 from schemas.verdicts import Verdict
@@ -83,3 +84,19 @@ def test_the_cost_counts_objects(tmp_path: Path) -> None:
         around = CheckContext(store)
         assert TellingWord(lm=FakeLM({}), model="fake").cost([AN, VISIT], around) == {"scored objects": 4}
         assert CutGuidance(lm=FakeLM({}), model="fake").cost([VISIT], around)["scored objects"] == 2 * 5
+
+
+@pytest.mark.parametrize("name", ["cut_guidance", "telling_word", "predictability", "known_before", "known_in_script"])
+def test_every_check_that_scores_loads_its_model_as_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[object, ...]] = []
+
+    def load(model: str, *, device: str, dtype: str) -> None:
+        told.append((model, device, dtype))
+        raise MemoryError
+
+    monkeypatch.setattr("evaluation.models.language_model.LM.load", load)
+    (check,) = make_checks([name], models=["gpt2"], options={name: {"dtype": "bfloat16"}})
+    assert isinstance(check, ModelCheck)
+    with pytest.raises(MemoryError):
+        _ = check.lm
+    assert told == [("gpt2", "auto", "bfloat16")]

@@ -15,8 +15,8 @@ from evaluation.models.language_model import LM
 from tests.support.tiny import CONFIGS, make, tokenizer
 
 
-def by_name(found: Diagnosis) -> dict[str, Finding]:
-    return {f.what: f for f in found.findings}
+def by_name(diagnosis: Diagnosis) -> dict[str, Finding]:
+    return {f.what: f for f in diagnosis.findings}
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

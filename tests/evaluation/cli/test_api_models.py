@@ -137,7 +137,7 @@ def test_price_and_batches(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--set", "rome.k=1"), "not among --editors"),
         (("--editors", "none,promt"), "did you mean 'prompt'"),
@@ -149,13 +149,13 @@ def test_price_and_batches(tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_is_wrong_is_said_before_a_call(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+def test_what_is_wrong_is_said_before_a_call(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True):
         pass
     with ScriptedServer(obedient) as server:
         wrong = call(tmp_path / "s.duckdb", *options, server=server)
         assert not server.requests
-    assert isinstance(wrong.exception, UserError) and told in str(wrong.exception)
+    assert isinstance(wrong.exception, UserError) and message in str(wrong.exception)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_texts_that_wait_are_told_and_asked_again(tmp_path: Path, monkeypatch: p
     options = ("--split-file", str(split), "--editors", "none", "--no-continue", "--json", "--concurrency", "1")
     with ScriptedServer(answer) as server:
         waits = call(store, *options, server=server)
-        assert isinstance(waits.exception, UserError) and "1 texts wait" in str(waits.exception)
+        assert isinstance(waits.exception, UserError) and "1 text without" in str(waits.exception)
         assert json.loads(waits.stdout)["rows"][0]["waiting"] == 1, "the table is there all the same"
         busy[0], before = False, len(server.requests)
         found = data(call(store, *options, server=server))

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, kept_moments
+from evaluation.covariance.covariance import KIND, Corpus, kept_moments
 from evaluation.models.language_model import LM
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
 from tests.support.commands import command
 from tests.support.editors import packs
 from tests.support.tiny import make
@@ -39,3 +39,20 @@ def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatc
         command("model covariance"), ["load", str(tmp_path / "p.safetensors"), "--model", "x"], catch_exceptions=False
     )
     assert kept_moments(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"kind": ', b"\xff", b"[]", b"{}", b'{"kind": "key-moments", "facts": 1, "identity": {}}']
+)
+def test_show_names_the_manifest_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
+    path = tmp_path / f"{KIND}-1.manifest.json"
+    path.write_bytes(text.replace(b"key-moments", KIND.encode()))
+    error = CliRunner().invoke(command("model covariance"), ["show"]).exception
+    assert isinstance(error, DataError) and error.where == str(path) and "\n" not in str(error)
+
+
+def test_show_passes_over_what_is_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
+    (tmp_path / f"{KIND}-1.manifest.json").write_text('{"kind": "other"}')
+    assert "No second moments" in CliRunner().invoke(command("model covariance"), ["show"]).output

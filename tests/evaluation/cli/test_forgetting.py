@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from evaluation.cli.forgetting import forgetting as command
@@ -16,7 +17,13 @@ def test_command(tmp_path: Path) -> None:
     told = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
-    assert lines[2]["all"] == {"mean": 0.0, "half_width_95": 0.0, "cases": 4}
+    everything = lines[2]["all"]
+    assert {k: everything[k] for k in ("mean", "half_width_95", "cases")} == {
+        "mean": 0.0,
+        "half_width_95": 0.0,
+        "cases": 4,
+    }
+    assert everything["low_95"] == 0.0 and everything["high_95"] == pytest.approx(0.602, abs=1e-3), "exact, of 0 in 4"
 
 
 def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) -> None:

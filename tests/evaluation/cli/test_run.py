@@ -155,7 +155,7 @@ def test_too_many_failures_end_in_an_error(place, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         pytest.param(["--editors", "rmoe"], "did you mean 'rome'", id="unknown method"),
         pytest.param(["--set", "editor=1"], "unknown field", id="unknown key"),
@@ -167,10 +167,10 @@ def test_too_many_failures_end_in_an_error(place, monkeypatch):
         pytest.param(["--set", 'editors.ft.params={"layer":99}'], "layer", id="layer that is not there"),
     ],
 )
-def test_mistakes_are_one_sentence(place, words, told):
+def test_mistakes_are_one_sentence(place, words, message):
     with pytest.raises(UserError) as error:
         call(commands.run, place / "run.toml", *words)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

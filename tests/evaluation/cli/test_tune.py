@@ -44,7 +44,7 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
     assert json.loads(told.stdout)["method"] == "ft"
     words[words.index("--split") + 1], words[words.index("--out") + 1] = "shipped", str(tmp_path / "shipped")
     shipped = CliRunner().invoke(command, [*words, "--budget", "4", "--heldout", "mini"], catch_exceptions=False)
-    assert "ft: 1 settings on 2 cases; 4 of 4 edits" in shipped.output
+    assert "ft: 1 setting on 2 cases; 4 of 4 edits" in shipped.output
     missing = CliRunner().invoke(
         command, ["--editors", "ft", "--split", "nowhere.jsonl", "--out", str(tmp_path / "out")]
     )

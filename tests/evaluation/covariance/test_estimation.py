@@ -45,7 +45,7 @@ def broken_off(after: int) -> Any:
 
 def passes(lm: LM, corpus: Corpus, cache: Cache) -> tuple[list[PassProgress], dict[int, Any]]:
     told: list[PassProgress] = []
-    return told, key_moments(lm, [0, 2], corpus, cache=cache, cap=20, tell=told.append)
+    return told, key_moments(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=told.append)
 
 
 @pytest.mark.parametrize("after", [[1], [8], [4, 9, 21], [22]])
@@ -55,7 +55,7 @@ def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_p
     cache = Cache(tmp_path / "parts")
     for end in after:
         with pytest.raises(_Killed):
-            key_moments(lm, [0, 2], corpus, cache=cache, cap=20, tell=broken_off(end))
+            key_moments(lm, [0, 2], corpus, cache=cache, cap=20, on_progress=broken_off(end))
     told, got = passes(lm, corpus, cache)
     kept = 4 * ((max(after) - 1) // 4)  # the window that was being told of when it broke off is lost
     assert told[0].documents == kept
@@ -67,12 +67,12 @@ def test_goes_on_where_it_was_broken_off(after: list[int], corpus: Corpus, tmp_p
 def test_a_damaged_state_leaves_the_one_before(corpus: Corpus, tmp_path: Path) -> None:
     lm, cache = make("llama"), Cache(tmp_path / "cache")
     with pytest.raises(_Killed):
-        key_moments(lm, [1], corpus, cache=cache, tell=broken_off(16))
+        key_moments(lm, [1], corpus, cache=cache, on_progress=broken_off(16))
     states = sorted(cache.folder.glob("moments-partial*.safetensors"), key=lambda p: p.stat().st_mtime_ns)
     assert len(states) == 2
     states[-1].write_bytes(states[-1].read_bytes()[:-8])
     told: list[PassProgress] = []
-    key_moments(lm, [1], corpus, cache=cache, tell=told.append)
+    key_moments(lm, [1], corpus, cache=cache, on_progress=told.append)
     assert told[0].documents == 8
     states[0].write_bytes(b"")
     assert torch.equal(
@@ -103,7 +103,7 @@ moments_measure.WINDOW, moments_measure.EVERY, moments_measure.SPARING = 4, 0.0,
 def tell(done):
     if done.documents >= 12:
         os.kill(os.getpid(), signal.SIGKILL)
-key_moments(make("llama"), [0, 2], Corpus([Path({corpus!r})]), cache=Cache(Path({cache!r})), cap=20, tell=tell)
+key_moments(make("llama"), [0, 2], Corpus([Path({corpus!r})]), cache=Cache(Path({cache!r})), cap=20, on_progress=tell)
 """
 
 

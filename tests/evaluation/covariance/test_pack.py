@@ -92,6 +92,14 @@ def test_damage_is_refused(pack: Path) -> None:
         read_pack(pack)
 
 
+@pytest.mark.parametrize("text", [b'{"model": ', b"\xff\xfe", b""])
+def test_a_manifest_that_is_no_json_is_named(pack: Path, text: bytes) -> None:
+    manifest_path(pack).write_bytes(text)
+    with pytest.raises(DataError) as raised:
+        read_pack(pack)
+    assert raised.value.where == str(manifest_path(pack)) and "\n" not in str(raised.value)
+
+
 def test_another_model_is_refused(pack: Path) -> None:
     lm = make("llama")
     lm.revision = "another"

@@ -188,8 +188,8 @@ def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path)
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
     assert not any("forward" in m.__dict__ for m in lm.model.modules())
     again = run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
-    assert again["none"].computed == 0 and 0 < again["rome"].found < 5
-    assert again["rome"].found + again["rome"].computed == 5
+    assert again["none"].computed == 0 and 0 < again["rome"].resumed < 5
+    assert again["rome"].resumed + again["rome"].computed == 5
 
 
 def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) -> None:

@@ -106,17 +106,17 @@ def texts(outcome: EditorOutcome) -> dict[tuple[str, str], tuple[Any, str | None
 
 
 @pytest.mark.parametrize(
-    ("kind", "how"),
+    ("kind", "settings"),
     [
         pytest.param("llama", {}, id="greedy"),
         pytest.param("gpt2", {"temperature": 1.0, "top_p": 0.9, "samples": 2, "max_tokens": 6}, id="drawn"),
     ],
 )
-def test_many_edits_together_write_what_each_writes_alone(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
+def test_many_edits_together_write_what_each_writes_alone(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     lm = roomy(kind)
     digest = lm.weights_digest()
-    slow = run(lm, tmp_path / "slow", SimpleEngine(ModelScorer(lm)), generation=how)
-    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), generation=how)
+    slow = run(lm, tmp_path / "slow", SimpleEngine(ModelScorer(lm)), generation=settings)
+    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), generation=settings)
     for label in ("none", "mixed"):
         assert texts(slow[label]) == texts(fast[label])
         errors = [r.error for r in fast[label].folder.units().values()]

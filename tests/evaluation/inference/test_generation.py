@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
 from evaluation.inference.batching import TokenBudget
@@ -25,12 +28,12 @@ def edits(lm: LM) -> list[list[Delta]]:
     ]
 
 
-def slowly(lm: LM, text: str, deltas: list[Delta], most: int) -> list[int]:
+def slowly(lm: LM, text: str, deltas: list[Delta], max_tokens: int) -> list[int]:
     """The whole row again for every token, no cache; ends as a greedy continuation does."""
     ids = lm.tokenizer(text)["input_ids"]
     new: list[int] = []
     with applied(lm.model, deltas), torch.no_grad():
-        while len(new) < most and (not new or new[-1] != lm.tokenizer.eos_token_id):
+        while len(new) < max_tokens and (not new or new[-1] != lm.tokenizer.eos_token_id):
             logits = lm.model(torch.tensor([[*ids, *new]])).logits[0, -1]
             best = logits.topk(2).values
             assert best[0] - best[1] > 1e-4, "a tie decides nothing"
@@ -43,7 +46,7 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
     lm = make(kind)
     digest, changes = lm.weights_digest(), edits(lm)
     prompts = [PromptToContinue(text, edit=n % 3 - 1) for n, text in enumerate(TEXTS)]
-    found = generate(lm, prompts, edits=changes, how=Sampling(most=9), budget=TokenBudget(70))
+    found = generate(lm, prompts, edits=changes, sampling=Sampling(max_tokens=9), budget=TokenBudget(70))
     for prompt, got in zip(prompts, found, strict=True):
         assert list(got.ids) == slowly(lm, prompt.text, changes[prompt.edit] if prompt.edit >= 0 else [], 9)
     assert len({got.ids for got in found}) > 1
@@ -52,18 +55,18 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
 
 def test_a_sample_depends_on_its_seed_alone() -> None:
     lm = make("llama")
-    how = Sampling(most=8, temperature=1.0, top_p=0.9)
-    many = generate(lm, [PromptToContinue(TEXTS[0], seed=n) for n in range(4)], how=how)
-    alone = [generate(lm, [PromptToContinue(TEXTS[0], seed=n)], how=how)[0] for n in range(4)]
+    how = Sampling(max_tokens=8, temperature=1.0, top_p=0.9)
+    many = generate(lm, [PromptToContinue(TEXTS[0], seed=n) for n in range(4)], sampling=how)
+    alone = [generate(lm, [PromptToContinue(TEXTS[0], seed=n)], sampling=how)[0] for n in range(4)]
     assert many == alone and len({m.ids for m in many}) > 1
 
 
 def test_a_stop_is_cut_off() -> None:
     lm = make("gpt2")
-    whole = generate(lm, [PromptToContinue(TEXTS[0])], how=Sampling(most=8))[0]
+    whole = generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(max_tokens=8))[0]
     assert whole.ended == "length" and len(whole.ids) == 8
     stop = whole.text[3:6]
-    cut = generate(lm, [PromptToContinue(TEXTS[0])], how=Sampling(most=8, stop=(stop,)))[0]
+    cut = generate(lm, [PromptToContinue(TEXTS[0])], sampling=Sampling(max_tokens=8, stop=(stop,)))[0]
     assert cut.ended == "stop" and cut.text == whole.text[: whole.text.find(stop)]
 
 
@@ -75,7 +78,7 @@ def test_the_models_room_ends_a_text() -> None:
     ids = lm.tokenizer(text)["input_ids"]
     near = lm.tokenizer.decode(ids[:90])
     room = 96 - len(lm.tokenizer(near)["input_ids"])
-    got = generate(lm, [PromptToContinue(near)], how=Sampling(most=50))[0]
+    got = generate(lm, [PromptToContinue(near)], sampling=Sampling(max_tokens=50))[0]
     assert got.ended == "length" and len(got.ids) == room
 
 
@@ -83,10 +86,36 @@ def test_prompts_of_one_token() -> None:
     lm = make("gpt2")
     token = lm.tokenizer.decode([40])
     assert len(lm.tokenizer(token)["input_ids"]) == 1
-    got = generate(lm, [PromptToContinue(token), PromptToContinue(token)], how=Sampling(most=4))
+    got = generate(lm, [PromptToContinue(token), PromptToContinue(token)], sampling=Sampling(max_tokens=4))
     assert [list(g.ids) for g in got] == [slowly(lm, token, [], 4)] * 2
 
 
 def test_nothing_to_continue() -> None:
     with pytest.raises(UserError, match="nothing to continue"):
         generate(make("gpt2"), [PromptToContinue("")])
+
+
+def test_a_step_waits_for_the_device_once_however_many_rows() -> None:
+    class Counter(TorchDispatchMode):
+        """Counts the operations that a device is waited for, or launched for, once a row."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.found = {"argmax": 0, "_local_scalar_dense": 0}
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            name = func.__name__.partition(".")[0]
+            if name in self.found:
+                self.found[name] += 1
+            return func(*args, **(kwargs or {}))
+
+    lm = make("llama")
+    found = []
+    for rows in (1, 8):
+        with Counter() as counter:
+            texts = generate(lm, [PromptToContinue(TEXTS[0])] * rows, sampling=Sampling(6))
+        assert len(texts) == rows and len(set(t.ids for t in texts)) == 1
+        steps = len(texts[0].ids)
+        assert counter.found["argmax"] == steps
+        found.append(counter.found["_local_scalar_dense"])
+    assert found[0] == found[1], "no token is fetched by itself"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from evaluation.inference import scoring
-from evaluation.inference.scoring import score, straddling
+from evaluation.inference.scoring import score
 from tests.support.evaluation.slow_scoring import PROBES, probe, slow
 from tests.support.tiny import CONFIGS, make
 
@@ -59,13 +59,18 @@ def test_rewrite_comes_first_and_equal_probes_are_asked_once(monkeypatch: pytest
     assert len(runs) == 1
 
 
-def test_straddling_tokens_are_counted() -> None:
+def test_targets_that_share_a_token_with_the_prompt_are_counted_and_scored(caplog: pytest.LogCaptureFixture) -> None:
     lm = make("gpt2")
     whole = lm.tokenizer("capital")["input_ids"]
     assert len(whole) < len("capital")  # the tokenizer has merged it
     cut = probe("The cap", "ital", separator="")
-    assert straddling(lm, [cut, probe("The capital is", "Lima")]) == 1
-    assert score(lm, [cut])[0].error is None
+    with caplog.at_level("INFO", logger="evaluation.inference.scoring"):
+        assert [a.error for a in score(lm, [cut, probe("The capital is", "Lima")])] == [None, None]
+        (line,) = [r.getMessage() for r in caplog.records if "share their first token" in r.getMessage()]
+        assert line.startswith("1 targets")
+        caplog.clear()
+        score(lm, [probe("The capital is", "Lima")])
+    assert not caplog.records
 
 
 def test_long_prompts_lose_their_front_and_say_so() -> None:

@@ -36,8 +36,26 @@ def test_trees_are_planted_where_they_pay() -> None:
     assert [t.sequences for t in build_trees(sequences, worth=0)] == [((n),) for n in sorted(sequences)]
     together = build_trees(sequences, worth=1e6)
     assert together[0].sequences == tuple(sorted(sequences)[:2]) and together[0].ids == [1, 2, 3, 4, 5]
-    assert [len(t.sequences) for t in build_trees(sequences, worth=1e6, most=4)] == [1, 1, 1]
+    assert [len(t.sequences) for t in build_trees(sequences, worth=1e6, max_tokens=4)] == [1, 1, 1]
     assert tree([(1, 2), (1, 2, 3)]).chain and not tree([(1, 2), (1, 3)]).chain
+
+
+def test_a_fault_of_the_device_is_not_taken_for_a_models_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packing would be off in silence for the whole run, and scoring slower several times."""
+    lm = make("llama")
+
+    def fails(error: Exception) -> None:
+        def forward(*args: object, **options: object) -> None:
+            raise error
+
+        monkeypatch.setattr(type(lm.module(lm.layout.base)), "forward", forward)
+
+    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("CUDA error: unspecified launch failure")):
+        fails(error)
+        with pytest.raises(type(error), match="CUDA"):
+            can_pack(lm)
+    fails(TypeError("forward() got an unexpected keyword argument 'position_ids'"))
+    assert not can_pack(lm)
 
 
 def test_models_that_take_no_positions_are_scored_without_trees() -> None:

@@ -56,7 +56,7 @@ def test_a_case_of_another_fact_says_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "told"),
+    ("records", "message"),
     [
         ([QUESTION], "fact 'fact/peru'"),
         ([PERU], "question 'fact/peru/q1'"),
@@ -64,10 +64,10 @@ def test_a_case_of_another_fact_says_nothing(tmp_path: Path) -> None:
     ],
     ids=["no fact", "no question", "a fact that is not edited"],
 )
-def test_what_is_lacking_is_named(tmp_path: Path, records: list[Any], told: str) -> None:
+def test_what_is_lacking_is_named(tmp_path: Path, records: list[Any], message: str) -> None:
     with (
         store_of(tmp_path / "s.duckdb", make_script(PERU, "rome", ("Go",)), *records) as store,
-        pytest.raises(UserError, match=told) as error,
+        pytest.raises(UserError, match=message) as error,
     ):
         judge_inputs(store)
     assert "generated/rome/fact/peru/q1" in str(error.value)

@@ -20,9 +20,9 @@ def test_several_samples_and_a_second_look(tmp_path):
 
     how = JudgeOptions(samples=3, retest=1.0, logprobs=False)
     with ScriptedServer(answer) as server:
-        done = ask(server, tmp_path, how=how, concurrency=1)
+        done = ask(server, tmp_path, settings=how, concurrency=1)
         assert all(r["temperature"] == 1.0 for r in server.requests)
-        again = ask(server, tmp_path, how=how, concurrency=1)
+        again = ask(server, tmp_path, settings=how, concurrency=1)
         assert len(server.requests) == 5 and again.asked == 0, "the journal answers"
     scored = sorted(v for v in done.line.detail["samples"] if v is not None)
     assert done.rating.value == scored[0] and len(done.line.detail["samples"]) == 3
@@ -33,7 +33,7 @@ def test_several_samples_and_a_second_look(tmp_path):
 def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
     replies = iter(["6", "0", "0", "0", "0"])
     with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
-        done = ask(server, tmp_path, how=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
+        done = ask(server, tmp_path, settings=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
     assert done.rating.value is None and done.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
 
 

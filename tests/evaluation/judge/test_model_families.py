@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evaluation.judge.model_families import family_conflicts, family_of
+from evaluation.judge.model_families import families_of, family_conflicts, family_of
 
 
 def test_families():
@@ -9,3 +9,10 @@ def test_families():
     assert family_conflicts("claude-x", writers=["gpt2-xl"], authors=["gpt-4"]) == []
     assert len(family_conflicts("gpt-4", writers=["gpt2-xl"], authors=["gpt-4"])) == 2
     assert "not known" in family_conflicts("mystery", writers=["gpt2-xl"])[0]
+
+
+def test_a_derived_model_is_of_the_family_it_comes_from():
+    assert families_of("NousResearch/Hermes-3-Llama-3.1-8B") == {"Meta"} == families_of("lmsys/vicuna-7b-v1.5")
+    (flag,) = family_conflicts("deepseek-r1-distill-qwen-7b", writers=["Qwen/Qwen2.5-7B", "gpt2-xl"])
+    assert "both of Qwen" in flag and "gpt2-xl" not in flag
+    assert families_of("gpt-j-6B") == {"EleutherAI"} and families_of("our-own-7b") == set()

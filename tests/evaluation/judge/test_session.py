@@ -89,7 +89,7 @@ def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
     store, asks = prepared(tmp_path)
     seen: list[JudgeProgress] = []
     with ScriptedServer(by_rubric) as server:
-        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), tell=seen.append)
+        found = run_judge(store, tmp_path / "j", asks, ONE, access(server), on_progress=seen.append)
         asked = len(server.requests)
         again = run_judge(store, tmp_path / "j", asks, ONE, access(server))
         assert len(server.requests) == asked, "the journal answers, for control items too"
@@ -151,7 +151,7 @@ def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: py
 
     with ScriptedServer(by_rubric) as server:
         with pytest.raises(RuntimeError, match="killed"):
-            run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False, tell=killed)
+            run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False, on_progress=killed)
         assert seen == [2, 4] and len(server.requests) == 4
         with Store.open(store) as kept:
             assert len(list(kept.all(Rating))) == 4

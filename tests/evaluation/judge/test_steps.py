@@ -118,7 +118,10 @@ FAULTS = {
     "score 8": ('{"rating": 8, "reason": "best"}', None, "unparseable"),
     "score 4.5": ('{"rating": 4.5, "reason": "between"}', None, "unparseable"),
     "a word": ('{"rating": "five", "reason": ""}', None, "unparseable"),
-    "another field": ('{"rating": 5, "reason": "", "method": "rome"}', None, "unparseable"),
+    "another field": ('{"rating": 5, "reason": "", "method": "rome"}', 5, ""),
+    "a truth value": ('{"rating": true, "reason": ""}', None, "unparseable"),
+    "of seven": ('{"rating": "5/7", "reason": ""}', 5, ""),
+    "a refusal in words": ("I'm sorry, but I cannot rate this script.", None, "refused"),
     "empty": ("", None, "unparseable"),
 }
 
@@ -145,14 +148,14 @@ def test_a_refusal_is_unscored(tmp_path):
 def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
     raw = '{"quotes": ["train to Lima"], "rating": 7, "reason": "so"}'
     with ScriptedServer(always(raw)) as server:
-        done = ask(server, tmp_path, how=JudgeOptions(profile="evidence", retest=0.0))
+        done = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     assert done.rating.value is None and done.rating.reason.startswith("false quote: 'train to Lima'")
 
 
 def test_the_evidence_is_kept_with_its_places(tmp_path):
     raw = '{"quotes": ["flight to oslo", "absent"], "rating": 6, "reason": "so"}'
     with ScriptedServer(always(raw)) as server:
-        done = ask(server, tmp_path, how=JudgeOptions(profile="evidence", retest=0.0))
+        done = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     (place,) = done.line.detail["evidence"]
     assert ASK.text[place["start"] : place["end"]] == place["text"] == "flight to Oslo" and done.rating.value == 6
 
@@ -191,7 +194,7 @@ def test_what_has_nothing_to_rate_is_not_sent(tmp_path):
         assert server.requests == []
 
 
-def logprob_reply(payload, chances, *, text='{"rating": 5, "reason": "x"}', most=None):
+def logprob_reply(payload, chances, *, text='{"rating": 5, "reason": "x"}', alternatives=None):
     """A completion whose rating token has these alternatives."""
     body = completion(text)
     before, digit, after = text[: text.index("5")], "5", text[text.index("5") + 1 :]

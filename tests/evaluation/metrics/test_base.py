@@ -24,8 +24,8 @@ def test_normalisation_can_turn_a_decision():
     case = make_case("Peru")
     probe = METRICS.get("es")().probes(case)[0]
     given = [answer(probe, -4.0, -2.0, tokens=(4, 1))]
-    assert scored("es", case, given, how="mean").mean == 1.0
-    assert scored("es", case, given, how="sum").mean == 0.0
+    assert scored("es", case, given, normalisation="mean").mean == 1.0
+    assert scored("es", case, given, normalisation="sum").mean == 0.0
 
 
 def test_unscored_is_a_value_and_never_a_zero():

@@ -12,7 +12,7 @@ from schemas.core.errors import DataError
 
 
 @pytest.mark.parametrize(
-    ("told", "name", "sizes", "identity"),
+    ("choice", "name", "sizes", "identity"),
     [
         pytest.param({}, "single", (), "single", id="nothing said"),
         pytest.param("single", "single", (), "single", id="a bare name"),
@@ -20,12 +20,11 @@ from schemas.core.errors import DataError
         pytest.param({"name": "batch", "size": 1}, "batch", (1,), "batch:1", id="a batch of one"),
         pytest.param({"name": "sequential", "size": 7}, "sequential", (7,), "sequential", id="one length"),
         pytest.param({"name": "sequential", "size": [9, 3, 9, 1]}, "sequential", (1, 3, 9), "sequential", id="mixed"),
-        pytest.param({"name": "sequential", "size": []}, "sequential", (), "sequential", id="no length"),
     ],
 )
-def test_what_a_choice_means(told: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
-    choice = RegimeChoice.model_validate(told)
-    assert (choice.name, choice.sizes, choice.text) == (name, sizes, identity)
+def test_what_a_choice_means(choice: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
+    found = RegimeChoice.model_validate(choice)
+    assert (found.name, found.sizes, found.text) == (name, sizes, identity)
 
 
 def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
@@ -37,13 +36,15 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("choice", "why"),
     [
         pytest.param("batch", "'batch' takes one size", id="a batch without a size"),
         pytest.param({"name": "batch", "size": [2, 4]}, "'batch' takes one size", id="a batch of two sizes"),
         pytest.param({"name": "single", "size": 1}, "'single' takes no size", id="a size of single edits"),
         pytest.param({"name": "batch", "size": 0}, "sizes are 1 or more", id="a batch of none"),
         pytest.param({"name": "sequential", "size": [4, -1]}, "sizes are 1 or more", id="a negative length"),
+        pytest.param({"name": "sequential", "size": []}, "takes one length or more", id="no length"),
+        pytest.param({"name": "sequential", "size": [], "score": "immediate"}, "one length or more", id="no end"),
         pytest.param({"name": "sequential", "size": "many"}, "size", id="a word for a size"),
         pytest.param({"name": "sequential", "score": "later"}, "score", id="an unknown moment"),
         pytest.param("sequencial", "name", id="an unknown name"),
@@ -51,9 +52,9 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
         pytest.param(["single"], "valid dictionary", id="a list"),
     ],
 )
-def test_what_is_refused(told: Any, why: str) -> None:
+def test_what_is_refused(choice: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):
-        validate(RegimeChoice, told, where="regime")
+        validate(RegimeChoice, choice, where="regime")
 
 
 def test_what_a_run_folder_keeps_is_read_back() -> None:

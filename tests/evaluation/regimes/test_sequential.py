@@ -178,7 +178,7 @@ def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_pa
     done = len(asked) - 6
     asked.clear()
     outcome = go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
-    assert done == 5 and outcome.found == 5 and outcome.found + outcome.computed == len(whole) == 11
+    assert done == 5 and outcome.resumed == 5 and outcome.resumed + outcome.computed == len(whole) == 11
     assert len(asked) == outcome.computed
     again = by_unit(outcome)
     for unit, result in whole.items():
@@ -190,7 +190,7 @@ def test_longer_sequences_keep_what_shorter_ones_have(tmp_path: Path) -> None:
     first = go(lm, config(tmp_path, {"name": "sequential", "size": [1, 2]}))
     second = go(lm, config(tmp_path, {"name": "sequential", "size": [2, 5]}))
     assert first.computed == 3 and second.manifest.key == first.manifest.key
-    assert second.found == 3, "after 1 edit, and after 2 edits both"
+    assert second.resumed == 3, "after 1 edit, and after 2 edits both"
     assert {(r.position, r.after) for r in second.folder.units().values()} >= {(n, 5) for n in range(1, 6)}
 
 

@@ -4,6 +4,9 @@ import csv
 import io
 import json
 
+from curation.stats.bootstrap import Resampling
+from evaluation.analysis.correlations import correlate
+from evaluation.report.csv_tables import more_markdown
 from evaluation.report.formatting import percent
 from evaluation.report.write import write_report
 from tests.support.report.read_report import finished
@@ -22,3 +25,12 @@ def test_csv_json_and_markdown_agree(tmp_path):
             assert percent(figure["mean"]) in markdown
     assert data["parts"][0]["interval"].startswith("mean of case means")
     assert {c["label"] for c in data["parts"][0]["cases"]} == {"none", "push"}
+
+
+def test_a_kept_pair_without_a_p_of_its_own_is_printed() -> None:
+    """Two metrics that agree in every resample: rho has no spread, the filter of Table 6 keeps it all the same."""
+    same = {m: {f"c{k}": float(k + 10 * n) for k in range(9)} for n, m in enumerate(("a", "b"))}
+    view = correlate({"X": same, "Y": same}, "pooled", resampling=Resampling(99))
+    assert view.pairs[0].kept and view.pairs[0].correlation.p is None
+    (line,) = [x for x in more_markdown(None, (), [view]).splitlines() if x.startswith("| X, Y | 1.00 |")]
+    assert line.endswith("| – |"), "Holm corrects the p of the view, which is undefined here"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.stats.estimates import Estimate
-from curation.stats.intervals import Interval
+from curation.stats.intervals import BY_CASE, NO_SPREAD, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores, compare, score_run
 from evaluation.analysis.two_way_intervals import TwoWayInterval
 from evaluation.metrics.base import Summary
@@ -36,7 +36,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 @pytest.mark.parametrize(
-    ("told", "want"),
+    ("text", "want"),
     [
         (percent(-0.5), f"{MINUS}50.0"),
         (percent(-0.00001), "0.0"),
@@ -49,6 +49,10 @@ MINUS = "\N{MINUS SIGN}"
         (spread(Interval(0.01, 0.0004, 5)), "1.0 ± 0.0"),
         (spread(Interval(-0.002, None, 1), signed=True), f"{MINUS}0.20 ± –"),
         (spread(Interval(0.0, 0.0, 9)), "0.0 ± 0.0"),
+        (spread(Interval(1.0, 0.0, 6, (0.541, 1.0), BY_CASE)), "100.0 [54.1, 100.0]"),
+        (spread(Interval(0.1, 0.9, 6, (-0.02, 0.4), BY_CASE), signed=True), f"+10.0 [{MINUS}2.0, +40.0]"),
+        (spread(Interval(0.004, 0.9, 6, (0.0, 0.02), BY_CASE)), "0.40 [0.00, 2.00]"),
+        (spread(Interval(3.0, 0.0, 6, None, NO_SPREAD)), "300.0 [all agree]"),
         (p_value(0.0009999), "< 0.001"),
         (p_value(0.001), "0.001"),
         (p_value(0.0), "< 0.001"),
@@ -62,8 +66,8 @@ MINUS = "\N{MINUS SIGN}"
         (memory(0), "0 MiB"),
     ],
 )
-def test_figures(told: str, want: str) -> None:
-    assert told == want
+def test_figures(text: str, want: str) -> None:
+    assert text == want
 
 
 @pytest.mark.parametrize(
@@ -105,12 +109,20 @@ def test_csv_keeps_fractions_and_leaves_empty_what_there_is_not() -> None:
     assert lines(to_csv([], ES)) == [] and to_csv([], ES).startswith("group,editor,label,metric,mean,")
 
 
+@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@x", "\tx", " =cmd|' /C calc'!A0"])
+def test_a_label_is_no_formula(label: str) -> None:
+    (line,) = lines(to_csv([table(row(label, 0.5, 0.1))], ES))
+    assert line["label"] == f"'{label}" and line["mean"] == "0.5"
+
+
 def test_csv_has_the_two_way_interval_where_there_is_one() -> None:
     both = TwoWayInterval(Interval(0.5, 0.3, 3), Estimate("mean", 0.5, 0.2, 0.9), 7, 2)
     (one,) = lines(to_csv([table(row("a", 0.5, 0.1, two_way={"es": both}))], ES))
     assert (one["two_way_low_95"], one["two_way_high_95"], one["two_way_half_width_95"]) == ("0.2", "0.9", "0.3")
     assert (one["neighbours"], one["neighbours_recurring"]) == ("7", "2")
-    assert "; two-way 20.0 to 90.0" in to_markdown([table(row("a", 0.5, 0.1, two_way={"es": both}))], ES, heading="x")
+    summary = Summary("es", 0.5, 0.1, 3, 6, ends=(0.2, 0.9), kind=TWO_WAY)
+    text = to_markdown([table(row("a", 0.5, 0.1, summaries={"es": summary}))], ES, heading="x")
+    assert "50.0 [20.0, 90.0] (n=3); two-way" in text
 
 
 def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:

@@ -44,6 +44,15 @@ def test_hostile_text_is_escaped(tmp_path):
     assert reader.stack == []
 
 
+def test_what_turns_or_hides_text_is_written_out(tmp_path):
+    """A name that reads backwards, hides a space or clears the screen of who prints the page."""
+    odd = "Li\u202ema\u200b \ufeffX\u2066"
+    split = make_split("mini", [make_case(f"Land{n}", old=odd, new="Oslo") for n in range(3)])
+    html, _ = read(write_report([finished(tmp_path, split=split)]).files[0])
+    assert not set("\u202e\u200b\ufeff\u2066") & set(html)
+    assert "Li\\u202ema\\u200b" in html
+
+
 def test_header_names_model_data_and_method(tmp_path):
     html, _ = read(write_report([finished(tmp_path)]).files[0])
     run = load_run(tmp_path)
@@ -54,7 +63,7 @@ def test_header_names_model_data_and_method(tmp_path):
         "split tiny 1.0.0",
         "11 of 11",
         "8 counterfactual",
-        "1.96·sd",
+        "[low, high]",
     ]
     told += ["log-probability per target token", "single: each edit alone", run.baseline.manifest.key[:10]]
     for text in told:
@@ -79,7 +88,8 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
 
 def test_a_rate_without_spread_gets_its_dagger(tmp_path):
     html, _ = read(write_report([finished(tmp_path, editors=[{"name": "push", "params": {"strength": 99}}])]).files[0])
-    assert "100.0 ± 0.0†" in html
+    assert "100.0\N{NO-BREAK SPACE}[29.2,\N{NO-BREAK SPACE}100.0]†" in html, "three of three: the exact interval"
+    assert "± 0.0" not in html
     assert "71 points with 3 cases" in html
 
 
@@ -106,7 +116,7 @@ def test_one_case_has_no_interval(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "rated", "told"),
+    ("value", "rated", "text"),
     [
         (None, True, "–"),
         (0.5, True, "+0.50"),
@@ -117,12 +127,12 @@ def test_one_case_has_no_interval(tmp_path):
         (-0.00001, False, "0.0"),
     ],
 )
-def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, rated: bool, told: str) -> None:
-    assert html_page._unscaled(value, rated) == told
+def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, rated: bool, text: str) -> None:
+    assert html_page._unscaled(value, rated) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         ([1, 2, 3, 4], "[1, 2, 3, 4]"),
         ([1, 2, 3, 4, 5], "(5 values)"),
@@ -133,8 +143,8 @@ def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, rat
         (1e-5, "1e-05"),
     ],
 )
-def test_long_settings_are_told_by_their_number(value: Any, told: str) -> None:
-    assert html_page._setting(value) == told
+def test_long_settings_are_told_by_their_number(value: Any, text: str) -> None:
+    assert html_page._setting(value) == text
 
 
 def test_options_of_a_method_are_on_the_page(tmp_path: Path) -> None:

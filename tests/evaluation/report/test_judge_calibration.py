@@ -28,9 +28,9 @@ def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
         kept.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
     first, second = calibrations([store])
     assert (first.judge, second.judge, first.why, second.why) == ("judge:a", "judge:x", "", "")
-    assert first.found is not None and second.found is not None
-    assert as_data(second.found) == as_data(alone)
-    assert all(row.found.bias.value == pytest.approx(0.0) for row in first.found.rows)
+    assert first.calibration is not None and second.calibration is not None
+    assert as_data(second.calibration) == as_data(alone)
+    assert all(row.calibrated.bias.value == pytest.approx(0.0) for row in first.calibration.rows)
 
 
 def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
     with Store.open(store, write=True) as kept:
         kept.put([rating(script.id, "completeness", 4)])
     (found,) = calibrations([store])
-    assert found.judge == "judge:x" and found.found is None and found.why and "\n" not in found.why
+    assert found.judge == "judge:x" and found.calibration is None and found.why and "\n" not in found.why
 
 
 def test_a_judge_of_the_writers_family_is_flagged(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_a_script_without_its_fact_is_a_line_of_the_report(tmp_path: Path) -> No
         kept.put([make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))])
     study(good, facts=16)
     first, second = calibrations([lost, good])
-    assert first.judge == "judges in lost.duckdb" and first.found is None and "fact/gone" in first.why
-    assert second.judge == "judge:x" and second.found is not None
+    assert first.judge == "judges in lost.duckdb" and first.calibration is None and "fact/gone" in first.why
+    assert second.judge == "judge:x" and second.calibration is not None
 
 
 def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ two = two_runs.two
 def test_latex_marks_best_and_second_and_escapes(two):
     run, metrics = load_run(two), load_metrics(METRICS)
     tables = compare(run, score_run(run, metrics, "mean"), metrics)
-    text = token_table(tables, metrics, model=escape("a_b & 100%"), caption="C.")
+    text = token_table(tables, metrics[:WIDEST], model=escape("a_b & 100%"), caption="C.")
     rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
     assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
     lead = tables[0].leads["s_es"]
     row = next(r for r in tables[0].rows if r.label == lead.first)
     assert rf"\textbf{{{100 * row.summaries['s_es'].mean:.2f}}}" in text
-    assert all(line.count("&") == 6 for name, line in rows.items() if name in ("push", "weak", "none"))
+    assert all(line.count("&") == WIDEST for name, line in rows.items() if name in ("push", "weak", "none"))
     assert figure(mean_interval([0.2]), mark="second") == r"\underline{20.00}"
+    assert r"$_{[" in rows["push"] and r"\pm" not in rows["push"], "low and high, not the published half width"
 
 
 def test_latex_of_many_metrics_is_several_tables(two):
@@ -32,7 +33,8 @@ def test_latex_of_many_metrics_is_several_tables(two):
     many = [m for m in metrics for _ in range(2)]
     assert len(many) > WIDEST
     text = token_table(tables, many, model="m", caption="C.")
-    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"] and "Part 2 of 2." in text
+    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2", "tab:token-3"]
+    assert "Part 2 of 3." in text
     heads = [line for line in text.splitlines() if line.startswith("Method")]
-    assert [line.count("&") for line in heads] == [6, 6] and text.count(r"\begin{table}") == 2
-    assert "Part" not in token_table(tables, metrics, model="m", caption="C.")
+    assert [line.count("&") for line in heads] == [4, 4, 4] and text.count(r"\begin{table}") == 3
+    assert "Part" not in token_table(tables, metrics[:WIDEST], model="m", caption="C.")

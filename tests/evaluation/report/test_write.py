@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import pytest
 
 from evaluation.analysis.comparison import compare, score_run
 from evaluation.report.formatting import spread
+from evaluation.report.html_page import _glue
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
@@ -20,7 +22,7 @@ def test_numbers_of_the_table_are_in_the_report(tmp_path):
     written = write_report([finished(tmp_path)])
     html, _ = read(written.files[0])
     names = ["report.html", "results.csv", "results.md", "results.json", "results.tex", "comparisons.csv"]
-    assert [p.name for p in written.files] == [*names, "correlations.csv"]
+    assert [p.name for p in written.files] == [*names, "correlations.csv", "intervals.csv"]
     run, metrics = load_run(tmp_path), load_metrics(METRICS)
     shown = 0
     for table in compare(run, score_run(run, metrics, "mean"), metrics):
@@ -28,8 +30,8 @@ def test_numbers_of_the_table_are_in_the_report(tmp_path):
             for metric in metrics:
                 summary = row.summaries[metric.name]
                 if summary.mean is not None:
-                    assert spread(summary.interval) in html
-                    assert spread(row.gain[metric.name], signed=True) in html or row.baseline
+                    assert _glue(spread(summary.interval)) in html
+                    assert _glue(spread(row.gain[metric.name], signed=True)) in html or row.baseline
                     shown += 1
     assert shown > 20
 
@@ -92,3 +94,29 @@ def test_mistakes_are_one_sentence(tmp_path, what):
             (tmp_path / "file").write_text("")
             write_report([run], out=tmp_path / "file")
     assert "\n" not in str(error.value)
+
+
+def test_the_published_kind_is_selectable_and_marks_itself(tmp_path):
+    finished(tmp_path)
+    usual, published = write_report([tmp_path]), write_report([tmp_path], intervals="published", out=tmp_path / "p")
+    assert usual.figures == published.figures, "results.csv and its columns are the same"
+    html, old = usual.files[0].read_text(), published.files[0].read_text()
+    assert "published kind" in old and " ± " in old.replace("\N{NO-BREAK SPACE}", " ") and "published kind" not in html
+    kinds = [{r["interval"] for r in csv.DictReader((w.files[-1]).open())} for w in (usual, published)]
+    assert kinds[1] == {"1.96·sd/√n"} and "1.96·sd/√n" not in kinds[0] - {"1.96·sd/√n"}
+    for row in csv.DictReader(usual.files[-1].open()):
+        if row["low_95"]:
+            assert 0 <= float(row["low_95"]) <= float(row["mean"]) <= float(row["high_95"]) <= 1
+
+
+def test_a_null_method_is_shown_and_never_crowned(tmp_path, monkeypatch):
+    editors = [
+        {"name": "push", "params": {"strength": 99}},
+        {"name": "push", "label": "weak", "params": {"strength": 1}},
+    ]
+    finished(tmp_path, editors=editors)
+    run, metrics = load_run(tmp_path), load_metrics(METRICS)
+    assert compare(run, score_run(run, metrics, "mean"), metrics)[0].leads["s_es"].first == "push"
+    monkeypatch.setattr("evaluation.analysis.comparison.NULL_METHODS", frozenset({"none", "push"}))
+    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics)
+    assert table.leads == {} and [r.null for r in table.rows] == [True, True, True]

@@ -93,6 +93,23 @@ def test_ratings_agreement_and_correlations_come_beside(folder):
     assert counts["scedit-table3"] == 4, "the base row; rome and ft are labels here, of another method"
 
 
+def test_table_8_has_cases_of_its_own_and_the_published_judge_is_compared(folder):
+    """Its 100 cases were held against 1,830; and a source with more ratings hid the judge that was meant."""
+    run = load_run(folder)
+    scripts = [s.model_copy(update={"model": "gpt-4o"}) for s in made_scripts(run)]
+    ratings = rate(scripts, ("person:ann", "person:bob", "judge:gpt-4o-2024-11-20"))
+    _, others = make_sections([run], None, RatedTexts(tuple(scripts), tuple(ratings)))
+    table = published_table("scedit-table8")
+    assert table.data["cases"] == 100 and others[0].model == "gpt-4o"
+    rows = {len({s.case for s in scripts}): "same", 100: "other"}
+    for cases, kind in rows.items():
+        found = compare_figures(table._replace(data={**table.data, "cases": cases}), [], others)
+        base = [r for r in found if (r.printed.model, r.printed.method) == ("GPT-4o", "base") and r.ours is not None]
+        assert base and all("gpt-4o-2024-11-20" in r.told for r in base)
+        assert {r.verdict for r in base} <= ({"within", "outside"} if kind == "same" else {"not comparable"})
+        assert all(("only ours counts" in r.told) == (kind == "same") for r in base)
+
+
 def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):
     (tmp_path / "ScEdit-CF.json").write_text("[]")
     found = {n.what: n.here for n in requirements(published_table("scedit-table2"), data=tmp_path)}
@@ -110,7 +127,7 @@ def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch, tmp_pat
     from evaluation.runs import session
 
     asked = []
-    monkeypatch.setattr(session, "execute", lambda config, tell: asked.append(config))
+    monkeypatch.setattr(session, "execute", lambda config, on_event: asked.append(config))
     words = ["scedit-table2", str(folder), "--run", "--limit", "6", "--out", str(folder)]
     shown = CliRunner().invoke(command, words, catch_exceptions=False)
     assert "Not the published model or data" in shown.stderr

@@ -23,7 +23,7 @@ def test_demo_takes_twelve_cases():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         pytest.param({"editor": ["rome"]}, "did you mean 'editors'", id="unknown key with the nearest"),
         pytest.param({"metrics": ["s_ess"]}, "did you mean 's_es'", id="unknown metric"),
@@ -44,12 +44,12 @@ def test_demo_takes_twelve_cases():
         pytest.param({"out": None}, "out", id="no folder"),
     ],
 )
-def test_mistakes_are_one_sentence(changes, told):
+def test_mistakes_are_one_sentence(changes, message):
     with pytest.raises(UserError) as error:
         parse_config({**GOOD, **changes}, where="run.toml")
     text = str(error.value)
     assert text.startswith("run.toml: ")
-    assert told in text
+    assert message in text
     assert "\n" not in text
 
 
@@ -131,7 +131,7 @@ def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("engine", "settings", "told"),
+    ("engine", "settings", "message"),
     [
         ("[engine]\ngruop = 4\n", [], "engine.gruop: unknown field, did you mean 'group'?"),
         ("[engine]\nengine = 'ray'\n", [], "engine.engine: unknown field"),
@@ -145,10 +145,10 @@ def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
         ('regime = { name = "batch", size = 2 }\nengine = "ray"\n', [], "edits build on each other"),
     ],
 )
-def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, told):
+def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, message):
     with pytest.raises(UserError) as error:
         load_config(written(tmp_path, engine), settings)
-    assert told in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_former_name_of_a_metric_stays_as_it_was_written_and_counts_once():

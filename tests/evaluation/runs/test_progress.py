@@ -11,18 +11,18 @@ from evaluation.runs.runner import Event
 
 
 def event(**changes: Any) -> Event:
-    return Event(**{"label": "rome", "done": 4, "total": 10, "found": 0, "failed": 0, "seconds": 8.0, **changes})
+    return Event(**{"label": "rome", "done": 4, "total": 10, "resumed": 0, "failed": 0, "seconds": 8.0, **changes})
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "text"),
     [
         pytest.param({"done": 0, "seconds": 0.0}, "rome: 0 of 10 cases", id="nothing done: no pace"),
         pytest.param(
-            {"done": 4, "found": 4, "seconds": 0.0}, "rome: 4 of 10 cases (4 found finished)", id="only found: no pace"
+            {"done": 4, "resumed": 4, "seconds": 0.0}, "rome: 4 of 10 cases (4 found finished)", id="resumed: no pace"
         ),
         pytest.param(
-            {"found": 2},
+            {"resumed": 2},
             "rome: 4 of 10 cases (2 found finished), 4.0 s a case, 24 s left",
             id="the pace is of what was worked, not of what was found",
         ),
@@ -36,8 +36,8 @@ def event(**changes: Any) -> Event:
         ),
     ],
 )
-def test_the_line(changes: dict[str, Any], told: str) -> None:
-    assert line(event(**changes)) == told
+def test_the_line(changes: dict[str, Any], text: str) -> None:
+    assert line(event(**changes)) == text
 
 
 def test_a_clock_that_stood_still_divides_by_nothing() -> None:
@@ -50,5 +50,5 @@ def test_the_last_case_is_told_and_what_lies_between_may_not_be(capfd: pytest.Ca
     for done in range(1001):
         tell(event(done=done, total=1000, seconds=float(done)))
     out, err = capfd.readouterr()
-    assert out == "" and "rome: 1000 of 1000 cases, 1.0 s a case" in err
+    assert out == "" and "rome: 1,000 of 1,000 cases, 1.0 s a case" in err
     assert err.count("rome:") < 100

@@ -12,11 +12,15 @@ from pydantic import ValidationError
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
-from evaluation.engines.fast import FastEngine
+from evaluation.engines.base import Job
+from evaluation.engines.fast import GROUP, FastEngine
 from evaluation.inference.answering import ModelScorer
+from evaluation.metrics.generation import Generation
+from evaluation.models.language_model import LM
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
-from evaluation.runs.ray_engine import RayEngine
+from evaluation.runs.plan import ask, load_metrics, plain_params
+from evaluation.runs.ray_engine import RayEngine, Worker, WorkerTask, load_model
 from evaluation.runs.runner import EditorOutcome, Runner
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
@@ -53,7 +57,7 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))
     whole = go(config(tmp_path / "one"), FastEngine(make("llama"), group=1))
     wanted = config(tmp_path / "two")
-    with RayEngine(wanted, support=Support(), load=tiny) as engine:
+    with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
         first, _ = engine._workers(2)
         process, revision = ray.get(first.identity.remote())
         assert revision == "tiny-llama-1"
@@ -77,6 +81,72 @@ def test_two_workers_of_which_one_is_killed(tmp_path: Path, monkeypatch: pytest.
         assert notes[0] == notes[1]
 
 
+def written(out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[RayEngine, dict[str, Job], Any]:
+    """An engine of a folder in which a worker has done the first two cases of ``ft``, without Ray."""
+    monkeypatch.setenv("SCEDIT_CACHE", str(out / "cache"))
+    wanted, lm = config(out), make("llama")
+    engine = RayEngine(wanted, support=Support(), lm=lm, load=tiny)
+    options = {"layer": 1, "steps": 1, "lr": 1e-3}
+    cases = split().cases[:2]
+    jobs = {c.key: Job(c.key, c, ask(c, load_metrics(["es", "s_es"], Generation()))) for c in cases}
+    engine.folder.mkdir(parents=True)
+    editor = make_editor("ft", lm, Cache(out / "cache"), options)
+    worker = Worker(wanted, Support(), tiny, engine.folder / "1.jsonl")
+    worker.work(WorkerTask("ft", plain_params(editor), tuple((j.key, j.case, j.probes) for j in jobs.values())))
+    return engine, jobs, editor
+
+
+def test_shards_are_taken_by_the_run_that_wrote_them_and_by_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another model, support or edit under the same key must not be given the first one's answers."""
+    engine, jobs, editor = written(tmp_path, monkeypatch)
+    mine = engine._identity(editor)
+    assert {d.job.key for d in engine._from_shards(mine, jobs)} == set(jobs)
+    (key, job), *_ = jobs.items()
+    other = job.case.model_copy(update={"fact": job.case.fact.model_copy(update={"subject": job.case.fact.old})})
+    assert engine._from_shards(mine, {key: job._replace(case=other)}) == []
+    assert engine._from_shards(mine, {key: job._replace(probes=job.probes[:1])}) == []
+    second = make("llama")
+    second.revision = "tiny-llama-2"
+    engine.lm = second
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+    engine.lm = make("llama")
+    engine.config = engine.config.model_copy(update={"dtype": "bfloat16"})
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+    engine.config = config(tmp_path)
+    editor.params = editor.params.model_copy(update={"steps": 2})
+    assert engine._from_shards(engine._identity(editor), jobs) == []
+
+
+def test_groups_and_workers_follow_the_gpus_of_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    lm = make("llama")
+
+    def engine(**more: Any) -> RayEngine:
+        return RayEngine(config(tmp_path, **more), support=Support(), lm=lm)
+
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 64.0, "GPU": 4.0})
+    assert (engine(workers=None)._room(), engine(workers=None)._group()) == (4, GROUP["cuda"])
+    assert engine(workers=2)._room() == 2, "workers are respected where there are GPUs"
+    assert engine(workers=9)._room() == 4, "no worker without a GPU"
+    on_cpu = engine(workers=None, device="cpu")
+    assert (on_cpu._room(), on_cpu._group()) == (64, GROUP["cpu"]), "GPUs do not count for a run on the CPU"
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 8.0})
+    assert (engine(workers=None)._room(), engine(workers=None)._group()) == (8, GROUP["cpu"])
+    assert engine(workers=16)._room() == 16
+
+
+@pytest.mark.parametrize(("device", "here"), [("cuda:1", "cuda"), ("cuda", "cuda"), ("auto", "auto"), ("cpu", "cpu")])
+def test_a_worker_sees_one_gpu_its_first(
+    device: str, here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(LM, "load", lambda name, *, device, dtype: asked.append(device))
+    load_model(config(tmp_path, device=device))
+    assert asked == [here]
+
+
 def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path: Path) -> None:
     """By the configuration, before anything is loaded; and by the engine, for a configuration made another way."""
     batch = {"name": "batch", "size": 2}
@@ -84,7 +154,7 @@ def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path: Path) 
         config(tmp_path, regime=batch)
     unchecked = config(tmp_path).model_copy(update={"regime": RegimeChoice.model_validate(batch)})
     with pytest.raises(UserError, match="edits build on each other"):
-        RayEngine(unchecked, support=Support())
+        RayEngine(unchecked, support=Support(), lm=make("llama"))
 
 
 def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +165,6 @@ def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pyt
         raise ConnectionError(f"no answer from {more['address']}")
 
     monkeypatch.setattr(ray, "init", silent)
-    engine = RayEngine(config(tmp_path, address="ray://nowhere:10001"), support=Support())
+    engine = RayEngine(config(tmp_path, address="ray://nowhere:10001"), support=Support(), lm=make("llama"))
     with pytest.raises(UserError, match="ray://nowhere:10001: no Ray cluster can be reached: no answer"), engine:
         pass

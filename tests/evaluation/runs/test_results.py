@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.runs import results
-from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, environment, load_run
+from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, load_run
 from evaluation.runs.runner import Runner
 from schemas.answers import Answer
 from schemas.core.errors import DataError, UserError
@@ -113,7 +112,7 @@ def test_a_method_that_has_not_begun_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         ("[1]", "format is not known"),
         ('{"format": 2}', "format is not known"),
@@ -121,10 +120,10 @@ def test_a_method_that_has_not_begun_is_left_out(tmp_path: Path) -> None:
         ("", "run.json"),
     ],
 )
-def test_a_run_file_that_is_none(tmp_path: Path, damage: str, told: str) -> None:
+def test_a_run_file_that_is_none(tmp_path: Path, damage: str, message: str) -> None:
     go(tmp_path, limit=1)
     (tmp_path / "run.json").write_text(damage)
-    with pytest.raises(DataError, match=told) as error:
+    with pytest.raises(DataError, match=message) as error:
         load_run(tmp_path)
     assert "run.json" in str(error.value.where)
 
@@ -148,18 +147,6 @@ def test_the_split_beside_the_run_is_the_one_it_was_on(tmp_path: Path) -> None:
     copy.unlink()
     with pytest.raises(UserError, match="split-"):
         load_run(tmp_path)
-
-
-def test_the_environment_names_no_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import platform
-
-    told = environment("cuda")
-    assert told["device"] == "cuda" and told["packages"]["torch"] and platform.node() not in json.dumps(told)
-    monkeypatch.setattr(results, "_PACKAGES", ("torch", "no-such-package-here"))
-    assert environment()["packages"]["no-such-package-here"] is None
-    assert results._git(tmp_path) is None, "an installed package has no checkout"
-    (tmp_path / ".git").mkdir()
-    assert results._git(tmp_path) is None, "nor has a folder that only looks like one"
 
 
 def test_answers_by_probe_keeps_the_last() -> None:

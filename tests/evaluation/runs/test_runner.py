@@ -37,7 +37,7 @@ def test_running_again_asks_nothing_and_changes_nothing(tmp_path):
     before = {label: o.folder.journal.read_bytes() for label, o in first.items()}
     again, lm = go(tmp_path)
     assert lm.calls == []
-    assert {(o.computed, o.found) for o in again.values()} == {(0, 6)}
+    assert {(o.computed, o.resumed) for o in again.values()} == {(0, 6)}
     assert {label: o.folder.journal.read_bytes() for label, o in again.items()} == before
 
 
@@ -50,7 +50,7 @@ def test_a_second_method_reuses_the_answers_before(tmp_path):
 def test_a_larger_limit_keeps_the_cases_of_a_smaller(tmp_path):
     go(tmp_path, limit=2)
     outcomes, lm = go(tmp_path, limit=5)
-    assert (outcomes["push"].found, outcomes["push"].computed) == (2, 3)
+    assert (outcomes["push"].resumed, outcomes["push"].computed) == (2, 3)
     assert len(lm.calls) == 6
     assert len(load_run(tmp_path).cases) == 5
 
@@ -179,7 +179,7 @@ def test_progress_counts(tmp_path):
     assert push[0].note == "preparing"
     events.clear()
     go(tmp_path, limit=3, events=events)
-    assert [(e.label, e.done, e.found) for e in events] == [(BASELINE, 3, 3), ("push", 3, 3)]
+    assert [(e.label, e.done, e.resumed) for e in events] == [(BASELINE, 3, 3), ("push", 3, 3)]
 
 
 def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
@@ -199,9 +199,8 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
         patch.setattr("evaluation.runs.runner.time.perf_counter", lambda: next(clock))
         config = make_config(tmp_path, editors=["push"], limit=4)
         engine = Together(ArithmeticLM(), batch_tokens=64)
-        Runner(
-            config, make_cases(4, 0), scorer=ArithmeticLM(), make=ArithmeticEditor, tell=events.append, engine=engine
-        ).run()
+        cases, make = make_cases(4, 0), ArithmeticEditor
+        Runner(config, cases, scorer=ArithmeticLM(), make=make, on_event=events.append, engine=engine).run()
     first = [e for e in events if e.label == BASELINE and e.done]
     assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
     assert line(first[0]) == "none: 1 of 4 cases, 25.0 s a case, 75 s left"

@@ -68,7 +68,7 @@ def test_from_the_split_to_the_store(tmp_path: Path) -> None:
     with Store.open(store, create=True):
         pass
     wanted = config(tmp_path, feed=str(store))
-    outcomes = execute(wanted, lm=lm, tell=events.append)
+    outcomes = execute(wanted, lm=lm, on_event=events.append)
     assert [(o.label, o.computed, o.failed) for o in outcomes] == [(BASELINE, 4, 0), ("prompt", 4, 0)]
     assert events[-1].done == events[-1].total == 4
     with Store.open(store) as kept:
@@ -76,7 +76,7 @@ def test_from_the_split_to_the_store(tmp_path: Path) -> None:
         found = {o.label: list(kept.results(o.manifest.key)) for o in outcomes}
         assert {label: len(some) for label, some in found.items()} == {BASELINE: 4, "prompt": 4}
     again = execute(wanted, lm=lm)
-    assert [(o.computed, o.found) for o in again] == [(0, 4), (0, 4)]
+    assert [(o.computed, o.resumed) for o in again] == [(0, 4), (0, 4)]
     elsewhere = execute(config(tmp_path, out=tmp_path / "second"), lm=lm)
     assert [o.computed for o in elsewhere] == [4, 4]
     first, second = load_run(tmp_path / "run"), load_run(tmp_path / "second")

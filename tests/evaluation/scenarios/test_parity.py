@@ -132,11 +132,11 @@ def test_fine_tuning_all_together(method: str, embedded: LM, reference: Path, tm
     together(embedded, tuning(method, embedded, tmp_path), found, within=1e-3)
 
 
-def together(lm: LM, editor: Editor, found: list[Case], *, within: float) -> list[float]:
+def together(lm: LM, editor: Editor, cases: list[Case], *, within: float) -> list[float]:
     """All cases' edits made in one batch, each checked on the changed weights; the largest difference of each."""
     digest = lm.weights_digest()
-    edits = editor.edit_each([case.fact for case in found])
-    worst = [check(lm, case, edit, within=within) for case, edit in zip(found, edits, strict=True)]
+    edits = editor.edit_each([case.fact for case in cases])
+    worst = [check(lm, case, edit, within=within) for case, edit in zip(cases, edits, strict=True)]
     assert lm.weights_digest() == digest
     return worst
 

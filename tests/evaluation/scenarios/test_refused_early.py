@@ -59,7 +59,7 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("editors.rome.params.layers=[3]", "editors.rome.params: layers: unknown field, did you mean 'layer'?"),
         ("editors.rome.params.layer=x", "layer: Input should be a valid integer"),
@@ -80,8 +80,8 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
         ("dtype=float8", "dtype: Input should be"),
     ],
 )
-def test_other_settings_of_a_run(config: Path, setting: str, told: str, more: list[str]) -> None:
-    assert told in refusal("run", str(config), "--set", setting, *more)
+def test_other_settings_of_a_run(config: Path, setting: str, message: str, more: list[str]) -> None:
+    assert message in refusal("run", str(config), "--set", setting, *more)
 
 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])

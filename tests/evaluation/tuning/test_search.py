@@ -87,21 +87,21 @@ def test_a_search_goes_on_where_it_was_broken_off(
     for stop in (5, 30):
         told: list[Event] = []
 
-        def tell(event: Event, told: list[Event] = told, stop: int = stop) -> None:
-            told.append(event)
-            if len(told) == stop:
+        def tell(event: Event, events: list[Event] = told, stop: int = stop) -> None:
+            events.append(event)
+            if len(events) == stop:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            found_on(tmp_path / "b", split, make("llama"), tell=tell)
+            found_on(tmp_path / "b", split, make("llama"), on_event=tell)
     again: list[Event] = []
-    got = found_on(tmp_path / "b", split, make("llama"), tell=again.append)
+    got = found_on(tmp_path / "b", split, make("llama"), on_event=again.append)
     assert got == want
     first = again[0]
-    assert first.found > 0
+    assert first.resumed > 0
     whole: list[Event] = []
-    assert found_on(tmp_path / "b", split, make("llama"), tell=whole.append) == want
-    assert all(event.found == event.total for event in whole)
+    assert found_on(tmp_path / "b", split, make("llama"), on_event=whole.append) == want
+    assert all(event.resumed == event.total for event in whole)
 
 
 def test_a_metric_that_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_draws_do_not_depend_on_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("space", "message"),
     [
         ({"log": [0, 1]}, "above 0"),
         ({"linear": [2, 1]}, "lower end comes first"),
@@ -52,10 +52,10 @@ def test_draws_do_not_depend_on_each_other() -> None:
         ({"among": []}, "at least one value"),
     ],
 )
-def test_wrong_ranges(told: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_wrong_ranges(space: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        SearchRange.model_validate(told)
-    lines = "".join(f"{name} = {value}\n" for name, value in told.items())
+        SearchRange.model_validate(space)
+    lines = "".join(f"{name} = {value}\n" for name, value in space.items())
     (tmp_path / "space.toml").write_text(f"[ft.lr]\n{lines}")
     with pytest.raises(DataError, match=rf"space.toml, \[ft\]: ranges.lr: {message}|{message}"):
         SearchSpace.of("ft", tmp_path / "space.toml")

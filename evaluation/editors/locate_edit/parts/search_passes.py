@@ -27,12 +27,12 @@ def price(lm: LM) -> int:
     return PASS if lm.device.type == "cpu" else 1 << 20
 
 
-def alike(lengths: Sequence[int], most: int, *, each: int) -> list[list[int]]:
+def alike(lengths: Sequence[int], max_tokens: int, *, each: int) -> list[list[int]]:
     """Rows, as indices, that go together: the cut by length at which tokens, padding and passes cost least.
 
     Args:
         lengths: Tokens of every row.
-        most: Tokens, padding included, in one pass.
+        max_tokens: Tokens, padding included, in one pass.
         each: What a pass costs besides, in tokens.
 
     Example:
@@ -46,7 +46,7 @@ def alike(lengths: Sequence[int], most: int, *, each: int) -> list[list[int]]:
         longest, options = lengths[order[end - 1]], []
         for start, (cost, groups) in best.items():
             tokens = (end - start) * longest
-            options.append((cost + tokens + each * -(-tokens // most), [*groups, order[start:end]]))
+            options.append((cost + tokens + each * -(-tokens // max_tokens), [*groups, order[start:end]]))
         best[end] = min(options, key=lambda option: option[0])
     return best[len(order)][1]
 
@@ -85,11 +85,13 @@ class Stems:
         lm: The model.
         kinds: Kind of every row: the template that it stands in.
         beginnings: Token ids of every row's unchanging part.
-        most: Tokens, padding included, in one pass.
+        max_tokens: Tokens, padding included, in one pass.
     """
 
-    def __init__(self, lm: LM, kinds: Sequence[Hashable], beginnings: Sequence[tuple[int, ...]], *, most: int) -> None:
-        self._lm, self._most = lm, most
+    def __init__(
+        self, lm: LM, kinds: Sequence[Hashable], beginnings: Sequence[tuple[int, ...]], *, max_tokens: int
+    ) -> None:
+        self._lm, self._max_tokens = lm, max_tokens
         self._read: Prefix | None = None
         own = defaultdict(list)
         for kind, ids in zip(kinds, beginnings, strict=True):
@@ -108,7 +110,7 @@ class Stems:
         numbers = {kind: n for n, kind in enumerate(self._stems)}
         index = torch.tensor([numbers[kind] for kind in kinds], device=lm.device)
         rests = [ids[len(self._stems[kind]) :] for kind, ids in zip(kinds, beginnings, strict=True)]
-        groups = alike([len(rest) for rest in rests], self._most, each=price(lm))
+        groups = alike([len(rest) for rest in rests], self._max_tokens, each=price(lm))
         parts = []
         for own in groups:
             stems = None if self._read is None else self._read.select(index[own])

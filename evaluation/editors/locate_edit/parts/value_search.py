@@ -18,10 +18,11 @@ from torch import Tensor
 
 from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at, price
 from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, groups, rows_of
-from evaluation.inference.batching import TokenBudget, default_budget, free_memory, in_batches, out_of_memory
+from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share
+from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import changing, reading, stopping_after
 from evaluation.models.language_model import LM
 from schemas.facts import Fact
@@ -94,10 +95,10 @@ class _SearchBatch(NamedTuple):
 
 
 def search(
-    lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, how: SearchSettings, place: Place = "mlp"
+    lm: LM, layer: int, fact: Fact, templates: Sequence[str], *, settings: SearchSettings, place: Place = "mlp"
 ) -> SearchedValue:
     """``search_values`` for one request."""
-    return search_values(lm, layer, [fact], templates, how=how, place=place)[0]
+    return search_values(lm, layer, [fact], templates, settings=settings, place=place)[0]
 
 
 def search_values(
@@ -106,7 +107,7 @@ def search_values(
     requests: Sequence[Fact],
     templates: Sequence[str],
     *,
-    how: SearchSettings,
+    settings: SearchSettings,
     place: Place = "mlp",
     budget: TokenBudget | None = None,
 ) -> list[SearchedValue]:
@@ -114,7 +115,7 @@ def search_values(
 
     A request's loss is the mean negative log-probability of the new object's tokens over the templates, plus the
     divergence KL(now ‖ before) at the subject's last token of "{} is a", plus the decay of δ. Its search ends when the
-    loss is below ``how.stop_below`` or at the last evaluation, in both cases before an update, as in the published
+    loss is below ``settings.stop_below`` or at the last evaluation, in both cases before an update, as in the published
     code. Requests do not influence each other.
 
     Args:
@@ -122,7 +123,7 @@ def search_values(
         layer: Whose output is changed, from 0.
         requests: Facts with a new object.
         templates: Context templates, the first a bare ``{}``.
-        how: Options of the search.
+        settings: Options of the search.
         place: Which output of the layer.
         budget: The most tokens in one pass; one is made for the device where it is not given.
     """
@@ -130,7 +131,7 @@ def search_values(
     rows = [rows_of(lm, i, fact, templates) for i, fact in enumerate(requests)]
     found: dict[int, SearchedValue] = {}
     for group in groups(rows, budget):
-        found.update(_ValueSearch(lm, layer, group, how=how, place=place, budget=budget).run())
+        found.update(_ValueSearch(lm, layer, group, settings=settings, place=place, budget=budget).run())
     return [found[i] for i in range(len(requests))]
 
 
@@ -138,9 +139,9 @@ class _ValueSearch:
     """The search for one group of requests."""
 
     def __init__(
-        self, lm: LM, layer: int, rows: list[SearchRow], *, how: SearchSettings, place: Place, budget: TokenBudget
+        self, lm: LM, layer: int, rows: list[SearchRow], *, settings: SearchSettings, place: Place, budget: TokenBudget
     ) -> None:
-        self.lm, self.layer, self.how, self.place, self.budget = lm, layer, how, place, budget
+        self.lm, self.layer, self.settings, self.place, self.budget = lm, layer, settings, place, budget
         self.requests = sorted({row.request for row in rows})
         self.position = {request: n for n, request in enumerate(self.requests)}
         self.module = lm.projection(layer) if place == "mlp" else lm.block(layer)
@@ -156,13 +157,13 @@ class _ValueSearch:
         stems = None
         if can_share(lm, max(len(row.ids) for row in rows)):
             beginnings = [row.ids[: row.subject] for row in rows]
-            stems = Stems(lm, [row.template for row in rows], beginnings, most=budget.tokens)
+            stems = Stems(lm, [row.template for row in rows], beginnings, max_tokens=budget.tokens)
         for own in alike([len(row.ids) - row.subject for row in rows], budget.tokens, each=price(lm)):
             in_batches([rows[i] for i in own], cost_of, partial(self._prepare, stems), budget)
 
     def run(self) -> dict[int, SearchedValue]:
         """Values by number of the request."""
-        how, count = self.how, len(self.requests)
+        how, count = self.settings, len(self.requests)
         delta = torch.zeros_like(self.start, requires_grad=True)
         optimiser = torch.optim.Adam([delta], lr=how.lr)
         sizes = self.start.norm(dim=1)
@@ -251,7 +252,7 @@ class _ValueSearch:
             divergence = torch.zeros_like(values).masked_scatter(essence, (now.exp() * (now - batch.held)).sum(1))
             pull = torch.zeros_like(own)
             if gradients:
-                (pull,) = torch.autograd.grad((values + self.how.kl_weight * divergence).sum(), own)
+                (pull,) = torch.autograd.grad((values + self.settings.kl_weight * divergence).sum(), own)
         return batch, values.detach(), divergence.detach(), pull
 
     def _drop(self, open_: Tensor) -> None:

@@ -38,7 +38,7 @@ def settings(**changes: Any) -> TrainingSettings:
 
 
 def trainer(lm: LM, cases: list[Case], folder: Path, **more: Any) -> Trainer:
-    own = {name: more.pop(name) for name in ("tell", "minutes", "identity") if name in more}
+    own = {name: more.pop(name) for name in ("on_step", "minutes", "identity") if name in more}
     return Trainer(
         lm, training_cases(lm, cases), settings(**more), state=folder / "state", **{"identity": {}, **own}
     )  # fmt: skip
@@ -48,7 +48,7 @@ def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path
     digest, seen = tiny.weights_digest(), list[TrainingStep]()
     options = {**QUICK, "steps": 60, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.1, "edit_weight": 1.0}
     made = Mend(Mend.Params(**options), tiny, Cache(tmp_path))
-    out = made.train(cases, name="t", out=tmp_path / "m.safetensors", tell=seen.append)
+    out = made.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=seen.append)
     first, best = seen[0].held_out, out.held_out
     assert first is not None and best.follow + best.stay < first.follow + first.stay - 0.3
     assert [s.done for s in seen] == list(range(2, 61, 2)) and seen[-1].left == 0.0
@@ -69,12 +69,12 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_
 
     out, seen = tmp_path / "parts", list[TrainingStep]()
     with pytest.raises(KeyboardInterrupt):
-        Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=out, tell=killed)
+        Mend(Mend.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=out, on_step=killed)
     assert not out.exists() and (tmp_path / "parts.state").exists()
     with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
         Mend(Mend.Params(**{**QUICK, "lr": 1e-2}), lm, Cache(tmp_path)).train(cases, name="t", out=out)
     parts = Mend(Mend.Params(**QUICK), make("llama"), Cache(tmp_path)).train(
-        cases, name="t", out=out, tell=seen.append
+        cases, name="t", out=out, on_step=seen.append
     )  # fmt: skip
     assert [s.done for s in seen] == [6] and not (tmp_path / "parts.state").exists()
     assert parts.held_out == pytest.approx(whole.held_out, abs=1e-5) and parts.step == whole.step
@@ -85,7 +85,7 @@ def test_a_killed_training_goes_on_as_if_it_had_not_been(cases: list[Case], tmp_
 def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_path: Path) -> None:
     lm, out, seen = make("llama"), tmp_path / "m.safetensors", list[TrainingStep]()
     made = Mend(Mend.Params(**QUICK), lm, Cache(tmp_path))
-    got = made.train(cases, name="t", out=out, tell=seen.append, minutes=1e-9)
+    got = made.train(cases, name="t", out=out, on_step=seen.append, minutes=1e-9)
     assert [s.done for s in seen] == [2] and got.step == 2 and not out.with_name("m.safetensors.state").exists()
     assert got.held_out == seen[0].held_out and Checkpoint.load(out).layers == (1, 2)
 
@@ -112,7 +112,7 @@ def test_two_cases_are_enough(cases: list[Case], tmp_path: Path) -> None:
 
 def test_reports_come_at_their_steps_and_at_the_last(cases: list[Case], tmp_path: Path) -> None:
     seen: list[TrainingStep] = []
-    trainer(make("llama"), cases, tmp_path, steps=5, report_every=2, tell=seen.append).run()
+    trainer(make("llama"), cases, tmp_path, steps=5, report_every=2, on_step=seen.append).run()
     assert [(s.done, s.of) for s in seen] == [(2, 5), (4, 5), (5, 5)]
     assert seen[-1].left == 0.0 and [s.seconds for s in seen] == sorted(s.seconds for s in seen)
 
@@ -123,7 +123,7 @@ def test_the_network_with_the_least_held_out_loss_is_given(
     """Losses are made up: the second report of four is the best (a follow counts a tenth), and a tie is not better."""
     told = iter([Losses(9.0, 1.0), Losses(9.5, 0.5), Losses(0.1, 1.6), Losses(9.5, 0.5)])
     kept: list[list[torch.Tensor]] = []
-    made = trainer(make("llama"), cases, tmp_path, steps=4, report_every=1, edit_weight=0.1, tell=lambda step: None)
+    made = trainer(make("llama"), cases, tmp_path, steps=4, report_every=1, edit_weight=0.1, on_step=lambda step: None)
 
     def measure(pairs: object) -> Losses:
         kept.append([p.detach().clone() for p in made.network.parameters()])
@@ -145,9 +145,9 @@ def test_time_before_a_kill_counts(cases: list[Case], tmp_path: Path, monkeypatc
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trainer(make("llama"), cases, tmp_path, tell=killed, minutes=1.5).run()
+        trainer(make("llama"), cases, tmp_path, on_step=killed, minutes=1.5).run()
     seen: list[TrainingStep] = []
-    found = trainer(make("llama"), cases, tmp_path, tell=seen.append, minutes=1.5).run()
+    found = trainer(make("llama"), cases, tmp_path, on_step=seen.append, minutes=1.5).run()
     assert seen == [] and found.step == 2 and found.seconds > 90
 
 

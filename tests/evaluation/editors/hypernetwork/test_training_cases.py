@@ -14,5 +14,5 @@ def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
     assert said[0] == "The capital of Land01 is Oslo" and said[-1].endswith("(2)?\nStep 1: Fly to Oslo")
     kept = [tiny.tokenizer.decode(x.ids[x.first :]) for x in lesson.locality]
     assert len(lesson.paraphrases) == 5 and [k.strip() for k in kept] == ["Lima", "Lima"]
-    with pytest.raises(UserError, match="1 cases with a new object are too few"):
+    with pytest.raises(UserError, match="1 case with a new object: too few"):
         training_cases(tiny, [make_case("Land01")])

@@ -18,8 +18,8 @@ def shows(*kinds: Kind, texts: int = 1) -> Shows:
     return {k: [Demonstration(f"{k}{n}", " ", "x") for n in range(texts if k in kinds else 0)] for k in KINDS}
 
 
-def kinds_of(given: list[Demonstration | None]) -> list[str | None]:
-    return [None if one is None else one.prompt.rstrip("0123456789") for one in given]
+def kinds_of(demonstrations: list[Demonstration | None]) -> list[str | None]:
+    return [None if one is None else one.prompt.rstrip("0123456789") for one in demonstrations]
 
 
 def names(n: int) -> list[str]:

@@ -8,7 +8,8 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_moments
 from evaluation.models.language_model import LM
 from tests.support.editors import memit
-from tests.support.editors.memit import PERU, editor
+from tests.support.editors.edit_requests import PERU
+from tests.support.editors.memit import editor
 
 corpus = memit.corpus
 

@@ -7,7 +7,8 @@ from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.facts import Object
 from tests.support.editors import memit
-from tests.support.editors.memit import NORWAY, PERU, close, editor
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.editors.memit import close, editor
 from tests.support.facts import peru_fact
 
 corpus = memit.corpus

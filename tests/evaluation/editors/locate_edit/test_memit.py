@@ -18,7 +18,8 @@ from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit
-from tests.support.editors.memit import CONTEXTS, METHODS, NORWAY, PERU, close, editor, every
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.editors.memit import CONTEXTS, METHODS, close, editor, every
 from tests.support.facts import peru_fact
 
 corpus = memit.corpus
@@ -52,7 +53,7 @@ def solved(method: str, k: Tensor, c: Tensor) -> Tensor:
 def plain(method: str, lm: LM, requests: Sequence[Fact], layers: Sequence[int], corpus: str, cache: Cache) -> Any:
     """The published loop: read keys and states, solve, change the weight, next layer. Returns the changes."""
     how = value_search.SearchSettings(steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    found = [value_search.search(lm, layers[-1], r, CONTEXTS, how=how, place="block") for r in requests]
+    found = [value_search.search(lm, layers[-1], r, CONTEXTS, settings=how, place="block") for r in requests]
     z = torch.stack([value.target for value in found], 1).double()
     moments = key_moments(lm, layers, Corpus([Path(corpus)]), cache=cache)
     saved = {n: lm.projection(n).weight.detach().clone() for n in layers}

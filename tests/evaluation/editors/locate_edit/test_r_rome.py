@@ -27,7 +27,7 @@ def test_the_change_writes_at_the_averaged_key(covariance: bool, tiny: LM, cache
     (delta,) = edit.deltas or ()
     found = keys.read(tiny, 1, [keys.subject_place(tiny, PERU, text) for text in CONTEXTS])
     how = value_search.SearchSettings(steps=10, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    value = value_search.search(tiny, 1, PERU, CONTEXTS, how=how)
+    value = value_search.search(tiny, 1, PERU, CONTEXTS, settings=how)
     reached = found.values.mean(0) + delta.product(found.keys.mean(0))
     assert torch.allclose(reached, value.target, atol=1e-3 * float(value.target.abs().max()))
     rome = make_editor("rome", tiny, cache, told).edit([PERU])

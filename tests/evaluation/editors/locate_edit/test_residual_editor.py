@@ -19,7 +19,8 @@ from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
 from schemas.facts import Object
 from tests.support.editors import memit
-from tests.support.editors.memit import METHODS, NORWAY, PERU, close, editor, every
+from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.editors.memit import METHODS, close, editor, every
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 

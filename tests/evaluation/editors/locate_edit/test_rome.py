@@ -38,11 +38,11 @@ def nll(lm: LM, request: Fact) -> float:
 
 
 def plain_value(
-    lm: LM, request: Fact, *, layer: int, how: value_search.SearchSettings
+    lm: LM, request: Fact, *, layer: int, settings: value_search.SearchSettings
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The published value search, row after row without padding. Returns v* and v₀."""
     delta = torch.zeros(lm.layout.width, requires_grad=True)
-    optimiser = torch.optim.Adam([delta], lr=how.lr)
+    optimiser = torch.optim.Adam([delta], lr=settings.lr)
     start: torch.Tensor | None = None
     held: torch.Tensor | None = None
 
@@ -67,7 +67,7 @@ def plain_value(
         end = text.rindex(request.subject.text) + len(request.subject.text)
         return max(i for i, (a, b) in enumerate(spans) if a < end and b > a)
 
-    for step in range(how.steps):
+    for step in range(settings.steps):
         losses = []
         for context in CONTEXTS:
             prompt = context.format(request.fact_prompt)
@@ -80,14 +80,14 @@ def plain_value(
         kl = F.kl_div(held, now, log_target=True, reduction="batchmean")
         assert start is not None
         decay = delta.norm() / start.norm() ** 2
-        loss = torch.stack(losses).mean() + how.kl_weight * kl + how.weight_decay * decay
-        if loss < how.stop_below or step == how.steps - 1:
+        loss = torch.stack(losses).mean() + settings.kl_weight * kl + settings.weight_decay * decay
+        if loss < settings.stop_below or step == settings.steps - 1:
             break
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         with torch.no_grad():
-            most = how.clamp * start.norm()
+            most = settings.clamp * start.norm()
             if delta.norm() > most:
                 delta.mul_(most / delta.norm())
     assert start is not None
@@ -115,10 +115,10 @@ SEARCHES = {
 def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
     how = SEARCHES[name]
     if name == "stopped early":
-        begun = value_search.search(tiny, 1, request_, CONTEXTS, how=replace(how, steps=1)).loss
+        begun = value_search.search(tiny, 1, request_, CONTEXTS, settings=replace(how, steps=1)).loss
         how = replace(how, stop_below=0.99 * begun)
-    got = value_search.search(tiny, 1, request_, CONTEXTS, how=how)
-    target, start = plain_value(tiny, request_, layer=1, how=how)
+    got = value_search.search(tiny, 1, request_, CONTEXTS, settings=how)
+    target, start = plain_value(tiny, request_, layer=1, settings=how)
     assert torch.allclose(got.initial, start, atol=1e-5)
     assert (got.target - target).norm() < 1e-3 * start.norm()
     moved = float((got.target - got.initial).norm() / got.initial.norm())
@@ -155,7 +155,7 @@ def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -
     assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
     assert delta.weight == tiny.layout.weight(1)
     how = value_search.SearchSettings(steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05)
-    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, how=how).target
+    target = value_search.search(tiny, 1, NORWAY, CONTEXTS, settings=how).target
     bare, before = keys.subject_place(tiny, NORWAY), nll(tiny, NORWAY)
     with edit.on(tiny):
         written = keys.read(tiny, 1, [bare]).values[0]

@@ -45,7 +45,7 @@ def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     found = summarise_ratings(ratings, asks(3))
     text = as_text(found, None, [])
     (line,) = [one for one in text.splitlines() if "secret-method" in one and "coherence" in one]
-    assert line.endswith("  3.00-5.00") and line.split()[-2] == "1" and "4.00 ±" in line
+    assert line.endswith("  3.00-5.00") and line.split()[-2] == "1" and "4.00 [1.08, 6.92]" in line
     assert "Unscored, by reason:" in text and "judge:x: 1 no usable reply: refused" in text
     assert as_data(found, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
 
@@ -68,7 +68,7 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("detail", "told"),
+    ("detail", "words"),
     [
         pytest.param([{}], "none asked twice", id="no retest"),
         pytest.param([{"retest": 5}, {"retest": 4}], "1 of 2 rated the same when asked twice (2 within 1)", id="some"),
@@ -77,11 +77,11 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
         pytest.param([{"weighted": True}, {}], "weighted by log-probabilities: 1 of 2", id="weighted"),
     ],
 )
-def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], told: str) -> None:
+def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
     ratings = [given(f"i{n}", 5, samples=[5], **one) for n, one in enumerate(detail)]
     found = summarise_ratings(ratings, asks(len(detail)))
     (line,) = [one for one in as_text(found, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
-    assert told in line and "length undefined" in line
+    assert words in line and "length undefined" in line
     if not any(one.get("weighted") for one in detail):
         assert line.endswith("plain ratings (no log-probabilities)")
 

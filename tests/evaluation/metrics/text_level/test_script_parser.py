@@ -125,7 +125,7 @@ def test_entropy_by_hand() -> None:
     two = -(0.25 * math.log2(0.25) * 2 + 0.5 * math.log2(0.5))
     assert n_gram_bits("aabab", 2) == pytest.approx(two) == pytest.approx(1.5)
     assert n_gram_bits("aabab", 3) == pytest.approx(math.log2(3))
-    assert n_gram_entropy("a a b a b", most=None) == pytest.approx((2 / 3 * 1.5 + 4 / 3 * math.log2(3)) / 2)
+    assert n_gram_entropy("a a b a b", max_words=None) == pytest.approx((2 / 3 * 1.5 + 4 / 3 * math.log2(3)) / 2)
 
 
 def test_entropy_against_scipy_and_only_of_texts_as_long() -> None:

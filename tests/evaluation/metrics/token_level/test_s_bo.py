@@ -12,16 +12,16 @@ from tests.support.evaluation.token_scores import answer, scored
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "how", "loss"),
+    ("before", "after", "normalisation", "loss"),
     [
         pytest.param(0.5, 0.2, "mean", 0.3, id="lost"),
         pytest.param(0.2, 0.5, "mean", 0.0, id="a gain is no bleedover"),
         pytest.param(0.4, 0.4, "sum", 0.0, id="unmoved"),
     ],
 )
-def test_bleedover_by_hand(before, after, how, loss):
+def test_bleedover_by_hand(before, after, normalisation, loss):
     case = make_case("Club", change="temporal")
-    found = scored("s_bo", case, [(math.log(after),)], before=[(math.log(before),)], how=how)
+    found = scored("s_bo", case, [(math.log(after),)], before=[(math.log(before),)], normalisation=normalisation)
     assert found.mean == pytest.approx(loss)
 
 
@@ -30,8 +30,10 @@ def test_bleedover_states_its_normalisation():
     case = make_case("Club", change="temporal")
     probe = METRICS.get("s_bo")().probes(case)[0]
     after, before = [answer(probe, -4.0, tokens=(2,))], [answer(probe, -2.0, tokens=(2,))]
-    assert scored("s_bo", case, after, before=before, how="mean").mean == pytest.approx(math.exp(-1) - math.exp(-2))
-    assert scored("s_bo", case, after, before=before, how="sum").mean == pytest.approx(math.exp(-2) - math.exp(-4))
+    mean = scored("s_bo", case, after, before=before, normalisation="mean").mean
+    assert mean == pytest.approx(math.exp(-1) - math.exp(-2))
+    total = scored("s_bo", case, after, before=before, normalisation="sum").mean
+    assert total == pytest.approx(math.exp(-2) - math.exp(-4))
 
 
 def test_bleedover_without_an_answer_before_is_unscored():

@@ -27,12 +27,12 @@ def test_templates_are_sampled_once_from_a_seed(tiny: LM, cache: Cache, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("templates", "message"),
     [(("So. {}",), "first context template"), (("{}", "So."), "ends in"), ((), "first context template")],
 )
-def test_bad_templates(given: tuple[str, ...], message: str) -> None:
+def test_bad_templates(templates: tuple[str, ...], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        context_templates.checked(given)
+        context_templates.checked(templates)
 
 
 def test_braces_in_sampled_text_are_text() -> None:

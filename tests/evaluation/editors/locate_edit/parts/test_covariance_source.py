@@ -47,16 +47,16 @@ def test_a_corpus_is_measured_once_and_capped(corpus: Corpus, tmp_path: Path) ->
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*") if file.is_file()} == kept
 
 
-@pytest.mark.parametrize(("documents", "told"), [(2, True), (40, False)])
+@pytest.mark.parametrize(("documents", "warned"), [(2, True), (40, False)])
 def test_few_tokens_are_called_noisy(
-    documents: int, told: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    documents: int, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "corpus.txt"
     path.write_text("\n\n".join(shuffled(documents)), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
         (found,) = obtain(Source(str(path)), make("llama"), [1], cache=Cache(tmp_path)).values()
-    assert (found.tokens < 10 * 48) == told
-    assert any("noisy" in r.getMessage() and str(found.tokens) in r.getMessage() for r in caplog.records) == told
+    assert (found.tokens < 10 * 48) == warned
+    assert any("noisy" in r.getMessage() and str(found.tokens) in r.getMessage() for r in caplog.records) == warned
 
 
 def test_a_ready_file_is_read_and_no_corpus_opened(pack: Path, corpus: Corpus, tmp_path: Path) -> None:

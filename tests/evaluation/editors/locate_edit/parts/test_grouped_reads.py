@@ -30,8 +30,8 @@ def slowly(lm: LM, module: nn.Module, what: str, place: TokenPosition, deltas: l
     """One row on its own, by PyTorch's own hook, the whole prompt run through the whole model."""
     seen: dict[str, Tensor] = {}
 
-    def keep(_: nn.Module, given: tuple[Tensor, ...], out: Tensor) -> None:
-        seen.update(input=given[0], output=out)
+    def keep(_: nn.Module, output: tuple[Tensor, ...], out: Tensor) -> None:
+        seen.update(input=output[0], output=out)
 
     handle = module.register_forward_hook(keep)
     try:

@@ -22,7 +22,7 @@ BEGINNINGS = [(5, 6, 7, 8), (9, 4), (5, 6, 7), (9, 4, 11, 12, 13), (8,), (), (7,
 def test_stems_read_once_give_the_cache_of_whole_beginnings(kind: str, rows: list[int]) -> None:
     lm = make(kind)
     kinds, ids = [KINDS[i] for i in rows], [BEGINNINGS[i] for i in rows]
-    got, want = Stems(lm, KINDS, BEGINNINGS, most=64).continued(kinds, ids), read_prefix(lm, ids)
+    got, want = Stems(lm, KINDS, BEGINNINGS, max_tokens=64).continued(kinds, ids), read_prefix(lm, ids)
     assert torch.equal(got.lengths, want.lengths) and torch.equal(got.mask.bool(), want.mask.bool())
     real = want.mask.bool()
     for a, b in zip(got.past.layers, want.past.layers, strict=True):
@@ -33,7 +33,7 @@ def test_stems_read_once_give_the_cache_of_whole_beginnings(kind: str, rows: lis
 
 def test_rows_alone_of_their_kind_share_no_stem() -> None:
     lm = make("llama")
-    got = Stems(lm, KINDS[:2], BEGINNINGS[:2], most=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
+    got = Stems(lm, KINDS[:2], BEGINNINGS[:2], max_tokens=64).continued(KINDS[1::-1], BEGINNINGS[1::-1])
     assert got.lengths.tolist() == [2, 4]
 
 
@@ -43,9 +43,9 @@ def test_alike_is_the_cheapest_cut() -> None:
         lengths = [draw.randint(0, 6) for _ in range(draw.randint(1, 12))]
         each, most = draw.randint(1, 20), draw.randint(6, 40)
 
-        def cost(groups: list[list[int]], lengths: list[int] = lengths, each: int = each, most: int = most) -> int:
+        def cost(groups: list[list[int]], lengths: list[int] = lengths, each: int = each, limit: int = most) -> int:
             sizes = [len(g) * max(lengths[i] for i in g) for g in groups]
-            return sum(size + each * -(-size // most) for size in sizes)
+            return sum(size + each * -(-size // limit) for size in sizes)
 
         order = sorted(range(len(lengths)), key=lengths.__getitem__)
         steps = [n for n in range(1, len(order)) if lengths[order[n]] != lengths[order[n - 1]]]

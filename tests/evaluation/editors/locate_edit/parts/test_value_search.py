@@ -60,9 +60,9 @@ PLACES = [*[(kind, "mlp") for kind in CONFIGS], ("llama", "block"), ("gpt2", "bl
 def test_values_found_together_are_those_found_alone_with_full_passes(kind: str, place: Any) -> None:
     lm, some = make(kind), requests()
     module = lm.projection(1) if place == "mlp" else lm.block(1)
-    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, how=HOW, place=place))
+    ends = sorted(value.loss for value in search_values(lm, 1, some, CONTEXTS, settings=HOW, place=place))
     how = replace(HOW, stop_below=(ends[2] + ends[3]) / 2)  # half of them get there
-    found = search_values(lm, 1, some, CONTEXTS, how=how, place=place, budget=TokenBudget(160))
+    found = search_values(lm, 1, some, CONTEXTS, settings=how, place=place, budget=TokenBudget(160))
     assert len({value.updates for value in found}) > 1, "some end before others"
     for request, got in zip(some, found, strict=True):
         want = plain.value(lm, 1, request, CONTEXTS, how, module=module)
@@ -74,10 +74,10 @@ def test_values_found_together_are_those_found_alone_with_full_passes(kind: str,
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
     lm, some = make(kind), requests()
-    together = search_values(lm, 1, some, CONTEXTS, how=HOW)
-    backwards = search_values(lm, 1, some[::-1], CONTEXTS, how=HOW, budget=TokenBudget(80))[::-1]
+    together = search_values(lm, 1, some, CONTEXTS, settings=HOW)
+    backwards = search_values(lm, 1, some[::-1], CONTEXTS, settings=HOW, budget=TokenBudget(80))[::-1]
     for request, a, b in zip(some, together, backwards, strict=True):
-        alone = value_search.search(lm, 1, request, CONTEXTS, how=HOW)
+        alone = value_search.search(lm, 1, request, CONTEXTS, settings=HOW)
         for other in (b, alone):
             assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
             assert torch.allclose(a.target, other.target, atol=2e-3)
@@ -87,7 +87,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     lm, some = make("llama"), requests()
-    want = search_values(lm, 1, some, CONTEXTS, how=HOW)
+    want = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     sizes, budget = [], TokenBudget(4096)
 
     def tight(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
@@ -98,7 +98,7 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 
     replace_everywhere(monkeypatch, logits_at, tight)
     with caplog.at_level(logging.WARNING):
-        got = search_values(lm, 1, some, CONTEXTS, how=HOW, budget=budget)
+        got = search_values(lm, 1, some, CONTEXTS, settings=HOW, budget=budget)
     assert max(sizes[:3]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 4096
     assert "memory ran out" in caplog.text
     for a, b in zip(got, want, strict=True):

@@ -1,0 +1,44 @@
+"""The naive way to the nearest subjects: every edit against every fact of its relation, one pair at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from construction.neighbours.near_subjects import subject_texts
+from construction.neighbours.same_object import NeighbourCandidate, names, norm
+from construction.neighbours.vectors import VectorSpace
+from schemas.facts import Fact
+
+
+def nearest_one_by_one(
+    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: VectorSpace
+) -> dict[str, list[NeighbourCandidate]]:
+    """What ``construction.neighbours.near_subjects.nearest`` finds, by the definition and nothing else.
+
+    A subject stands for all facts of the relation that name it first by the same name; the fact with the smallest key
+    represents it. It is no neighbour where a name of it is one of the edit's subject, or an object of it one of the
+    edit's objects.
+    """
+    texts = subject_texts([*table, *edits])
+    described: dict[tuple[str, str], list[Fact]] = {}
+    for fact in table:
+        if fact.relation.id in {edit.relation.id for edit in edits}:
+            described.setdefault((fact.relation.id, norm(fact.subject.text)), []).append(fact)
+    asked = [texts[e.relation.id, norm(e.subject.text)] for e in edits]
+    vectors, wanted = space.vectors([texts[subject] for subject in described], asked)
+    found: dict[str, list[NeighbourCandidate]] = {}
+    for number, edit in enumerate(edits):
+        ranked: list[tuple[float, str, Fact]] = []
+        for place, facts in enumerate(described.values()):
+            if facts[0].relation.id != edit.relation.id:
+                continue
+            first = min(facts, key=lambda f: f.key)
+            called = set().union(*(names(f.subject) for f in facts))
+            objects = set().union(*(names(f.old, f.new if f.change == "temporal" else None) for f in facts))
+            if edit.key == first.key or called & names(edit.subject) or objects & names(edit.old, edit.new):
+                continue
+            cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
+            ranked.append((round(max(0.0, 1 - cosine), 6), first.key, first))
+        ranked.sort(key=lambda one: one[:2])
+        found[edit.key] = [NeighbourCandidate(fact, "near_subject", far, space.measure) for far, _, fact in ranked[:k]]
+    return found

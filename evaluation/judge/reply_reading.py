@@ -1,0 +1,102 @@
+"""What a judge's reply says where its shape is not quite the one asked for: read where it is plain, and on record.
+
+``5``, ``"5"``, ``"5/7"``, ``5.0`` and keys that nobody asked for are read; ``true``, ``"4 or 5"`` and ``"5/10"`` not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+_POINTS = re.compile(r"\s*([1-7])(?:\.0+)?(?:\s*(?:/|out of|of)\s*7)?\s*")
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|can not|won't|will not|must decline|decline)|"
+    r"as an ai\b|unable to (?:rate|assist|help|comply))",
+    re.IGNORECASE,
+)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+
+class PlainReply(NamedTuple):
+    """A reply in the shape that was asked for, and what was read into it (empty: nothing)."""
+
+    data: Any
+    read: str
+
+
+def points(value: Any) -> int | None:
+    """A rating from 1 to 7; None for anything that does not plainly say one.
+
+    Example:
+        >>> [points(v) for v in (5, 5.0, "5", "5/7", " 5 out of 7 ", True, "5/10", "4 or 5", 8, 4.5)]
+        [5, 5, 5, 5, 5, None, None, None, None, None]
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return int(value) if value == int(value) and 1 <= value <= 7 else None
+    match = _POINTS.fullmatch(value) if isinstance(value, str) else None
+    return int(match[1]) if match else None
+
+
+def plain_reply(data: Any, fields: tuple[str, ...]) -> PlainReply:
+    """A decoded reply with its rating as a number and without keys that were not asked for.
+
+    Args:
+        data: The decoded JSON.
+        fields: Names of the fields that were asked for.
+    """
+    if fields == ("rating",) and not isinstance(data, dict) and points(data) is not None:
+        return PlainReply({"rating": points(data)}, f"the bare rating {data!r}")
+    if not isinstance(data, dict):
+        return PlainReply(data, "")
+    told = []
+    extra = [k for k in data if k not in fields]
+    if extra:
+        told.append(f"passed over: {', '.join(map(str, extra))[:80]}")
+    clean = {k: v for k, v in data.items() if k in fields}
+    given = clean.get("rating")
+    value = points(given)
+    if "rating" in clean:
+        if isinstance(given, bool):
+            clean["rating"] = str(given).casefold()  # a truth value is no 1
+        elif value is not None and type(given) is not int:
+            told.append(f"rating {given!r} read as {value}")
+            clean["rating"] = value
+    return PlainReply(clean, "; ".join(told))
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reply without a usable object declines in words.
+
+    Example:
+        >>> is_refusal("I'm sorry, but I can't rate this script."), is_refusal("The rating is five.")
+        (True, False)
+    """
+    return bool(_REFUSAL.search(_THOUGHT.sub("", text)[:400]))
+
+
+def rating_place(text: str, rating: int) -> int | None:
+    """Where the digit of a rating stands in a reply: in the first JSON object that has it; None where none has.
+
+    So the object that decides the rating decides the score, too; one that a judge quotes or thinks about does not.
+
+    Example:
+        >>> rating_place('first {"rating": 2}, no: {"rating": 5}', 5)
+        36
+    """
+    decoder, start = json.JSONDecoder(), 0
+    thought = _THOUGHT.match(text)
+    start = text.find("{", thought.end() if thought else 0)
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        if isinstance(value, dict) and points(value.get("rating")) == rating:
+            match = re.search(r'"rating"\s*:\s*"?\s*([1-7])', text[start:end])
+            return start + match.start(1) if match else None
+        start = text.find("{", end)
+    return None

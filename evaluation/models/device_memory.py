@@ -1,0 +1,68 @@
+"""Memory and faults of the device that a model computes on: what is free, and what an error says."""
+
+from __future__ import annotations
+
+import gc
+
+import torch
+
+_TEXTS = (
+    "not enough memory",  # the CPU allocator
+    "out of memory",  # "CUDA error: out of memory", "HIP out of memory"
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUSOLVER_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "CUBLAS_STATUS_NOT_INITIALIZED",  # its handle is made at the first product and needs memory too
+)
+_FAULTS = (
+    "CUDA error",
+    "HIP error",
+    "device-side assert",
+    "CUBLAS_STATUS",
+    "CUSOLVER_STATUS",
+    "CUDNN_STATUS",
+    "on the same device",
+)
+
+
+def free_bytes(device: torch.device) -> int:
+    """Bytes of a CUDA device that a new tensor may take.
+
+    That is what the driver has left and what PyTorch's allocator holds without using it: after a large pass the driver
+    reports nearly nothing, though the next pass is given the same memory.
+    """
+    driver, _ = torch.cuda.mem_get_info(device)
+    return driver + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that memory ran out: PyTorch's own, Python's, a library's of the device.
+
+    Example:
+        >>> out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+        True
+        >>> out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+        False
+    """
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _TEXTS)
+
+
+def device_fault(error: BaseException) -> bool:
+    """Whether an exception comes from the device or from tensors on several devices, not from a model's own refusal.
+
+    Example:
+        >>> device_fault(RuntimeError("Expected all tensors to be on the same device, but found cuda:0 and cpu!"))
+        True
+        >>> device_fault(TypeError("forward() got an unexpected keyword argument 'position_ids'"))
+        False
+    """
+    return out_of_memory(error) or (isinstance(error, RuntimeError) and any(text in str(error) for text in _FAULTS))
+
+
+def free_memory() -> None:
+    """Give back what is no longer used, before a smaller pass is tried."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

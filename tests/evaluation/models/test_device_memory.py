@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.fine_tuning.ft import FineTuning
+from evaluation.editors.presets import make_editor
+from evaluation.inference.batching import SHARE, default_budget
+from evaluation.inference.generation import writing_budget
+from evaluation.models.device_memory import device_fault, free_bytes, out_of_memory
+from tests.support.tiny import make
+
+SHORTAGES = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    MemoryError("no"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: not enough memory: you tried to allocate 9"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`"),
+    torch.AcceleratorError("CUDA error: out of memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
+]
+FAULTS = [
+    RuntimeError("CUDA error: device-side assert triggered"),
+    RuntimeError("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"),
+    torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
+]
+REFUSALS = [
+    RuntimeError("The size of tensor a (4) must match the size of tensor b (3)"),
+    TypeError("forward() got an unexpected keyword argument 'position_ids'"),
+    ValueError("this model takes no four-dimensional mask, out of memory of its cache"),
+]
+
+
+@pytest.mark.parametrize("error", SHORTAGES, ids=str)
+def test_every_way_of_saying_that_memory_ran_out(error: Exception) -> None:
+    assert out_of_memory(error) and device_fault(error)
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=str)
+def test_a_fault_of_the_device_is_no_shortage(error: Exception) -> None:
+    assert device_fault(error) and not out_of_memory(error)
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=str)
+def test_a_refusal_of_a_model_is_neither(error: Exception) -> None:
+    assert not device_fault(error) and not out_of_memory(error)
+
+
+def test_what_the_allocator_holds_unused_counts_as_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    gib = 2**30
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (gib, 80 * gib))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 70 * gib)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 16 * gib)
+    assert free_bytes(torch.device("cuda:1")) == 55 * gib
+
+
+def test_budgets_of_texts_and_of_training_ask_the_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lm = make("llama")
+    editor = make_editor("ft", lm, Cache(tmp_path), {"layer": 1})
+    assert isinstance(editor, FineTuning)
+    on_cpu = writing_budget(lm).tokens, editor._budget().tokens
+    monkeypatch.setattr(type(lm), "device", torch.device("cuda", 0))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**34, 2**36))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 2**34)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**33)
+    writing, training = writing_budget(lm).tokens, editor._budget().tokens
+    assert (writing, training) != on_cpu
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**34)
+    assert writing == pytest.approx(1.5 * writing_budget(lm).tokens, rel=1e-3)
+    assert training == pytest.approx(1.5 * editor._budget().tokens, rel=1e-3)
+
+
+def test_a_budget_does_not_collapse_after_a_large_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The allocator keeps what a pass has freed, so the driver has little left; the next budget is the first one."""
+    lm, held = make("llama"), {"reserved": 0, "free": 40 * 2**30}
+    monkeypatch.setattr(type(lm), "device", torch.device("cuda", 0))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (held["free"], 80 * 2**30))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: held["reserved"])
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
+    before = default_budget(lm).tokens
+    held.update(reserved=39 * 2**30, free=2**30)
+    assert default_budget(lm).tokens == before
+    assert before == int(SHARE * 40 * 2**30 / (4 * (8 * lm.layout.width + 3 * lm.layout.inner)))
