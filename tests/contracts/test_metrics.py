@@ -39,16 +39,16 @@ def test_asks_the_same_every_time(metric):
         assert metric.probes(case) == metric.probes(Case.model_validate(case.payload()))
 
 
-@pytest.mark.parametrize("how", ["mean", "sum"])
-def test_is_pure_and_values_are_fractions(metric, how):
+@pytest.mark.parametrize("normalisation", ["mean", "sum"])
+def test_is_pure_and_values_are_fractions(metric, normalisation):
     most = 1.0 if metric.unit == "fraction" else float("inf")
     lm, edited = ArithmeticLM(), ArithmeticLM(lift={"Oslo": 4.0, "Rome": -2.0})
     for case in CASES:
         probes = metric.probes(case)
         before, after = answers(probes, lm), answers(probes, edited)
         kept = copy.deepcopy((case, before, after))
-        first = metric.score(case, after, before, how)
-        assert metric.score(case, after, before, how) == first
+        first = metric.score(case, after, before, normalisation)
+        assert metric.score(case, after, before, normalisation) == first
         assert (case, before, after) == kept
         assert len(first.items) == len(probes)
         assert (first.case, first.metric) == (case.key, metric.name)

@@ -30,11 +30,11 @@ def make_prompt(key: str, fact: str, text: str, *targets: str, separator: str = 
     )
 
 
-def make_neighbour(edit: str, subject: str, own: str, how: str, prompts: int = 1) -> CaseNeighbour:
+def make_neighbour(edit: str, subject: str, own: str, kind: str, prompts: int = 1) -> CaseNeighbour:
     key = f"fact/{slug(subject)}"
     fact = make_fact(subject, own, None, key=key)
     return CaseNeighbour(
-        link=Neighbour.model_validate({"key": f"link/{edit}/{slug(subject)}", "edit": edit, "fact": key, "how": how}),
+        link=Neighbour.model_validate({"key": f"link/{edit}/{slug(subject)}", "edit": edit, "fact": key, "how": kind}),
         fact=fact,
         prompts=tuple(
             make_prompt(f"{key}/p{n}", key, f"How to see {subject} ({n})?\nStep 1: Go to", own) for n in range(prompts)
@@ -188,7 +188,7 @@ def go(
         split or make_cases(),
         scorer=model,
         make=ArithmeticEditor,
-        tell=None if events is None else events.append,
+        on_event=None if events is None else events.append,
         retry_failed=retry,
     )
     return {o.label: o for o in runner.run()}, model

@@ -52,7 +52,7 @@ def author(payload: dict[str, Any]) -> str:
         question, old = field(user, "Question"), field(user, "Object")
         steps = ["Search for some information", "Call a friend", f"Look up {old}", "Go there", "Come back"]
         if digest % 7 == 0:
-            steps = [f"Think of {old}", "Go there"]  # cut in step 1
+            steps = [f"Look for {old}", "Go there"]  # cut in step 1
         elif digest % 11 == 0:
             steps = ["Go there", "Come back"]  # nothing to cut
         elif digest % 13 == 0:

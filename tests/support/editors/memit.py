@@ -13,19 +13,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
-from schemas.facts import Entity, Object
-from tests.support.facts import peru_fact
 from tests.support.tiny import shuffled
-
-PERU = peru_fact()
-
-NORWAY = peru_fact(
-    "f/norway",
-    subject=Entity(text="Norway"),
-    old=Object(text="Oslo"),
-    new=Object(text="São Tomé"),
-    prompt="In {} the capital is",
-)
 
 CONTEXTS = ("{}", "The town. {}", "I left. {}")
 

@@ -19,8 +19,8 @@ def given(item, value, rater="judge:x", **detail):
     return RatedScript(made, score, detail, None)
 
 
-def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
-    how = how or JudgeOptions(retest=0.0)
+def ask(server, tmp_path, *, settings=None, aspect="coherence", item=ASK, **options):
+    settings = settings or JudgeOptions(retest=0.0)
 
     async def run():
         endpoint = Endpoint(
@@ -28,7 +28,8 @@ def ask(server, tmp_path, *, how=None, aspect="coherence", item=ASK, **options):
         )
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with Client(endpoint, ReplyCache(journal)) as client:
-                return await judge_aspect(JudgeStep.load(aspect, how.profile, model="gpt-x"), item, client, how)
+                made = JudgeStep.load(aspect, settings.profile, model="gpt-x")
+                return await judge_aspect(made, item, client, settings)
 
     return asyncio.run(run())
 

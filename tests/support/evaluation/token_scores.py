@@ -20,15 +20,15 @@ def answer(probe: ScoreProbe, *values: float, tokens: tuple[int, ...] = (), **mo
 
 
 def scored(
-    name: str, case: Case, answers: list[Any], *, how: str = "mean", before: list[Any] | None = None
+    name: str, case: Case, answers: list[Any], *, normalisation: str = "mean", before: list[Any] | None = None
 ) -> CaseScores:
     """Score a case, given each probe's (log-probabilities) in the metric's order of asking; None is no answer."""
     metric = METRICS.get(name)()
     probes = metric.probes(case)
     assert len(probes) == len(answers)
 
-    def table(given: list[Any]) -> dict[str, Answer]:
-        made = {p.id: (a if isinstance(a, Answer) else answer(p, *a)) for p, a in zip(probes, given, strict=True) if a}
+    def table(scores: list[Any]) -> dict[str, Answer]:
+        made = {p.id: (a if isinstance(a, Answer) else answer(p, *a)) for p, a in zip(probes, scores, strict=True) if a}
         return made
 
-    return metric.score(case, table(answers), table(before or [None] * len(probes)), how)
+    return metric.score(case, table(answers), table(before or [None] * len(probes)), normalisation)
