@@ -13,11 +13,11 @@ Run: python -m benchmarks.labelled_scripts
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from benchmarks.support.check_options import add_check_options, chosen_check
 from construction.pipeline.labelled_scripts import decisions_by_rules, decisions_with
 from curation.checks.script_benchmark import (
     Half,
@@ -29,9 +29,7 @@ from curation.checks.script_benchmark import (
     outcome,
     right,
 )
-from curation.checks.store_checks import make_checks
 from curation.stats.proportions import wilson_interval
-from schemas.core.config import override
 from schemas.core.errors import UserError
 
 BEGIN = "<!-- written by python -m benchmarks.labelled_scripts --write docs/leakage.md -->"
@@ -129,26 +127,23 @@ def main() -> None:
     """Print the tables, or write them into a page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", help="A check on questions or prompts, see: scedit store check --list")
-    parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--set", action="append", default=[], metavar="CHECK.NAME=VALUE")
+    add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
-    parser.add_argument("--folder", type=Path, help="Keep store and journal here, to go on or to look at.")
     parser.add_argument("--wrong", action="store_true", help="Also list the mistakes on the tuning half.")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
-    given = parser.parse_args()
+    options = parser.parse_args()
     scripts = labelled_scripts()
-    if given.check is None:
+    if options.check is None:
         decisions = decisions_by_rules(scripts)
     else:
-        (check,) = make_checks([given.check], models=given.model, options=override({}, given.set))
-        with tempfile.TemporaryDirectory() as made:
-            decisions = decisions_with(scripts, check, given.folder or Path(made), threshold=given.threshold)
+        with chosen_check(options) as (check, folder):
+            decisions = decisions_with(scripts, check, folder, threshold=options.threshold)
     text = tables(scripts, decisions)
-    if given.write:
-        write_tables(given.write, text)
+    if options.write:
+        write_tables(options.write, text)
     else:
         print(text)
-    if given.wrong:
+    if options.wrong:
         print("\n" + mistakes([s for s in scripts if s.half == "tuning"], decisions))
 
 

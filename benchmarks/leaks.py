@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
+from benchmarks.support.check_options import add_check_options, chosen_check
 from curation.checks.leak_benchmark import HalfScore, measured, study
-from curation.checks.store_checks import make_checks
-from schemas.core.config import override
 
 
 def shown(half: HalfScore) -> dict[str, Any]:
@@ -39,15 +36,12 @@ def main() -> None:
     """Print the scores as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", help="A check on prompts, see: scedit store check --list")
-    parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--set", action="append", default=[], metavar="CHECK.NAME=VALUE")
+    add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="Set it by hand instead of on the dev half.")
-    parser.add_argument("--folder", type=Path, help="Keep store and journal here, to go on or to look at.")
-    given = parser.parse_args()
-    (check,) = make_checks([given.check], models=given.model, options=override({}, given.set))
-    with tempfile.TemporaryDirectory() as made:
-        values = measured(check, given.folder or Path(made))
-    score = study(check.by, values, threshold=given.threshold)
+    options = parser.parse_args()
+    with chosen_check(options) as (check, folder):
+        values = measured(check, folder)
+    score = study(check.by, values, threshold=options.threshold)
     told = {"check": check.by, "model": check.model, "threshold": score.threshold}
     print(json.dumps({**told, "dev": shown(score.dev), "test": shown(score.test)}, indent=2, ensure_ascii=False))
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +20,26 @@ if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests need no hub, and do not wait for one that is not there
+
+
+def _cache_of_their_own() -> None:
+    """A cache folder for this session and its processes, gone at its end; only converted models are the user's own.
+
+    A converted model is large and the same for everybody. A folder that SCEDIT_CACHE names is used as it is.
+    """
+    from curation.files.model_packages import cache_dir
+
+    models = cache_dir() / "models"
+    folder, owner = Path(tempfile.mkdtemp(prefix="scedit-tests-")), os.getpid()
+    with contextlib.suppress(OSError):  # a home that nobody may write to: models are converted anew
+        models.mkdir(parents=True, exist_ok=True)
+        (folder / "models").symlink_to(models.resolve(), target_is_directory=True)
+    os.environ["SCEDIT_CACHE"] = str(folder)
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == owner else None)
+
+
+if "SCEDIT_CACHE" not in os.environ:
+    _cache_of_their_own()
 
 # A busy machine is no fault of an example: neither a deadline nor the time that its making took fails a test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,4 +1,4 @@
-"""The options of every command that asks a model; light to import."""
+"""What all commands that ask a model share: options, the estimate in words, the end with calls unanswered."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from curation.cli.options import shared_option
+from schemas.core.errors import UserError
+from schemas.text.counting import counted
 
 _CONTEXT = "Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048)."
 _THREADS = "Processor threads at most, for a model on this machine (2)."
@@ -74,6 +76,27 @@ def journal_of(store: Path) -> Path:
     return store.with_name(f"{store.name}.llm.jsonl")
 
 
+def calls_in_words(calls: int, tokens_in: int, tokens_out: int, cost: float | None) -> str:
+    """An estimate of calls, for people.
+
+    Example:
+        >>> calls_in_words(2, 1200, 80, 0.0125)
+        '2 calls, about 1,200 tokens in and 80 out, $0.0125'
+    """
+    dollars = f", ${cost:.4f}" if cost is not None else ""
+    return f"{counted(calls, 'call')}, about {counted(tokens_in, 'token')} in and {tokens_out:,} out{dollars}"
+
+
+def refuse_unanswered(waiting: int, noun: str) -> None:
+    """End a command some of whose calls got no answer; what was answered stands.
+
+    Raises:
+        UserError: there are any.
+    """
+    if waiting:
+        raise UserError(f"{counted(waiting, noun)} without an answer so far", fix="give the same command again")
+
+
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options, and its function one ``access`` (``construction.llm.connection.Access``) for them."""
 
@@ -81,8 +104,8 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_access(**options: Any) -> Any:
         from construction.llm.connection import Access
 
-        own = {name: options.pop(name) for name in list(options) if name in Access.model_fields}
-        return command(access=Access(**own), **options)
+        fields = {name: options.pop(name) for name in list(options) if name in Access.model_fields}
+        return command(access=Access(**fields), **options)
 
     for option in reversed(_OPTIONS):
         with_access = option(with_access)

@@ -15,7 +15,8 @@ def fetch(name: str) -> None:
 
     Example: scedit model fetch local
     """
-    from curation.files.local_models import file_sha256, label_of
+    from curation.files.checksums import remembered_sha256
+    from curation.files.local_models import label_of
     from curation.files.model_download import fetch as fetch_file
 
     with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
@@ -25,4 +26,4 @@ def fetch(name: str) -> None:
             bar.update(done - bar.pos)
 
         path = fetch_file(name, on_progress=show)
-    click.echo(f"{label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {file_sha256(path)})")
+    click.echo(f"{label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {remembered_sha256(path)})")

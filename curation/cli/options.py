@@ -205,9 +205,9 @@ def collected(record: Callable[..., Any]) -> Callable[[Callable[..., Any]], Call
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
-        def with_record(**given: Any) -> Any:
-            own = {name: given.pop(name) for name in names}
-            return command(options=record(**own), **given)
+        def with_record(**parameters: Any) -> Any:
+            fields = {name: parameters.pop(name) for name in names}
+            return command(options=record(**fields), **parameters)
 
         return with_record
 

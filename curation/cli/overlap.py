@@ -120,12 +120,12 @@ def partition(
 
     Example: scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
     """
-    from curation.shipped import mini_split
+    from curation.shipped import named_split
     from curation.splits.names import file_name
     from curation.splits.partition import separate as divide
-    from curation.splits.split_file import open_split, part_of, write_split
+    from curation.splits.split_file import part_of, write_split
 
-    split = mini_split() if source == "mini" else open_split(source)
+    split = named_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
     made = divide(split.cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
     about = {"by": list(by), "seed": seed, "how": strategy, "neighbours": neighbours, "of": split.digest}

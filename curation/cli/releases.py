@@ -57,13 +57,12 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
 
 
 def _split(name: str, store: object) -> Split:
-    from curation.shipped import mini_split
-    from curation.splits.split_file import open_split
+    from curation.shipped import named_split
     from curation.store.store import Store
 
     if isinstance(store, Store) and not Path(name).is_file():
         return store.open_split(name)
-    return mini_split() if name == "mini" else open_split(name)
+    return named_split(name)
 
 
 @click.command("add")

@@ -77,11 +77,10 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     Example: scedit split add mini --store my.duckdb
     """
     from curation.loaders.importer import import_split
-    from curation.shipped import mini_split
-    from curation.splits.split_file import open_split
+    from curation.shipped import named_split
     from curation.store.store import Store
 
-    made = mini_split() if source == "mini" else open_split(source)
+    made = named_split(source)
     with listed_conflicts():
         update = import_split(made, store_path, origin=source, identity=identity)
     with Store.open(store_path) as store:

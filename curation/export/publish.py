@@ -12,7 +12,8 @@ from curation.export.dataset_card import ReleasePart, card
 from curation.export.formats import EXPORTERS, Exporter
 from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
-from curation.files.json_files import read_text, sha256
+from curation.files.checksums import sha256
+from curation.files.json_files import read_text
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -1,8 +1,7 @@
-"""JSON files: reading a value or a value a line, writing rows one at a time; checksums."""
+"""JSON files: reading a value or a value a line, writing rows one at a time."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 
 from curation.files.atomic import atomic_file
 from schemas.core.errors import DataError, UserError
-
-_CHUNK = 2**20
 
 
 def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8", fix: str | None = None) -> str:
@@ -94,12 +91,3 @@ def write_lines(rows: Iterable[dict[str, Any]], path: Path) -> int:
         for count, row in enumerate(rows, 1):  # noqa: B007 - the number is what is asked for
             file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
     return count
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file (64 hexadecimal digits), read in pieces."""
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(_CHUNK):
-            found.update(piece)
-    return found.hexdigest()

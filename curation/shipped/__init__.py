@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from curation.splits.split_file import Split, load_split
+from curation.splits.split_file import Split, load_split, open_split
 
 _HERE = Path(__file__).parent
 
@@ -59,6 +59,19 @@ def mini_path() -> Path:
 def mini_split() -> Split:
     """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""
     return load_split(mini_path())
+
+
+def named_split(name: str) -> Split:
+    """The split that a command line names: ``mini``, or a frozen split file, whose cases stay on the disk.
+
+    Raises:
+        UserError, DataError: as ``curation.splits.split_file.open_split``.
+
+    Example:
+        >>> named_split("mini").name
+        'mini'
+    """
+    return mini_split() if name == "mini" else open_split(name)
 
 
 @lru_cache(maxsize=1)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from construction.llm.cli_options import journal_of, journal_option, model_options
+from construction.llm.cli_options import (
+    calls_in_words,
+    journal_of,
+    journal_option,
+    model_options,
+    refuse_unanswered,
+)
 from curation.cli.options import collected, editors_option, json_option, limit_option, shared_option, store_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from construction.llm.connection import Access
-    from evaluation.api_models.session import ApiResultRow
 
 _FILE = click.Path(path_type=Path)
 _SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
@@ -84,11 +87,9 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     wanted = api_requests(cases, methods, goes_on=options.goes_on)
     if options.dry_run:
         told = estimate(wanted, step, access)
-        dollars = f", ${told.cost:.4f}" if told.cost is not None else ""
-        tokens = f"about {counted(told.tokens_in, 'token')} in and at most {told.tokens_out:,} out"
         text = (
-            f"{counted(len(cases), 'case')}, {counted(len(methods), 'method')}: "
-            f"{counted(told.calls, 'call')}, {tokens}{dollars}."
+            f"{counted(len(cases), 'case')}, {counted(len(methods), 'method')}: {calls_in_words(*told)} "
+            "(replies of full length)."
         )
         click.echo(json.dumps(told._asdict()) if as_json else text)
         return
@@ -104,7 +105,7 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     else:
         click.echo(f"{access.label}, {len(cases)} counterfactual cases\n\n{as_text(found)}\n\n{NOT_COMPARABLE}.")
         click.echo(f"Scripts are in {store}. Next: scedit judge {store} --model ANOTHER-FAMILY")
-    _waiting(found)
+    refuse_unanswered(sum(row.waiting for row in found), "text")
 
 
 def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str, Any]]:
@@ -137,8 +138,3 @@ def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str
 
 def _tell(line: StatusLine, done: int, total: int, spent: str) -> None:
     line.show(f"{done:,} of {counted(total, 'text')}; {spent}", last=done == total)
-
-
-def _waiting(rows: Sequence[ApiResultRow]) -> None:
-    if waiting := sum(r.waiting for r in rows):
-        raise UserError(f"{counted(waiting, 'text')} without an answer so far", fix="give the same command again")

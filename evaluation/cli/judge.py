@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from construction.llm.cli_options import journal_of, journal_option, model_options
+from construction.llm.cli_options import (
+    calls_in_words,
+    journal_of,
+    journal_option,
+    model_options,
+    refuse_unanswered,
+)
 from curation.cli.options import (
     collected,
     editors_option,
@@ -129,10 +135,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
         )
         line.end()
     _report(store, asks, outcome, access, options.quorum, as_json=as_json)
-    if outcome is not None and outcome.waiting:
-        raise UserError(
-            f"{counted(outcome.waiting, 'rating')} without an answer so far", fix="give the same command again"
-        )
+    refuse_unanswered(outcome.waiting if outcome is not None else 0, "rating")
 
 
 def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions:
@@ -182,13 +185,9 @@ def _tell_price(
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return
-    dollars = f", ${found.cost:.4f}" if found.cost is not None else ""
     left = f" ({found.not_asked} hold nothing to rate and are not asked about)" if found.not_asked else ""
-    click.echo(
-        f"{counted(found.scripts, 'script')}{left}: {counted(found.calls, 'call')}, about "
-        f"{counted(found.tokens_in, 'token')} in and "
-        f"{found.tokens_out:,} out{dollars}. Replies already on record are not asked for again."
-    )
+    calls = calls_in_words(found.calls, found.tokens_in, found.tokens_out, found.cost)
+    click.echo(f"{counted(found.scripts, 'script')}{left}: {calls}. Replies already on record are not asked for again.")
     if found.advice:
         click.echo(found.advice)
 

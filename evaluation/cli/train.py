@@ -115,6 +115,7 @@ def _trainable(editors: tuple[str, ...]) -> str:
 def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:
     """The cases to train on; the method's settings are checked before any of them is made."""
     from evaluation.editors.presets import check_options
+    from evaluation.runs.session import open_named_split
     from evaluation.runs.support import SupportChoice, open_support
     from schemas.core.config import validate
 
@@ -130,7 +131,8 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
     where = "what to train on (--support, --facts, --split-file, --store)"
     choice = validate(SupportChoice, given, where=where)
     check_options(method, options.model, settings, where=f"--set for '{method}'")
-    return open_support(choice, _split(options.heldout))
+    heldout = None if options.heldout is None else open_named_split(options.heldout)
+    return open_support(choice, heldout)
 
 
 def _tell_trained(method: str, trained: Any, out: Path, support: Support, *, as_json: bool) -> None:
@@ -143,15 +145,6 @@ def _tell_trained(method: str, trained: Any, out: Path, support: Support, *, as_
         f"Written {out} ({size / 2**20:.1f} MiB) after {trained.seconds:.0f} s; best at step {trained.step}. "
         f'Use it: --set editors.{method}.params.checkpoint="{out}"'
     )
-
-
-def _split(apart: str | None) -> Any:
-    if apart is None:
-        return None
-    from evaluation.runs.config import SplitChoice
-    from evaluation.runs.session import open_split
-
-    return open_split(SplitChoice(name="mini") if apart == "mini" else SplitChoice(file=Path(apart)))
 
 
 def _teller(as_json: bool) -> Callable[[Any], None]:

@@ -18,7 +18,6 @@ from curation.cli.options import (
     shared_option,
     store_option,
 )
-from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from evaluation.tuning.search import SearchResult
 
 _FILE = click.Path(path_type=Path)
+_DEVELOPMENT = "a split file, mini, shipped, or a name with --store"
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,16 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
     from evaluation.runs.progress import Progress
+    from evaluation.runs.session import open_named_split
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
     kept = override({}, options.settings)
     for method in options.editors:
         check_options(method, options.model, kept, where=f"--set for '{method}'")
-    evaluated = [_opened(name, None) for name in options.heldout]
+    evaluated = [open_named_split(name) for name in options.heldout]
     dev = options.development
-    split = _shipped(evaluated) if dev == "shipped" else _opened(dev, options.store)
+    split = _shipped(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
     refuse_evaluated(split, evaluated)
     names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
     config = _config(options, names, split)
@@ -127,21 +128,6 @@ def _config(options: TuneCommandOptions, metrics: tuple[str, ...], split: Split)
         "out": str(options.out),
     }
     return validate(RunConfig, data, where="tune")
-
-
-def _opened(name: str, store: Path | None) -> Split:
-    from evaluation.runs.config import SplitChoice
-    from evaluation.runs.session import open_split
-
-    if store is not None:
-        return open_split(SplitChoice(store=store, name=name))
-    if name == "mini":
-        return open_split(SplitChoice(name=name))
-    if not Path(name).is_file():
-        raise UserError(
-            f"there is no split file '{name}'", allowed="a split file, mini, shipped, or a name with --store"
-        )
-    return open_split(SplitChoice(file=Path(name)))
 
 
 def _shipped(evaluated: list[Split]) -> Split:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -85,10 +86,10 @@ class FastEngine:
         except Exception as problem:  # find out whose fault it is
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
             for (job, _), one in zip(sharing, asked, strict=True):
-                found[job.key] = _tried(self._one, one)
+                found[job.key] = _value_or_error(partial(self._one, one))
         for job, edit in made:
             if edit.deltas is None:
-                found[job.key] = _tried(self._alone, edit, job)
+                found[job.key] = _value_or_error(partial(self._alone, edit, job))
         return [found[job.key] for job, _ in made]
 
     def _one(self, asked: EditedProbes) -> list[Answer]:
@@ -126,12 +127,12 @@ def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
         if len(jobs) == 1:
             return [problem]
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
-    return [_tried(editor.edit, [job.case.fact]) for job in jobs]
+    return [_value_or_error(partial(editor.edit, [job.case.fact])) for job in jobs]
 
 
-def _tried(make: Callable[..., Any], *given: Any) -> Any:
-    """What a call gives, or its exception as a value."""
+def _value_or_error(call: Callable[[], Any]) -> Any:
+    """What a call returns, or its exception as a value."""
     try:
-        return make(*given)
+        return call()
     except Exception as problem:  # noqa: BLE001 - one case's fault is that case's result
         return problem

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
-from curation.files.model_packages import EMBEDDED, embedded_gguf
+from curation.files.local_models import model_file
 from schemas.core.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -22,17 +22,15 @@ def model_depth(name: str) -> int | None:
     """Number of layers (blocks) of a model, or None where its configuration is not on this machine or says nothing.
 
     Args:
-        name: ``embedded``, a folder, a GGUF file, or a hub name that was downloaded before.
+        name: ``embedded``, ``local``, ``gguf:PATH``, a folder, a GGUF file, or a hub name that was downloaded before.
 
     Example:
         >>> model_depth("a-model-that-nobody-has") is None
         True
     """
-    path = Path(name).expanduser()
     try:
-        if name == EMBEDDED:
-            return _gguf_depth(embedded_gguf())
-        return _gguf_depth(path) if path.suffix.lower() == ".gguf" else _config_depth(name, path)
+        file = model_file(name)
+        return _gguf_depth(file) if file else _config_depth(name, Path(name).expanduser())
     except (OSError, ValueError, KeyError, ImportError, AttributeError, struct.error, UserError) as error:
         log.debug("the depth of %s is not known before it is loaded: %s", name, error)
         return None

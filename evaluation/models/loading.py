@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import shutil
@@ -16,10 +14,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.files.atomic import write_json
-from curation.files.local_models import gguf_of, names_a_file
-from curation.files.model_packages import EMBEDDED, cache_dir, embedded_gguf
-from schemas.core.errors import ModelError, UserError
+from curation.files.checksums import remembered_sha256
+from curation.files.local_models import model_file
+from curation.files.model_packages import EMBEDDED, cache_dir
+from schemas.core.errors import ModelError
 from schemas.core.ids import digest, slug
 
 log = logging.getLogger(__name__)
@@ -94,16 +92,9 @@ def source_of(name: str) -> str:
     """What transformers is asked for: the folder of a converted model, else the name itself."""
     if not name.strip():
         raise ModelError("no model is named", allowed="embedded, local, a folder, a GGUF file or a hub name")
-    if name == EMBEDDED:
-        return str(_converted(embedded_gguf(), "smollm2-135m-instruct"))
+    if file := model_file(name):
+        return str(_converted(file, "smollm2-135m-instruct" if name == EMBEDDED else slug(file.stem)))
     path = Path(name).expanduser()
-    if not path.is_dir() and names_a_file(name):
-        file = gguf_of(name)
-        return str(_converted(file, slug(file.stem)))
-    if path.suffix.lower() == ".gguf":
-        if not path.is_file():
-            raise ModelError("there is no such GGUF file", where=name)
-        return str(_converted(path, slug(path.stem)))
     return str(path) if path.exists() else name
 
 
@@ -185,7 +176,7 @@ def _quiet() -> Iterator[None]:
 
 def _converted(gguf: Path, name: str) -> Path:
     """Folder of a GGUF model in float32 safetensors; converted on first use (the embedded model: about 20 s)."""
-    folder = cache_dir() / "models" / f"{name}-{file_digest(gguf)[:16]}-v{CONVERTER}"
+    folder = cache_dir() / "models" / f"{name}-{remembered_sha256(gguf)[:16]}-v{CONVERTER}"
     if folder.is_dir():
         return folder
     log.info("converting %s to %s (once; about 20 s for 135 million parameters)", gguf.name, folder)
@@ -228,35 +219,10 @@ def _convert(gguf: Path, target: Path) -> None:
     tokenizer.save_pretrained(target)
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file; remembered by path, size and time of change, since weights are large.
-
-    The memory is a file in the cache folder; where that cannot be written, the digest is simply computed anew.
-    """
-    try:
-        stat = path.stat()
-    except OSError as error:
-        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
-    key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
-    memory = cache_dir() / "digests.json"
-    try:
-        known: dict[str, str] = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        known = {}
-    if key not in known:
-        with path.open("rb") as file:
-            known[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        try:
-            write_json(memory, known, indent=None, fsync=False)
-        except UserError:
-            log.debug("the digest memory %s cannot be written", memory)
-    return known[key]
-
-
 def _folder_revision(folder: Path) -> str:
     """Digest of configuration, weights and tokenizer in a folder."""
     parts = [
-        f"{path.name} {file_digest(path)}"
+        f"{path.name} {remembered_sha256(path)}"
         for path in sorted(folder.iterdir())
         if path.name in ("config.json", "tokenizer.json") or path.suffix == ".safetensors"
     ]

@@ -44,6 +44,26 @@ def open_split(choice: SplitChoice) -> Split:
     return mini_split()
 
 
+def open_named_split(name: str, store: Path | None = None, *, allowed: str = "mini or a split file") -> Split:
+    """Read the split that a command line names.
+
+    Args:
+        name: ``mini`` or a frozen split file; with a store, the name of a split in it.
+        store: Where the split is kept.
+        allowed: What the error says, where a command takes more.
+
+    Raises:
+        UserError: no such file, store or split, or the store is in use.
+    """
+    if store is not None:
+        return open_split(SplitChoice(store=store, name=name))
+    if name == "mini":
+        return open_split(SplitChoice(name=name))
+    if not Path(name).is_file():
+        raise UserError(f"there is no split file '{name}'", allowed=allowed)
+    return open_split(SplitChoice(file=Path(name)))
+
+
 def execute(
     config: RunConfig,
     *,

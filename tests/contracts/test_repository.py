@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from curation.files.model_packages import cache_dir
 from tests.support import ROOT
 
 
@@ -68,3 +74,12 @@ def test_the_development_tools_have_fixed_versions() -> None:
     fixed = {line.partition("==")[0].lower() for line in read("constraints.txt").splitlines()}
     for requirement in PROJECT["optional-dependencies"]["dev"]:
         assert re.split(r"[>=<\[]", requirement)[0].lower() in fixed, requirement
+
+
+def test_tests_and_their_processes_write_into_no_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from curation.files.model_packages import cache_dir; print(cache_dir())"
+    theirs = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert Path(theirs.stdout.strip()) == cache_dir() == Path(os.environ["SCEDIT_CACHE"])
+    ours = cache_dir().resolve()
+    monkeypatch.delenv("SCEDIT_CACHE")
+    assert ours != cache_dir().resolve()

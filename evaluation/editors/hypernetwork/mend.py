@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 
+from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor, asked
 from evaluation.editors.hypernetwork.gradients import gradients, line
 from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs
@@ -26,7 +27,6 @@ from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.training_data import TrainingData
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
-from evaluation.models.loading import file_digest
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.core.errors import DataError, UserError
@@ -118,7 +118,7 @@ class Mend(Editor):
     def components(self) -> Mapping[str, str]:
         """The checkpoint's digest, where one is named."""
         named = self.params.checkpoint
-        return {} if named is None else {"checkpoint": file_digest(_path(named))}
+        return {} if named is None else {"checkpoint": remembered_sha256(_path(named))}
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Read the checkpoint, or train on the support unless the cache has the result."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.script_parser import INSTRUCTION
@@ -46,6 +46,19 @@ def questions(case: Case) -> list[tuple[str, str]]:
     return [(key, text) for text, key in reversed(heads.items())]
 
 
+class _Sampling(TypedDict):
+    temperature: float
+    top_p: float
+    seed: int
+
+
+def _sampling(generation: Generation, case: str, purpose: str, item: str, sample: int = 0) -> _Sampling:
+    """How a text is drawn; without temperature nothing is drawn, and top_p is 1."""
+    choice = generation.choice
+    top_p = choice.top_p if choice.temperature else 1.0
+    return {"temperature": choice.temperature, "top_p": top_p, "seed": generation.seed(case, purpose, item, sample)}
+
+
 def script_for(case: Case, key: str, text: str, generation: Generation, sample: int = 0) -> GenerateProbe:
     """Ask for the script that answers a question, in the format of Appendix A; nothing but its length cuts it."""
     choice = generation.choice
@@ -57,10 +70,8 @@ def script_for(case: Case, key: str, text: str, generation: Generation, sample: 
         chat=choice.chat,
         start=choice.start,
         most=choice.max_tokens,
-        temperature=choice.temperature,
-        top_p=choice.top_p if choice.temperature else 1.0,
-        seed=generation.seed(case.key, QUESTION, key, sample),
         sample=sample,
+        **_sampling(generation, case.key, QUESTION, key, sample),
     )
 
 
@@ -75,15 +86,12 @@ def rest_of_step(case: Case, prompt: ScriptPrompt, generation: Generation) -> Ge
 
     Spaces at the end are left to the model, whose tokens begin with them.
     """
-    choice = generation.choice
     return GenerateProbe(
         purpose=CONTINUED,
         item=prompt.key,
         prompt=prompt.text,
         separator=prompt.separator.rstrip(" "),
-        most=choice.step_tokens,
-        temperature=choice.temperature,
-        top_p=choice.top_p if choice.temperature else 1.0,
-        seed=generation.seed(case.key, CONTINUED, prompt.key),
+        most=generation.choice.step_tokens,
         stop=("\n",),
+        **_sampling(generation, case.key, CONTINUED, prompt.key),
     )

@@ -47,6 +47,16 @@ def own_object(fact: Fact, prompt: ScriptPrompt) -> ScoreProbe:
     )
 
 
+class ScriptPreference(Preference):
+    """Is the new object more probable than the old one after the script prompts of the edited fact?"""
+
+    wanted: ClassVar[Literal["new", "old"]] = "new"
+
+    def probes(self, case: Case) -> list[ScoreProbe]:
+        """Every script prompt of the edited fact."""
+        return [script(case, prompt, purpose="script") for prompt in case.prompts]
+
+
 class FactPreference(Preference):
     """Is the new object more probable than the old one after plain prompts of the edited fact?
 

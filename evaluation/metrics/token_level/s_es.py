@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from evaluation.metrics.base import Preference, Role
-from evaluation.metrics.token_level.probes import script
-from schemas.cases import Case
-from schemas.probes import ScoreProbe
+from evaluation.metrics.base import Role
+from evaluation.metrics.token_level.probes import ScriptPreference
 
 
-class SES(Preference):
+class SES(ScriptPreference):
     """Where a script named the old object, is the new one more probable?"""
 
     name: ClassVar[str] = "s_es"
@@ -21,8 +19,3 @@ class SES(Preference):
         "P(new object) > P(old object) (Eq. 2)"
     )
     role: ClassVar[Role] = "script_efficacy"
-    wanted: ClassVar[Literal["new", "old"]] = "new"
-
-    def probes(self, case: Case) -> list[ScoreProbe]:
-        """Every script prompt of the edited fact."""
-        return [script(case, p, purpose="script") for p in case.prompts]

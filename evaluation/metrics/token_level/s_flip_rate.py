@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from evaluation.metrics.base import Answers, Normalisation, Preference, target_values, unscored
-from evaluation.metrics.token_level.probes import script
+from evaluation.metrics.base import Answers, Normalisation, target_values, unscored
+from evaluation.metrics.token_level.probes import ScriptPreference
 from schemas.answers import CaseScores
 from schemas.cases import Case
-from schemas.probes import ScoreProbe
 
 
-class SFlipRate(Preference):
+class SFlipRate(ScriptPreference):
     """Of the script prompts at which the unedited model preferred the old object: does the edited one prefer the new?
 
     S-ES also counts prompts at which the model preferred the new object before anything was edited. They have no value
@@ -25,11 +24,6 @@ class SFlipRate(Preference):
         "Flip rate: of the script prompts at which the unedited model preferred the old object, the share at which "
         "P(new object) > P(old object) after the edit"
     )
-    wanted: ClassVar[Literal["new", "old"]] = "new"
-
-    def probes(self, case: Case) -> list[ScoreProbe]:
-        """Every script prompt of the edited fact: those of S-ES."""
-        return [script(case, p, purpose="script") for p in case.prompts]
 
     def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """As S-ES; unscored where the answer before is missing or did not prefer the old object."""

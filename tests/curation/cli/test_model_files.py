@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import scedit
 from curation.files import local_models, model_download
-from curation.files.local_models import file_sha256
+from curation.files.checksums import sha256
 from schemas.core.errors import ModelError, UserError
 
 
@@ -38,7 +38,7 @@ def run(*words: str) -> tuple[int, str]:
 def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: Path) -> None:
     code, said = run()
     assert code == 0 and fetched == ["local"]
-    assert str(tmp_path / "m.gguf") in said and file_sha256(tmp_path / "m.gguf") in said
+    assert str(tmp_path / "m.gguf") in said and sha256(tmp_path / "m.gguf") in said
     assert said.count("Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)") == 1
 
 

@@ -10,7 +10,7 @@ from curation.export.croissant import About, DataFile, croissant
 from curation.export.parquet import TABLES
 from curation.export.publish import publish
 from curation.export.summary import survey
-from curation.files.json_files import sha256
+from curation.files.checksums import sha256
 from curation.shipped import mini_split
 
 

@@ -10,7 +10,7 @@ import pytest
 from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.publish import DEFAULT, publish
-from curation.files.json_files import sha256
+from curation.files.checksums import sha256
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import load_split, make_split
 from schemas.core.errors import UserError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.files.json_files import json_lines, read_json, read_text, sha256, write_array, write_lines
+from curation.files.json_files import json_lines, read_json, read_text, write_array, write_lines
 from schemas.core.errors import DataError, UserError
 
 UNICODE_LINE_ENDS = "one\u2028two\u2029three\u0085four"
@@ -59,11 +59,3 @@ def test_rows_as_an_array(tmp_path: Path) -> None:
     assert write_array([{"a": "é"}, {"b": 2}], path) == 2
     assert path.read_text(encoding="utf-8") == '[\n{"a": "é"},\n{"b": 2}\n]\n'
     assert read_json(path) == [{"a": "é"}, {"b": 2}]
-
-
-def test_checksum_of_a_file_larger_than_a_piece(tmp_path: Path) -> None:
-    import hashlib
-
-    data = b"0123456789" * 300_000
-    (tmp_path / "x").write_bytes(data)
-    assert sha256(tmp_path / "x") == hashlib.sha256(data).hexdigest()

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from curation.files import local_models
+from curation.files.checksums import sha256
 from curation.files.local_models import (
     LOCAL_BYTES,
     LOCAL_FILE,
     LOCAL_LABEL,
     HubFile,
-    file_sha256,
     gguf_of,
     hub_file,
     label_of,
     local_gguf,
+    model_file,
     names_a_file,
 )
 from schemas.core.errors import ModelError, UserError
@@ -47,7 +48,7 @@ def test_which_names_mean_a_file(name: str, file: bool) -> None:
 def test_two_files_of_one_name_have_two_labels_and_a_moved_file_keeps_its_own(tmp_path: Path) -> None:
     one, other = gguf(tmp_path / "a" / "m.gguf"), gguf(tmp_path / "b" / "m.gguf", b"others")
     label = label_of(f"gguf:{one}")
-    assert label.startswith("m.gguf (GGUF, ") and file_sha256(one)[:12] in label
+    assert label.startswith("m.gguf (GGUF, ") and sha256(one)[:12] in label
     assert label_of(f"gguf:{other}") != label
     other.unlink()
     one.rename(other)
@@ -79,6 +80,21 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     with pytest.raises(ModelError, match="No such file" if kind == "absent" else "Is a directory"):
         gguf_of(f"gguf:{path}")
+
+
+def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = gguf(tmp_path / "M.GGUF")
+    assert model_file(str(path)) == model_file(f"gguf:{path}") == path
+    assert model_file("gpt2") is None and model_file(str(tmp_path)) is None
+    (tmp_path / "local").mkdir()
+    (tmp_path / "folder.gguf").mkdir()
+    assert model_file("local") is None and model_file("folder.gguf") is None, "folders come first"
+    (tmp_path / "embedded").mkdir()
+    monkeypatch.setattr(local_models, "embedded_gguf", lambda: path)
+    assert model_file("embedded") == path, "but one of this name is the model of the package"
+    with pytest.raises(ModelError, match="No such file"):
+        model_file("absent.gguf")
 
 
 def test_local_says_how_to_get_it(cache: Path) -> None:
@@ -124,7 +140,7 @@ def test_a_hub_file_is_read_from_the_hubs_own_cache(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(hub, "try_to_load_from_cache", look)
     assert gguf_of("hf:o/r/q4/m.gguf") == path
-    assert label_of("hf:o/r/q4/m.gguf") == f"o/r/q4/m.gguf (GGUF, {file_sha256(path)[:12]})"
+    assert label_of("hf:o/r/q4/m.gguf") == f"o/r/q4/m.gguf (GGUF, {sha256(path)[:12]})"
     assert set(seen) == {("o/r", "q4/m.gguf")}
 
 

@@ -55,7 +55,7 @@ BEFORE = [
 def test_a_gguf_file_whatever_stands_before(tmp_path: Path) -> None:
     path = tmp_path / "m.GGUF"
     path.write_bytes(gguf(*BEFORE, BLOCKS) + b"tensors")
-    assert model_depth(str(path)) == 30
+    assert model_depth(str(path)) == model_depth(f"gguf:{path}") == 30
 
 
 @pytest.mark.parametrize(

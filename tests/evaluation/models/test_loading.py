@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from curation.files import local_models
 from curation.files.model_packages import EMBEDDED
 from evaluation.inference.scoring import score
 from evaluation.models import loading
@@ -128,7 +129,7 @@ def test_what_is_no_gguf_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.gguf").write_bytes(b"GGUF but not really")
     with pytest.raises(ModelError, match="GGUF file cannot be read"):
         LM.load(str(tmp_path / "bad.gguf"), device="cpu")
-    with pytest.raises(ModelError, match="no such GGUF file"):
+    with pytest.raises(ModelError, match="cannot be read: No such file"):
         LM.load(str(tmp_path / "absent.gguf"), device="cpu")
     assert not list((tmp_path / "cache" / "models").glob("*")), "nothing half made stays behind"
 
@@ -185,6 +186,6 @@ def test_tokenizer_alone_and_the_embedded_name(tmp_path: Path, monkeypatch: pyte
     lm, folder = saved("llama", tmp_path / "m")
     (folder / "model.safetensors").unlink()
     assert loading.load_tokenizer(str(folder))("Lima")["input_ids"] == lm.tokenizer("Lima")["input_ids"]
-    monkeypatch.setattr(loading, "embedded_gguf", lambda: Path("x.gguf"))
+    monkeypatch.setattr(local_models, "embedded_gguf", lambda: Path("x.gguf"))
     monkeypatch.setattr(loading, "_converted", lambda path, name: folder)
     assert loading.source_of(EMBEDDED) == str(folder)

@@ -13,7 +13,16 @@ from evaluation.runs.config import RunConfig, SplitChoice, parse_config
 from evaluation.runs.plan import BASELINE
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import Event
-from evaluation.runs.session import execute, make_engine, open_split, select_editors, size, with_variants, write_back
+from evaluation.runs.session import (
+    execute,
+    make_engine,
+    open_named_split,
+    open_split,
+    select_editors,
+    size,
+    with_variants,
+    write_back,
+)
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import go, make_cases, make_config
@@ -41,6 +50,22 @@ def config(folder: Path, **changes: Any) -> RunConfig:
 
 
 # --- the split --------------------------------------------------------------------------------------------------------
+
+
+def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want, path = make_cases(3, 1), split_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mini").write_text("a file of the same name")
+    assert open_named_split("mini").name == "mini" and open_named_split(str(path)).digest == want.digest
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put_split(want)
+    assert open_named_split("tiny", tmp_path / "s.duckdb").digest == want.digest
+    with pytest.raises(UserError, match="mini"):
+        open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
+    with pytest.raises(UserError, match="there is no split file 'none.jsonl'; allowed: mini or a split file"):
+        open_named_split("none.jsonl")
+    with pytest.raises(UserError, match="allowed: that"):
+        open_named_split(str(tmp_path), allowed="that")
 
 
 def test_a_split_comes_from_file_store_or_program(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 from curation.files.artifact_cache import Cache
+from curation.files.checksums import remembered_sha256
 from evaluation.covariance.covariance import ENOUGH, Moments, key_moments, open_corpus
 from evaluation.covariance.pack import load_moments, manifest_path, read_manifest, read_pack
 from evaluation.models.language_model import LM
-from evaluation.models.loading import file_digest
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def source_digest(options: CovarianceOptions) -> dict[str, str]:
         path = Path(options.moments)
         if manifest_path(path).exists():  # a pack says its digest, and is verified against it when it is read
             return {"moments": read_manifest(path).sha256}
-        return {"moments": file_digest(path)}
+        return {"moments": remembered_sha256(path)}
     return {"corpus": open_corpus(options.corpus).digest}
 
 

@@ -1,0 +1,53 @@
+"""SHA-256 of files: read now, or remembered for files that are large and asked about often."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from functools import lru_cache
+from pathlib import Path
+
+from curation.files.atomic import write_json
+from curation.files.model_packages import cache_dir
+from schemas.core.errors import UserError
+
+log = logging.getLogger(__name__)
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file (64 hexadecimal digits), read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remembered_sha256(path: Path) -> str:
+    """As ``sha256``, read again only where the path, the size or the time of change is another one.
+
+    The memory is a file in the cache folder; where that cannot be written, it lasts as long as the process.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    try:
+        stat = path.stat()
+        return _remembered(cache_dir() / "digests.json", f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}", path)
+    except OSError as error:
+        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
+
+
+@lru_cache(maxsize=64)
+def _remembered(memory: Path, key: str, path: Path) -> str:
+    try:
+        known = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if not isinstance(known, dict):
+        known = {}
+    if not isinstance(known.get(key), str):
+        known[key] = sha256(path)
+        try:
+            write_json(memory, known, indent=None, fsync=False)
+        except UserError:
+            log.debug("the digest memory %s cannot be written", memory)
+    return str(known[key])
