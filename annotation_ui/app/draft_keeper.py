@@ -15,7 +15,7 @@ export default function (component) {
   const valueOf = (field, box) => {
     if (field.kind === "text") { const area = box.querySelector("textarea"); return area ? area.value : ""; }
     if (field.kind === "many") {
-      const words = [...box.querySelectorAll("[data-tag]")].map((e) => e.getAttribute("aria-label"));
+      const words = [...box.querySelectorAll('button[aria-pressed="true"]')].map((e) => e.innerText.trim());
       return words.map((word) => field.values[word]).filter((value) => value !== undefined);
     }
     const label = box.querySelector("input:checked") ? box.querySelector("label:has(input:checked)") : null;

@@ -1,4 +1,4 @@
-"""The keys of a form: digits, y and n answer, Ctrl+Enter saves, wherever the focus is."""
+"""The keys of a form: digits, y and n answer, letters choose reasons, Ctrl+Enter saves, wherever the focus is."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ export default function () {
   const typing = (e) => e.isContentEditable || e.tagName === "TEXTAREA" ||
     (e.tagName === "INPUT" && e.type !== "radio" && e.type !== "checkbox");
   const leaveField = () => { if (document.activeElement) document.activeElement.blur(); };
-  let closing = 0;
-  const closeList = (left = 20) => {  // a busy page may give the field its focus back: again until the list is gone
-    leaveField();
-    const open = left && document.querySelector('[role="option"]');
-    closing = open ? setTimeout(() => closeList(left - 1), 100) : 0;
-  };
-  const closeSoon = () => { closing = setTimeout(() => closeList(), 60); };
   let last = null;  // the question that was answered or entered last: another digit corrects it
   let fresh = new Map();  // answered by a key just now: the page may not show it yet when the next key comes
   const open = (g) => !g.querySelector("input:checked") && !(Date.now() - fresh.get(g) < 500);
@@ -31,8 +24,15 @@ export default function () {
     leaveField();  // so that what was typed is sent along
     setTimeout(() => button.click(), 60);
   };
+  const choose = (key) => {  // the reasons of a form: a is the first, b the second
+    const reasons = document.querySelectorAll('[data-testid="stForm"] [data-testid="stButtonGroup"] button');
+    const reason = /^[a-m]$/.test(key) && reasons[key.charCodeAt(0) - 97];
+    if (reason) reason.click();
+    return Boolean(reason);
+  };
   const answer = (event) => {
     const key = event.key.toLowerCase();
+    if (choose(key)) return event.preventDefault();
     if (!/^[1-9yn]$/.test(key)) return;
     const word = {y: "yes", n: "no"}[key] || key;
     const all = groups();
@@ -50,22 +50,18 @@ export default function () {
     }
   };
   const onKey = (event) => {
-    clearTimeout(closing);
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" && event.target.getAttribute("aria-expanded") === "true") closeSoon();
     if (!typing(event.target)) answer(event);
   };
   const onTouch = (event) => { last = groupOf(event.target) || last; };
-  const onClick = (event) => {  // a list closes when something was picked from it; a stepped number keeps no focus
-    const done = '[role="option"], [data-testid^="stNumberInputStep"]';
-    if (event.target.closest && event.target.closest(done)) closeSoon();
+  const onClick = (event) => {  // a stepped number keeps no focus: the next key answers
+    if (event.target.closest && event.target.closest('[data-testid^="stNumberInputStep"]')) setTimeout(leaveField, 60);
   };
   if (window.__sceditKeys) window.__sceditKeys.abort();
   window.__sceditKeys = new AbortController();
   const options = {capture: true, signal: window.__sceditKeys.signal};
   window.addEventListener("keydown", onKey, options);
-  window.addEventListener("pointerdown", () => clearTimeout(closing), options);
   window.addEventListener("change", onTouch, options);
   window.addEventListener("focusin", onTouch, options);
   window.addEventListener("click", onClick, options);
@@ -74,5 +70,5 @@ export default function () {
 
 
 def keyboard_shortcuts() -> None:
-    """Digits, y and n answer the first open question of the form, or correct the last one; Ctrl+Enter saves it."""
+    """Digits, y and n answer the first open question or correct the last, letters choose reasons, Ctrl+Enter saves."""
     st.components.v2.component("scedit_keys", js=_KEYS)(key="keys")

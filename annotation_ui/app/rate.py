@@ -57,12 +57,24 @@ def _obstacle(context: PageContext, campaign: Campaign) -> str:
 
 
 def _chosen(campaigns: list[Campaign], unfinished: list[str]) -> Campaign:
-    if len(campaigns) == 1:
-        return campaigns[0]
+    """The campaign that is open: the one that was chosen, else the first with something left."""
     names = {c.name: c for c in campaigns}
-    first = list(names).index(unfinished[0]) if unfinished else 0
-    with st.sidebar:
-        return names[st.selectbox("Task", list(names), index=first, key="campaign")]
+    opened = st.session_state.setdefault("campaign", unfinished[0] if unfinished else campaigns[0].name)
+    if opened not in names:
+        opened = st.session_state["campaign"] = campaigns[0].name
+    if len(campaigns) > 1:
+        with st.sidebar:
+            st.caption("Tasks")
+            for name in names:
+                kind = "primary" if name == opened else "secondary"
+                label = widgets.escape_markdown(name)
+                st.button(label, type=kind, key=f"open-{name}", width="stretch", on_click=_open_campaign, args=(name,))
+    return names[opened]
+
+
+def _open_campaign(name: str) -> None:
+    st.session_state["campaign"] = name
+    st.session_state.pop("back", None)
 
 
 def _ask_consent(context: PageContext, consent: str) -> None:
@@ -111,12 +123,10 @@ def _finished(others: list[str]) -> None:
     if not others:
         st.success("All done. Thank you!")
         return
-
-    def go_on() -> None:
-        st.session_state["campaign"] = others[0]
-
     st.success("This task is done. Thank you! Another one is waiting for you.")
-    st.button(f"Go on with: {widgets.escape_markdown(others[0])}", type="primary", on_click=go_on)
+    st.button(
+        f"Go on with: {widgets.escape_markdown(others[0])}", type="primary", on_click=_open_campaign, args=(others[0],)
+    )
 
 
 def _place(context: PageContext, campaign: Campaign, mine: list[Assignment], done: Any) -> Assignment | None:
@@ -148,7 +158,7 @@ def _form(
         saved = st.form_submit_button("Save and next", type="primary", shortcut="Ctrl+Enter", use_container_width=True)
     keyboard_shortcuts()
     keep_drafts(form, keys, campaign=campaign.name, item=at.item, person=context.person.name)
-    st.caption(f"Keys: {_keys(form)} answer the first open question or correct the last; Ctrl+Enter saves.")
+    st.caption(f"Keys: {_keys(form)}; Ctrl+Enter saves.")
     if not saved:
         return
     given = {k: v for k, v in answers.items() if v not in (None, "", [])}
@@ -180,7 +190,8 @@ def _keys(form: Form) -> str:
     kinds = {f.kind for f in form.fields}
     top = max((f.high for f in form.fields if f.kind == "scale"), default=0)
     keys = ([f"1 to {top}"] if "scale" in kinds else []) + (["y and n"] if "yes_no" in kinds else [])
-    return ", ".join(keys)
+    letters = "; letters choose reasons" if "many" in kinds else ""
+    return f"{', '.join(keys)} answer the first open question or correct the last{letters}"
 
 
 def _feedback(task: RatingTask) -> None:

@@ -31,6 +31,10 @@ _CSS = """
 .se-text {white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; line-height: 1.5;}
 .se-script {font-size: 1.02rem;}
 .se-ends {font-size: .8rem; opacity: .85; margin-top: -.6rem;}
+[data-testid="stForm"] [role="toolbar"] {counter-reset: reason;}
+[data-testid="stForm"] [role="toolbar"] button {counter-increment: reason; white-space: normal; text-align: start;}
+[data-testid="stForm"] [role="toolbar"] button::before {content: counter(reason, lower-alpha); opacity: .7;
+  margin-inline-end: .4rem; font-size: .8rem;}
 .block-container {padding-top: 3.2rem; padding-bottom: 2rem;}
 [data-testid="stRadio"] [role="radiogroup"] {gap: .35rem .9rem;}
 @media (max-width: 640px) {.block-container {padding-top: 4.2rem; padding-left: .8rem; padding-right: .8rem;}}
@@ -114,15 +118,16 @@ def show_field(f: Field, *, key: str, value: Any) -> Any:
             st.html(f'<div class="se-ends">{html.escape(ends)}</div>')
         return chosen
     if f.kind == "many":
-        known = {c.value: c.text for c in f.choices}
-        return st.multiselect(
+        known = {c.value: escape_markdown(c.text) for c in f.choices}
+        chosen = st.pills(  # all in sight: a list that opens loses clicks on a busy machine
             label,
             list(known),
+            selection_mode="multi",
             default=[v for v in value if v in known] if isinstance(value, list) else [],
             format_func=known.__getitem__,
             key=key,
-            placeholder="Choose one or more reasons",
         )
+        return list(chosen or [])
     return st.text_area(label, value=value if isinstance(value, str) else "", key=key, height=68)
 
 

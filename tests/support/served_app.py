@@ -20,6 +20,8 @@ from annotation_ui.cli.serve import command, environment
 
 CHROMIUM = os.environ.get("SCEDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
+PATIENCE = 120.0  # seconds that everything here waits at the most: a test beside others may wait long for a processor
+
 
 def need_browser() -> None:
     """Skip where there is no browser, and say so."""
@@ -45,9 +47,10 @@ class App:
         self.process = subprocess.Popen(
             words, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        for _ in range(240):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             try:
-                if httpx.get(f"{self.url}_stcore/health", timeout=2, trust_env=False).status_code == 200:
+                if httpx.get(f"{self.url}_stcore/health", timeout=PATIENCE, trust_env=False).status_code == 200:
                     return
             except httpx.HTTPError:
                 time.sleep(0.25)
@@ -78,10 +81,11 @@ def served(ratings: Path, store: Path | None = None) -> Iterator[App]:
 
 @contextmanager
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = play.chromium.launch(timeout=PATIENCE * 1000, executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             yield opened
         finally:
@@ -89,6 +93,7 @@ def browser() -> Iterator[Any]:
 
 
 def enter(page: Any, app: App, secret: str) -> None:
+    page.context.set_default_timeout(PATIENCE * 1000)
     page.goto(app.url)
     page.get_by_label("Secret").fill(secret)
     page.get_by_role("button", name="Log in").click()
@@ -96,8 +101,8 @@ def enter(page: Any, app: App, secret: str) -> None:
 
 def settled(page: Any, done: int, of: int) -> None:
     """Wait until the count says so and the page that goes with it is whole."""
-    page.get_by_text(f"{done} of {of} done").wait_for(timeout=60_000)
-    page.locator("[data-test-script-state='notRunning']").wait_for(timeout=60_000)
+    page.get_by_text(f"{done} of {of} done").wait_for()
+    page.locator("[data-test-script-state='notRunning']").wait_for()
 
 
 def rate(page: Any, values: list[str], done: int, of: int) -> None:
@@ -107,4 +112,4 @@ def rate(page: Any, values: list[str], done: int, of: int) -> None:
     for n, value in enumerate(values):
         groups.nth(n).get_by_text(value, exact=True).click()
     page.get_by_role("button", name="Save and next").click()
-    page.get_by_text(f"{done + 1} of {of} done").wait_for(timeout=60_000)
+    page.get_by_text(f"{done + 1} of {of} done").wait_for()

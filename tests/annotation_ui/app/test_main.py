@@ -109,7 +109,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         served.enter(page, app, secrets["lea"])
         page.get_by_text("24 of 24 answers").wait_for()
         page.get_by_role("link", name="Agreement").click()
-        page.get_by_text("Nothing here says how people agree").wait_for(timeout=60_000)
+        page.get_by_text("Nothing here says how people agree").wait_for()
         from annotation_ui.agreement.judgements import live_judgements
         from annotation_ui.agreement.report import agreement_report
 
@@ -118,7 +118,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         )
         assert shown in page.inner_text("body")
         page.get_by_role("link", name="Adjudicate").click()
-        page.get_by_text("1 item with a disagreement, 0 decided").wait_for(timeout=60_000)
+        page.get_by_text("1 item with a disagreement, 0 decided").wait_for()
         for n, value in enumerate(("6", "7", "1")):
             page.get_by_role("radiogroup").nth(n).get_by_text(value, exact=True).click()
         page.get_by_role("button", name="Save decision").click()
@@ -184,9 +184,9 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
         for w in workers:
             w.start()
         for w in workers:
-            w.join(120)
+            w.join(300)
         assert [w.exitcode for w in workers] == [0] * 10
-        page.get_by_text("1,000 of 1,000 answers").wait_for(timeout=30_000)
+        page.get_by_text("1,000 of 1,000 answers").wait_for()
     history = db.history("load")
     assert len(history) == 1000
     assert len({(r.person, r.item) for r in history}) == 1000

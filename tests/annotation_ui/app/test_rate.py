@@ -120,10 +120,10 @@ def test_nothing_is_done_while_another_campaign_is_open(db: RatingsDB, store: St
     work(db, "pilot", "ann", 11)
     page = open_page("rate.show", "ann")
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
-    page.selectbox(key="campaign").set_value("pilot").run()
+    button(page, "pilot").click().run()
     assert "All done" not in texts(page) and "Another one is waiting" in texts(page)
     button(page, "Go on with: other").click().run()
-    assert page.selectbox(key="campaign").value == "other"
+    assert page.session_state["campaign"] == "other"
     assert "0 of 12 done" in page.get("progress")[0].proto.text
     for a in db.assignments("other", "ann"):
         db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@1")
@@ -136,7 +136,7 @@ def test_the_first_campaign_with_something_left_is_opened(db: RatingsDB, store: 
     pilot(db, store, "ann", task="rate_executability", name="other")
     work(db, "pilot", "ann")
     page = open_page("rate.show", "ann")
-    assert page.selectbox(key="campaign").value == "other" and len(page.radio) == 1
+    assert page.session_state["campaign"] == "other" and len(page.radio) == 1
 
 
 def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open_page: Open) -> None:
@@ -204,7 +204,7 @@ def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, 
     (box,) = page.error
     assert "Does the text up to the cut" in box.value and "choose a reason" in box.value
     assert "guides" not in box.value and "reasons" not in box.value, "no field's name"
-    page.multiselect[0].set_value(["other"])
+    page.button_group[0].set_value(["other"])
     button(page, SAVE).click().run()
     assert "Something else" in page.error[0].value and "comment" in page.error[0].value
     assert db.history("pilot") == []
@@ -257,7 +257,7 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store
     pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
     pilot(db, store, "ann", name="rest", group="paper")
     page = open_page("rate.show", "ann")
-    page.selectbox(key="campaign").set_value("rest").run()
+    button(page, "rest").click().run()
     assert "finish the task “exec” first" in page.warning[0].value and not page.radio
     for a in db.assignments("exec", "ann")[:-1]:
         db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@1")
@@ -266,7 +266,7 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store
     button(page, "Go on with: rest").click().run()
     seen = next_item(db, "rest", "ann")
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
-    page.selectbox(key="campaign").set_value("exec").run()
+    button(page, "exec").click().run()
     for _ in range(11):
         button(page, "Previous item").click().run()
     assert "Previous item" not in [b.label for b in page.button], "one was seen with its question: it is closed"

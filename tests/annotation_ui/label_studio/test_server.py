@@ -54,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: int) -> None:
     """Answer ``count`` tasks of the label stream by hand, all yes."""
+    page.set_default_timeout(served.PATIENCE * 1000)
     page.goto(url)
     page.locator("input[name=email]").fill(account.email)
     page.locator("input[name=password]").fill(account.password)
@@ -61,7 +62,7 @@ def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: in
     page.wait_for_url(lambda u: "login" not in u)
     for _ in range(count):
         page.goto(f"{url}/projects/{project}/data?labeling=1")
-        page.get_by_text("Script up to the cut").first.wait_for(timeout=90_000)
+        page.get_by_text("Script up to the cut").first.wait_for()
         for n in range(len(FORM.asked())):
             page.locator("label", has_text="yes").nth(n).click()
         with page.expect_response(lambda r: "/annotations" in r.url and r.request.method == "POST"):
