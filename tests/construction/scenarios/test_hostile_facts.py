@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from schemas.facts import Entity, Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import EscapingStream, escape, escape_line
 from schemas.text.mentions import find
+from tests.support import forked_programs as programs
 from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 
@@ -204,8 +204,8 @@ def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
 
 def scedit(*line: str) -> str:
     code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
-    done = subprocess.run([sys.executable, "-c", code, *line], capture_output=True, timeout=120, check=False)
-    return (done.stdout + done.stderr).decode()
+    done = programs.run(code, *line)
+    return done.stdout + done.stderr
 
 
 def test_no_command_sends_what_a_terminal_obeys(stored) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +18,7 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support import forked_programs as programs
 from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion
@@ -49,8 +48,8 @@ class Made(NamedTuple):
 def scedit(*line: str) -> str:
     """What a command says, whatever its end; not decoded leniently."""
     code = "import sys; from scedit import main; sys.argv = ['scedit', *sys.argv[1:]]; main()"
-    done = subprocess.run([sys.executable, "-c", code, *line], capture_output=True, timeout=300, env=ENV, check=False)
-    text = (done.stdout + done.stderr).decode()
+    done = programs.run(code, *line, env=ENV)
+    text = done.stdout + done.stderr
     assert done.returncode == 0 and "Traceback" not in text, text[-3000:]
     return text
 
@@ -166,9 +165,7 @@ def test_errors_of_an_endpoint_are_shown_as_text(made: Made, tmp_path: Path) -> 
     with ScriptedServer(lambda p: page) as server:
         line = ["construct", "shipped", "--store", str(tmp_path / "s"), "--limit", "1", "--model", "m\x1b[2J"]
         line += ["--base-url", server.url]
-        done = subprocess.run(
-            [sys.executable, "-c", code, *line], capture_output=True, timeout=120, env=ENV, check=False
-        )
-    text = (done.stdout + done.stderr).decode()
+        done = programs.run(code, *line, env=ENV)
+    text = done.stdout + done.stderr
     assert done.returncode == 1 and not OBEYED.search(text) and len(text) < 2000
     assert "the endpoint refuses the key (HTTP 401: " in text and r"\u202e<script>\u0007nnn" in text

@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from typing import NamedTuple
 
@@ -18,6 +16,7 @@ from curation.loaders import load
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support import forked_programs as programs
 from tests.support.construction.request_keys import key_of
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, Troubled, author, completion
 
@@ -46,9 +45,8 @@ def some(tmp_path, grouped):
 
 
 def command(job, folder, url, *more):
-    code = "import sys, scedit; sys.exit(scedit.main())"
     return [
-        *(sys.executable, "-c", code, "construct", job.facts, "--store", str(folder / "s.duckdb"), "--json"),
+        *(programs.CLI, "construct", job.facts, "--store", str(folder / "s.duckdb"), "--json"),
         *("--model", "scripted", "--base-url", url, "--questions", "1", "--candidates", "1", "--neighbours", "1"),
         *(
             "--timeout",
@@ -66,7 +64,7 @@ def command(job, folder, url, *more):
 
 def whole_run(job, folder, url, *more):
     folder.mkdir(exist_ok=True)
-    done = subprocess.run(command(job, folder, url, *more), capture_output=True, text=True, env=ENV, timeout=1800)
+    done = programs.run(*command(job, folder, url, *more), env=ENV, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
@@ -93,16 +91,13 @@ def killed_run(job, folder, server, moments, rng, *more):
     begun = len(server.requests)
     for moment in moments:
         seen = len(server.requests)
-        child = subprocess.Popen(
-            command(job, folder, server.url, *more), env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        child = programs.start(*command(job, folder, server.url, *more), env=ENV)
         while len(server.requests) - begun < moment and child.poll() is None:
             time.sleep(0.005)
         time.sleep(rng.uniform(0, 0.2))
-        assert child.poll() is None, f"it ended before it could be killed: {child.stderr.read()[-2000:]}"
+        assert child.poll() is None, f"it ended before it could be killed: {child.stderr[-2000:]}"
         child.send_signal(signal.SIGKILL)
         child.wait()
-        child.stderr.close()
         time.sleep(0.05)
         assert job.attempts > 1 or not {key_of(p) for p in server.requests[seen:]} & recorded
         recorded = replies(folder)
@@ -132,13 +127,13 @@ def compare(job, tmp_path, rng, kills, name):
     return troubled.did
 
 
-def test_forty_facts_killed_three_times(tmp_path, some):
-    did = compare(some(40), tmp_path, random.Random(4), 3, "cf")
-    assert did["good"] > 40 and len(did) > 6
+def test_facts_killed_three_times(tmp_path, some):
+    did = compare(some(30), tmp_path, random.Random(4), 3, "cf")
+    assert did["good"] > 30 and len(did) > 6
 
 
 def test_further_attempts_are_walked_through_like_any_call_when_killed(tmp_path, some):
-    did = compare(some(30)._replace(attempts=2), tmp_path, random.Random(5), 2, "again")
+    did = compare(some(20)._replace(attempts=2), tmp_path, random.Random(5), 2, "again")
     assert sum(did.get(name, 0) for name in ("empty", "refusal", "cut JSON", "wrong schema", "wrong types")) > 1
 
 
@@ -173,7 +168,7 @@ def test_batches_make_the_store_of_live_calls_also_when_killed(tmp_path, some):
         whole_run(job, tmp_path / "live", server.url)
         parts = tmp_path / "parts"
         parts.mkdir()
-        child = subprocess.Popen(command(job, parts, server.url, *batch), env=ENV, stderr=subprocess.DEVNULL)
+        child = programs.start(*command(job, parts, server.url, *batch), env=ENV)
         while len(batches.made) < 2 and child.poll() is None:
             time.sleep(0.005)
         time.sleep(0.3)
@@ -190,14 +185,12 @@ def test_batches_make_the_store_of_live_calls_also_when_killed(tmp_path, some):
 def test_a_stopped_run_says_how_to_go_on(tmp_path, some, number):
     job = some(20)
     with ScriptedServer(author, delay=0.05) as server:
-        child = subprocess.Popen(
-            command(job, tmp_path, server.url), env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        child = programs.start(*command(job, tmp_path, server.url), env=ENV)
         while len(server.requests) < 20:
             time.sleep(0.005)
         child.send_signal(number)
-        out, err = child.communicate(timeout=30)
-        assert child.returncode == 128 + number and out == "" and "Traceback" not in err
+        status, out, err = child.wait(60), child.stdout, child.stderr
+        assert status == 128 + number and out == "" and "Traceback" not in err
         last = err.strip().splitlines()[-1]
         assert "tokens spent, finished work is kept; give the same command again to go on" in last
         kept, seen = replies(tmp_path), len(server.requests)
@@ -216,7 +209,7 @@ def test_a_budget_stops_and_goes_on(tmp_path, some):
 
     with ScriptedServer(answer) as server:
         line = command(job, tmp_path, server.url, "--max-tokens", "9000", "--reply-tokens", "200")
-        done = subprocess.run(line, capture_output=True, text=True, env=ENV, timeout=120)
+        done = programs.run(*line, env=ENV)
         assert done.returncode == 1, done.stderr
         last = done.stderr.strip().splitlines()[-1]
         assert "of 9,000 spent" in last and "--max-tokens" in last and "Traceback" not in done.stderr

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from click.testing import CliRunner
 
 import scedit
 from schemas.core.errors import UserError
+from tests.support import forked_programs as programs
 
 
 def invoke(*args: object) -> str:
@@ -18,7 +18,7 @@ def invoke(*args: object) -> str:
 
 
 def command(*args: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "scedit", *map(str, args)], capture_output=True, text=True)
+    return programs.run(programs.CLI, *args)
 
 
 @pytest.fixture

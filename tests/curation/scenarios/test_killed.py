@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +21,13 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from scedit import cli
 from schemas.core.errors import StoreError, UserError
+from tests.support import forked_programs as programs
 
 FACTS = 6000
 
 
-def command(*args: object) -> list[str]:
-    return [sys.executable, "-m", "scedit", *map(str, args)]
+def command(*args: object) -> list[object]:
+    return [programs.CLI, *args]
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +40,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def killed(args: list[str], delay: float) -> bool:
+def killed(args: list[object], delay: float) -> bool:
     """Start a command and kill it after a delay; whether it was still alive then."""
-    with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        time.sleep(delay)
-        alive = process.poll() is None
-        process.send_signal(signal.SIGKILL)
+    process = programs.start(*args)
+    time.sleep(delay)
+    alive = process.poll() is None
+    process.kill()
+    process.wait(60)
     return alive
 
 
@@ -67,9 +66,9 @@ def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
     hits = 0
     for trial in range(3):
         path = tmp_path / f"s{trial}.duckdb"
-        hits += killed(command("data", "import", many, "--store", path), rng.uniform(0.2, 1.6))
+        hits += killed(command("data", "import", many, "--store", path), rng.uniform(0.05, 0.8))
         assert count(path) in (0, FACTS)
-        subprocess.run(command("data", "import", many, "--store", path), check=True, capture_output=True)
+        programs.run(*command("data", "import", many, "--store", path)).check_returncode()
         assert count(path) == FACTS, "the same command goes on"
     assert hits, "no command was killed in time: the test says nothing"
 
@@ -119,8 +118,8 @@ main()
 
 def dies_at(step: int, what: str, *words: object) -> bool:
     """Run a command that kills itself (-9) at a step: a statement in the store, or the last acts of writing a file."""
-    done = subprocess.run([sys.executable, "-c", DYING, str(step), what, *map(str, words)], capture_output=True)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
+    done = programs.run(DYING, step, what, *words)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0
 
 
@@ -168,33 +167,32 @@ def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, for
         for step in (4, 16):  # while the store is read, and while the tables are written
             assert dies_at(step, "store", *words)
             assert not out.exists()
-    subprocess.run(command(*words), check=True, capture_output=True)
-    subprocess.run(command("store", "clean", tmp_path), check=True, capture_output=True)
+    programs.run(*command(*words)).check_returncode()
+    programs.run(*command("store", "clean", tmp_path)).check_returncode()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "s.duckdb"], "what was left is cleared away"
     if format == "split":
         assert load_split(out).digest == mini_split().digest
 
 
-def limited(size: int) -> Callable[[], None]:
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return limit
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.argv[1:] = sys.argv[2:]
+from scedit import main
+main()
+"""
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(many: Path, tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    subprocess.run(command("data", "import", "shipped", "--limit", 3, "--store", path), check=True, capture_output=True)
-    done = subprocess.run(
-        command("data", "import", many, "--store", path), capture_output=True, text=True, preexec_fn=limited(1_500_000)
-    )
+    programs.run(*command("data", "import", "shipped", "--limit", 3, "--store", path)).check_returncode()
+    done = programs.run(LIMITED, 1_500_000, "data", "import", many, "--store", path)
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ") and "free some space" in done.stderr and "Traceback" not in done.stderr
     assert count(path) == 3
-    subprocess.run(command("data", "import", many, "--store", path), check=True, capture_output=True)
-    freeze = command("split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
-    done = subprocess.run(freeze, capture_output=True, text=True, preexec_fn=limited(200_000))
+    programs.run(*command("data", "import", many, "--store", path)).check_returncode()
+    done = programs.run(LIMITED, 200_000, "split", "freeze", "x", "--set", "min_prompts=0", "--store", path)
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ") and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
     assert count(path) == 3 + FACTS
@@ -264,9 +262,7 @@ def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:
         for _ in range(100):
             file.write("x" * 1_000_000)
         file.write('", "relation": "P36"}\n')
-    done = subprocess.run(
-        command("data", "import", path, "--store", tmp_path / "s.duckdb"), capture_output=True, text=True
-    )
+    done = programs.run(*command("data", "import", path, "--store", tmp_path / "s.duckdb"))
     assert done.returncode == 1 and len(done.stderr) < 1000
     assert "line 1" in done.stderr or "byte" in done.stderr
     with pytest.raises(UserError):

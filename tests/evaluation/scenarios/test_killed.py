@@ -172,14 +172,14 @@ class Accidents:
 
 
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
-def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
+def test_weights_after_80_accidents_and_edits(kind: str, tmp_path: Path) -> None:
     """Methods, engine and the context manager in random order, a third of the times with an accident inside."""
     lm, draw = make(kind), random.Random(7)
     digest, cache, metrics = lm.weights_digest(), Cache(tmp_path), load_metrics(["es", "s_es"])
     cases = make_cases(8, 0).cases
     editors = {name: make_editor(name, lm, cache, params) for name, params in OPTIONS.items()}
     engine, accidents = FastEngine(lm, group=2), Accidents(lm, draw)
-    for _ in range(200):
+    for _ in range(80):
         editor, some = editors[draw.choice(sorted(editors))], draw.sample(cases, draw.randint(1, 3))
         accidents.left = 0
         if draw.random() < 1 / 3:
@@ -196,7 +196,7 @@ def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
         except (RuntimeError, KeyboardInterrupt, MemoryError):
             pass
         assert lm.weights_digest() == digest
-    assert accidents.seen > 20
+    assert accidents.seen > 8
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
     assert [m for m in lm.model.modules() if "forward" in m.__dict__] == [accidents.base]
     assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())

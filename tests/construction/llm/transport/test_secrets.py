@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from construction.llm.transport.secrets import Mask, secrets_of
+from tests.support import forked_programs as programs
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, author, completion
 
@@ -23,11 +22,8 @@ def construct(folder, url, *more):
     facts.write_text(
         "".join(make_fact(s, o, "Rome").model_dump_json() + "\n" for s, o in [("Peru", "Lima"), ("Japan", "Tokyo")])
     )
-    code = "import sys, scedit; sys.exit(scedit.main())"
-    line = [sys.executable, "-c", code, "-vv", "construct", str(facts), "--store", str(folder / "s.duckdb")]
-    return subprocess.run(
-        [*line, "--model", "m", "--base-url", url, *more], capture_output=True, text=True, env=ENV, timeout=120
-    )
+    line = ["-vv", "construct", str(facts), "--store", str(folder / "s.duckdb")]
+    return programs.run(programs.CLI, *line, "--model", "m", "--base-url", url, *more, env=ENV)
 
 
 def is_nowhere(folder, done):
