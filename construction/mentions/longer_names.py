@@ -116,7 +116,11 @@ def _phrases() -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _phrases_with(word: str) -> tuple[re.Pattern[str], ...]:
     """Set phrases, and joined names, that hold a word."""
-    chosen = [p for p in (*_phrases(), *_JOINED) if re.search(rf"\b{re.escape(word)}", p, re.IGNORECASE)]
+    phrases = [p for p in (*_phrases(), *_JOINED) if len(p) >= len(word)]  # none for a name of a megabyte
+    if not phrases:
+        return ()
+    holds = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    chosen = [p for p in phrases if holds.search(p)]
     return tuple(re.compile(rf"\b{re.escape(p)}(?:e?s)?\b", re.IGNORECASE) for p in chosen)
 
 

@@ -65,10 +65,10 @@ def test_a_sound_store_is_saved_as_it_is(path: Path, tmp_path: Path) -> None:
         assert isinstance(fact := store.get("f/00000"), Fact) and fact.old.aliases == ("x",)
 
 
-def test_each_block_in_turn(path: Path, tmp_path: Path) -> None:
+def test_blocks_all_over_the_file_in_turn(path: Path, tmp_path: Path) -> None:
     """Whatever block is spoilt: what is saved was in the store, and all that is not saved is on the list."""
     whole, data = {x for x in content(path) if not x.startswith('["source"')}, path.read_bytes()
-    for number in blocks(path):
+    for number in blocks(path)[::3]:  # every third: of each kind of block there are several
         path.write_bytes(data)
         spoil(path, 3 * HEADER + number * BLOCK + 3000)
         before, new = path.read_bytes(), tmp_path / f"{number}.duckdb"
