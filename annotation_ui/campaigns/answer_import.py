@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_ui.campaigns.campaign import campaign_task, make_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Revision
+from annotation_ui.ratings.records import Adjudication, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from schemas.core.errors import DataError
 from schemas.core.records import Record
@@ -85,7 +85,7 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
             given.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
     kept = import_answers(store, task, given)
     kept = kept._replace(rejected=(*kept.rejected, *stray))
-    kept = _decided(db, store, name, task, kept)
+    kept = _decided(db.adjudications(name), items, store, task, kept)
     history = len(db.history(name)) - len(current)
     return ImportResult(kept.answers, kept.new, kept.rejected, history)
 
@@ -94,13 +94,18 @@ def _given(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswe
     return RaterAnswer(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
 
 
-def _decided(db: RatingsDB, store: Store, name: str, task: RatingTask, kept: ImportResult) -> ImportResult:
+def _decided(
+    decisions: Mapping[str, Adjudication],
+    items: Mapping[str, CampaignItem],
+    store: Store,
+    task: RatingTask,
+    kept: ImportResult,
+) -> ImportResult:
     """Adds the lead's decisions: records of their own, under a form of their own, outside all agreement."""
-    items = db.items(name)
     records: list[Record] = []
     lines: list[Lineage] = []
     rejected = []
-    for decision in db.adjudications(name).values():
+    for decision in decisions.values():
         if decision.item not in items:
             rejected.append(RejectedAnswer(decision.lead, decision.item, "the campaign has no such item"))
             continue
@@ -115,7 +120,7 @@ def _decided(db: RatingsDB, store: Store, name: str, task: RatingTask, kept: Imp
             continue
         records += made
         lines += [_line(given, record) for record in made]
-    known = store.known(d for d in db.adjudications(name) if d in items)
+    known = store.known(d for d in decisions if d in items)
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
     return kept._replace(new=kept.new + put.new, rejected=(*kept.rejected, *rejected))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -209,19 +210,21 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
 
 def _following(record: Record, renamed: Mapping[str, str]) -> Record:
     """A record that names neighbour facts, with the keys that they were given here."""
-    update: dict[str, Any] = {}
-    for old, new in renamed.items():
-        if old == new:
-            continue
-        if isinstance(record, Neighbour | ScriptQuestion | ScriptPrompt | GeneratedScript) and record.fact == old:
-            update["fact"] = new
-        if isinstance(record, Extra) and record.subject_key == old:
-            update["subject_key"] = new
-        if isinstance(record, Extra) and old in record.depends_on:
-            update["depends_on"] = tuple(new if k == old else k for k in record.depends_on)
-        if update and f"~{old}" in record.key:
-            update["key"] = record.key.replace(f"~{old}", f"~{new}")
-    return record.model_copy(update=update) if update else record
+    moved = {old: new for old, new in renamed.items() if old != new}
+    update: dict[str, Any]
+    if isinstance(record, Neighbour | ScriptQuestion | ScriptPrompt | GeneratedScript):
+        named, update = {record.fact}, {"fact": moved.get(record.fact, record.fact)}
+    elif isinstance(record, Extra):
+        named = {record.subject_key, *record.depends_on}
+        depends_on = tuple(moved.get(key, key) for key in record.depends_on)
+        update = {"subject_key": moved.get(record.subject_key, record.subject_key), "depends_on": depends_on}
+    else:
+        return record
+    if not (named := named & set(moved)):
+        return record
+    longest_first = "|".join(re.escape(key) for key in sorted(named, key=len, reverse=True))
+    update["key"] = re.sub(f"~({longest_first})", lambda match: f"~{moved[match[1]]}", record.key)
+    return record.model_copy(update=update)
 
 
 class _Ledger:

@@ -141,23 +141,35 @@ def show(pack: Path | None, as_json: bool) -> None:
         manifest = read_pack(pack).manifest
         click.echo(manifest.model_dump_json() if as_json else _told(manifest))
         return
-    from curation.files.json_files import read_json
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import KIND
 
-    rows = []
-    for path in sorted(cache_dir().glob(f"{KIND}-*.manifest.json")):
-        kept = read_json(path, "manifest", fix=_ANEW)
-        try:
-            if kept["kind"] == KIND:
-                rows.append({**kept["facts"], **kept["identity"], "model": kept["facts"].get("model", "")})
-        except (KeyError, TypeError):
-            raise DataError("not a manifest of second moments", where=str(path), fix=_ANEW) from None
-    for row in sorted(rows, key=lambda r: (r["model"], str(r["corpus"]), r["layer"])):
-        line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
-        click.echo(json.dumps(row) if as_json else f"{line}  corpus {row['corpus'][:12]}")
+    rows = [row for path in sorted(cache_dir().glob(f"{KIND}-*.manifest.json")) if (row := _row(path))]
+    for data, line in sorted(rows, key=lambda row: (row[0]["model"], row[0]["corpus"], row[0]["layer"])):
+        click.echo(json.dumps(data) if as_json else line)
     if not rows and not as_json:
         click.echo(f"No second moments in {cache_dir()}. Measure some: scedit model covariance compute")
+
+
+def _row(path: Path) -> tuple[dict[str, Any], str] | None:
+    """What a manifest of the cache says, as data and as a line; None where it is of something else.
+
+    Raises:
+        DataError: broken, or a field is missing or of another kind.
+    """
+    from curation.files.json_files import read_json
+    from evaluation.covariance.covariance import KIND
+
+    kept = read_json(path, "manifest", fix=_ANEW)
+    try:
+        if kept["kind"] != KIND:
+            return None
+        row = {**kept["facts"], **kept["identity"], "model": str(kept["facts"].get("model", ""))}
+        row |= {"layer": int(row["layer"]), "corpus": str(row["corpus"])}
+        line = f"{row['model']}  layer {row['layer']}  {row['tokens']:,} tokens  {row['dtype']}  cap {row['cap']}"
+        return row, f"{line}  corpus {row['corpus'][:12]}"
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DataError("not a manifest of second moments", where=str(path), fix=_ANEW) from None
 
 
 def parse_layers(text: str, depth: int | None) -> list[int]:

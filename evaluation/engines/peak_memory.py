@@ -5,14 +5,20 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
+import weakref
 from pathlib import Path
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
+_COUNTING: weakref.WeakSet[PeakMemory] = weakref.WeakSet()
+
 
 class PeakMemory:
     """Begins at its making; ``read`` gives the peak since then in bytes.
+
+    Counts may be nested or overlap: the system keeps one peak, so each new count first hands the peak so far to those
+    that are running.
 
     On CUDA it is what PyTorch allocated on the device, weights included. On Linux it is the resident set of the whole
     process, program and weights included. Elsewhere it is the one peak that the kernel keeps
@@ -24,7 +30,10 @@ class PeakMemory:
     """
 
     def __init__(self, device: str) -> None:
-        self._device = device
+        self._device, self._before = device, 0
+        for running in list(_COUNTING):
+            running._before = running.read()
+        _COUNTING.add(self)
         if device.startswith("cuda"):
             import torch
 
@@ -35,6 +44,10 @@ class PeakMemory:
 
     def read(self) -> int:
         """Peak in bytes."""
+        return max(self._before, self._since_reset())
+
+    def _since_reset(self) -> int:
+        """What the system says: the peak since any count began last."""
         if self._device.startswith("cuda"):
             import torch
 

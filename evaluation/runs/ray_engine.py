@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -253,27 +254,27 @@ class RayEngine:
     def _identity(self, editor: EditorLike) -> str:
         return shard_identity(editor, revision=self.lm.revision, dtype=self.config.dtype, support=self.support)
 
-    def _gpus(self) -> int:
-        """GPUs of the cluster that this run may use."""
+    @cached_property
+    def _resources(self) -> Mapping[str, float]:
+        """What the cluster has, asked once."""
         import ray
 
-        if self.config.device == "cpu":
-            return 0
         found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
-        return int(found.get("GPU", 0))
+        return found
+
+    def _gpus(self) -> int:
+        """GPUs of the cluster that this run may use."""
+        return 0 if self.config.device == "cpu" else int(self._resources.get("GPU", 0))
 
     def _group(self) -> int:
         return GROUP["cuda" if self._gpus() else "cpu"]
 
     def _room(self) -> int:
         """How many workers there may be: one a GPU where GPUs are used, no more than the configuration says."""
-        import ray
-
-        found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
         workers = self.config.workers
         if gpus := self._gpus():
             return min(gpus, workers or gpus)
-        return workers or int(found.get("CPU", 1))
+        return workers or int(self._resources.get("CPU", 1))
 
     def _workers(self, tasks: int) -> list[Any]:
         """As many workers as there are tasks for, no more than there is room for."""

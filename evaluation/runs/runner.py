@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from curation.files.journal import Journal
@@ -154,7 +155,9 @@ class Runner:
         }
         write_run(out, about, self.split)
 
+    @cached_property
     def _environment(self) -> dict[str, Any]:
+        """Asked once for all methods: it starts other programs."""
         return environment(self.scorer.device, weights=self.scorer.weights)
 
     def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
@@ -172,7 +175,7 @@ class Runner:
             stopped = self._too_many(failed, found) if todo else None
             self._on_event(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
             if todo and not stopped:
-                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment())
+                folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
                 editor.prepare(self.support.cases)
             begun, busy = time.perf_counter(), 0.0
             context = RegimeContext(cases, editor, self._engine, self.scorer)

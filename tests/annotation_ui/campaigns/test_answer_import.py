@@ -119,6 +119,17 @@ def _decided(db: RatingsDB, store: Store, task: str, lead: str, good: dict[str, 
     return item
 
 
+def test_decisions_and_items_are_read_once(db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = _decided(db, store, "filter_question", "lea", YES)
+    calls = []
+    for name in ("adjudications", "items"):
+        real = getattr(RatingsDB, name)
+        monkeypatch.setattr(RatingsDB, name, lambda self, c, real=real, name=name: calls.append(name) or real(self, c))
+    monkeypatch.setattr("annotation_ui.campaigns.answer_import.campaign_task", lambda db, name: None)
+    assert import_campaign(db, store, "c").new == 0 and sorted(calls) == ["adjudications", "items"]
+    assert any(v.item_id == item for v in store.all(Verdict))
+
+
 @pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@1", "person:filter_question"])
 def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str

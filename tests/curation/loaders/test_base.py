@@ -24,6 +24,7 @@ from curation.loaders.base import (
 )
 from curation.loaders.sources import OWN
 from schemas.core.errors import DataError, UserError
+from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour, Object
 from schemas.scripts import ScriptQuestion
 from tests.support.curation.importable_files import write
@@ -127,6 +128,30 @@ def test_two_new_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> No
     assert problems(loaded) == [
         ("2", "contradictory", "'f/Peru' edits this subject and relation to 'Oslo', this one to 'Rome'")
     ]
+
+
+class Several(FormatReader):
+    """A fact, two neighbours whose keys begin alike, and an extra that depends on both."""
+
+    upstream = OWN._replace(counts={"several.jsonl": 2})
+
+    def make(self, row: Row) -> Iterator[RowItem]:
+        yield (fact := make_fact(row.data["subject"], "Lima", "Oslo"))
+        for near in ("n/1", "n/10"):
+            yield NeighbourFact(make_fact(near, row.data["old"], None, key=near))
+        key = f"{fact.key}~n/1~n/10~n/2"
+        yield Extra.holding(key, [1], subject_key="n/10", name="x", depends_on=("n/1", "n/10", "n/2"))
+
+
+def test_an_extra_follows_all_the_neighbours_that_it_names(tmp_path: Path) -> None:
+    rows = [{"subject": "Peru", "old": "Quito"}, {"subject": "Chile", "old": "Sucre"}]
+    loaded = Loader("several", Several)(write(tmp_path / "f.jsonl", *rows))
+    one, ten = (f.key for f in loaded.records if isinstance(f, Fact) and "~" in f.key)
+    first, second = (r for r in loaded.records if isinstance(r, Extra))
+    assert (first.key, first.depends_on) == ("f/Peru~n/1~n/10~n/2", ("n/1", "n/10", "n/2"))
+    assert one.startswith("n/1~") and ten.startswith("n/10~")
+    assert (second.subject_key, second.depends_on) == (ten, (one, ten, "n/2"))
+    assert second.key == f"f/Chile~{one}~{ten}~n/2"
 
 
 def test_a_neighbour_that_is_described_twice_is_kept_both_ways(tmp_path: Path) -> None:

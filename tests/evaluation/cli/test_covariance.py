@@ -41,8 +41,23 @@ def test_commands(tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     assert kept_moments(lm, 1, corpus, cache=Cache(tmp_path / "other"), cap=20) is not None
 
 
+FACTS = {"model": "m"}
+IDENTITY = {"layer": 1, "corpus": "c", "tokens": 5, "dtype": "float32", "cap": None}
+
+
 @pytest.mark.parametrize(
-    "text", [b'{"kind": ', b"\xff", b"[]", b"{}", b'{"kind": "key-moments", "facts": 1, "identity": {}}']
+    "text",
+    [b'{"kind": ', b"\xff", b"[]", b"{}", b'{"kind": "key-moments", "facts": 1, "identity": {}}']
+    + [
+        json.dumps({"kind": "key-moments", "facts": FACTS, "identity": {**IDENTITY, **change}}).encode()
+        for change in ({"layer": None}, {"layer": "first"}, {"tokens": "many"}, {"tokens": [1]})
+    ]
+    + [
+        json.dumps(
+            {"kind": "key-moments", "facts": FACTS, "identity": {k: v for k, v in IDENTITY.items() if k != left_out}}
+        ).encode()
+        for left_out in IDENTITY
+    ],
 )
 def test_show_names_the_manifest_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))

@@ -132,6 +132,9 @@ def test_groups_and_workers_follow_the_gpus_of_the_cluster(tmp_path: Path, monke
     assert engine(workers=9)._room() == 4, "no worker without a GPU"
     on_cpu = engine(workers=None, device="cpu")
     assert (on_cpu._room(), on_cpu._group()) == (64, GROUP["cpu"]), "GPUs do not count for a run on the CPU"
+    one, calls = engine(workers=None), []
+    monkeypatch.setattr(ray, "cluster_resources", lambda: calls.append(1) or {"CPU": 8.0, "GPU": 1.0})
+    assert [one._room(), one._group(), one._gpus(), one._room()] == [1, GROUP["cuda"], 1, 1] and calls == [1]
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 8.0})
     assert (engine(workers=None)._room(), engine(workers=None)._group()) == (8, GROUP["cpu"])
     assert engine(workers=16)._room() == 16

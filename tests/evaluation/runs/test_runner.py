@@ -218,6 +218,15 @@ def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
     assert [e.prepared for e in made] == [1, 1, 0, 0]
 
 
+def test_the_environment_is_asked_for_once_a_run(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr("evaluation.runs.runner.environment", lambda *_, **__: calls.append(1) or {"n": len(calls)})
+    go(tmp_path, editors=["push", "weak"])
+    assert calls == [1] and [e.environment for e in load_run(tmp_path).editors] == [{"n": 1}] * 3
+    go(tmp_path, editors=["push", "weak"])
+    assert calls == [1], "nothing is left to do"
+
+
 def test_costs_are_recorded(tmp_path):
     class Slow(ArithmeticLM):
         def score(self, probes, **more):
