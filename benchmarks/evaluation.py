@@ -94,8 +94,8 @@ def rome(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, A
     return {"what": f"ROME, {len(texts)} templates, layer {p.layer}", "facts": which, **result}
 
 
-def _listed(made: tuple[Delta, int]) -> tuple[list[Delta], int]:
-    return [made[0]], made[1]
+def _listed(edit: tuple[Delta, int]) -> tuple[list[Delta], int]:
+    return [edit[0]], edit[1]
 
 
 def memit(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:

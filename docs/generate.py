@@ -54,9 +54,9 @@ def _type(annotation: object) -> str:
 def with_examples(page: Path) -> str:
     """A page whose code blocks with a title hold the files of ``examples/plugin`` that the titles name."""
 
-    def block(found: re.Match[str]) -> str:
-        code = (_EXAMPLES / found["name"]).read_text(encoding="utf-8")
-        return f"{found['fence']}\n{code}```\n"
+    def block(example: re.Match[str]) -> str:
+        code = (_EXAMPLES / example["name"]).read_text(encoding="utf-8")
+        return f"{example['fence']}\n{code}```\n"
 
     fence = r'^(?P<fence>```\w+ title="(?P<name>[^"]+)")\n.*?^```\n'
     return re.sub(fence, block, page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -41,18 +41,20 @@ def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
         yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=shown)
 
 
-def _around(store: Store, made: GeneratedScript) -> dict[str, str]:
-    question, fact = store.get(made.question), store.get(made.fact)
+def _around(store: Store, script: GeneratedScript) -> dict[str, str]:
+    question, fact = store.get(script.question), store.get(script.fact)
     if not isinstance(question, ScriptQuestion) or not isinstance(fact, Fact):
-        raise UserError(f"the script '{made.key}' belongs to no question and fact of the store", where=str(store.path))
+        raise UserError(
+            f"the script '{script.key}' belongs to no question and fact of the store", where=str(store.path)
+        )
     if fact.new is None:
-        raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=fact.key)
+        raise UserError(f"the script '{script.key}' is of a fact that is not edited", where=fact.key)
     return {
         "question": question.text,
         "fact": f"{fact.fact_prompt} {fact.new.text}",
         "new": fact.new.text,
         "old": fact.old.text,
-        "counts": (fact.new if made.edited else fact.old).text,
+        "counts": (fact.new if script.edited else fact.old).text,
     }
 
 

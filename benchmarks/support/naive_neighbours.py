@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from construction.neighbours.near_subjects import subject_texts
-from construction.neighbours.same_object import NeighbourCandidate, names, norm
+from construction.neighbours.same_object import NeighbourCandidate
 from construction.neighbours.vectors import VectorSpace
-from schemas.facts import Fact
+from schemas.facts import Entity, Fact
+
+
+def plain(name: str) -> str:
+    """A name for comparison; enough for names without compatibility forms."""
+    return " ".join(name.lower().split())
+
+
+def share_a_name(some: Sequence[Entity | None], others: Sequence[Entity | None]) -> bool:
+    """Whether a name of one of them is a name of one of the others."""
+    called = [{plain(name) for one in side if one is not None for name in one.names} for side in (some, others)]
+    return not called[0].isdisjoint(called[1])
 
 
 def nearest_one_by_one(
@@ -23,8 +34,8 @@ def nearest_one_by_one(
     described: dict[tuple[str, str], list[Fact]] = {}
     for fact in table:
         if fact.relation.id in {edit.relation.id for edit in edits}:
-            described.setdefault((fact.relation.id, norm(fact.subject.text)), []).append(fact)
-    asked = [texts[e.relation.id, norm(e.subject.text)] for e in edits]
+            described.setdefault((fact.relation.id, plain(fact.subject.text)), []).append(fact)
+    asked = [texts[e.relation.id, plain(e.subject.text)] for e in edits]
     vectors, wanted = space.vectors([texts[subject] for subject in described], asked)
     found: dict[str, list[NeighbourCandidate]] = {}
     for number, edit in enumerate(edits):
@@ -33,9 +44,10 @@ def nearest_one_by_one(
             if facts[0].relation.id != edit.relation.id:
                 continue
             first = min(facts, key=lambda f: f.key)
-            called = set().union(*(names(f.subject) for f in facts))
-            objects = set().union(*(names(f.old, f.new if f.change == "temporal" else None) for f in facts))
-            if edit.key == first.key or called & names(edit.subject) or objects & names(edit.old, edit.new):
+            said = [f.old for f in facts] + [f.new for f in facts if f.change == "temporal"]
+            if edit.key == first.key or share_a_name([f.subject for f in facts], [edit.subject]):
+                continue
+            if share_a_name(said, [edit.old, edit.new]):
                 continue
             cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
             ranked.append((round(max(0.0, 1 - cosine), 6), first.key, first))

@@ -194,12 +194,12 @@ class Author:
         unique = {s.script.id: s for s in scripts}
         return AuthorAttempts(writer.name, tuple(unique.values()), () if scripts else tuple(trouble))
 
-    async def _read(self, fact: Fact, made: ScriptOutcome, trace: list[Lineage]) -> ScriptOutcome:
+    async def _read(self, fact: Fact, outcome: ScriptOutcome, trace: list[Lineage]) -> ScriptOutcome:
         """The script with what the second reader says of its prompt."""
-        if self._reader is None or made.prompt is None or made.standing == "drop":
-            return made
-        said = await self._reader.prompt(fact, made.prompt, trace)
-        return ScriptOutcome(made.script, made.prompt, (*made.verdicts, *said))
+        if self._reader is None or outcome.prompt is None or outcome.standing == "drop":
+            return outcome
+        said = await self._reader.prompt(fact, outcome.prompt, trace)
+        return ScriptOutcome(outcome.script, outcome.prompt, (*outcome.verdicts, *said))
 
     def _line(
         self,
@@ -232,14 +232,14 @@ class Author:
         return line.model_copy(update={"detail": {**line.detail, "of": of, "why": why[:300]}})
 
     def _script_lines(
-        self, made: ScriptOutcome, question: ScriptQuestion, writer: ScriptWriter, reply: Reply, sample: int
+        self, outcome: ScriptOutcome, question: ScriptQuestion, writer: ScriptWriter, reply: Reply, sample: int
     ) -> list[Lineage]:
-        line = self._line(made.script, "scripts", writer.client, writer.step, reply, sample, question.id)
-        if made.prompt is None:
+        line = self._line(outcome.script, "scripts", writer.client, writer.step, reply, sample, question.id)
+        if outcome.prompt is None:
             return [line]
         quality = {k: v for k, v in line.detail.items() if k == "quality"}
-        parents = (made.script.id,)
-        cut = Lineage(item_id=made.prompt.id, stage="truncate", parents=parents, made_at=reply.at, detail=quality)
+        parents = (outcome.script.id,)
+        cut = Lineage(item_id=outcome.prompt.id, stage="truncate", parents=parents, made_at=reply.at, detail=quality)
         return [line, cut]
 
 

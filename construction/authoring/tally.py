@@ -120,24 +120,24 @@ class ConstructionTally:
             self._n["prompts"] += len(prompts)
             self._n["early"] += sum(p.step == 1 for p in prompts)
 
-    def _hold(self, made: FactOutcome) -> None:
+    def _hold(self, result: FactOutcome) -> None:
         """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
-        for v in made.verdicts:
+        for v in result.verdicts:
             if v.label in ("drop", "unsure", "unscored") and CHECKS.get(v.check).on == "fact":
                 known = self._held.get((v.check, v.label))
                 first = known or Reason(
-                    stage="fact", check=v.check, label=v.label, count=0, reason=v.reason, example=made.fact.key
+                    stage="fact", check=v.check, label=v.label, count=0, reason=v.reason, example=result.fact.key
                 )
                 self._held[v.check, v.label] = first.model_copy(update={"count": first.count + 1})
 
-    def _by_author(self, made: QuestionOutcome) -> None:
-        for written in made.written:
+    def _by_author(self, question: QuestionOutcome) -> None:
+        for written in question.written:
             counts = self._authors.setdefault(written.author, Counter())
             counts["asked"] += 1
             counts[_PLACES[written.standing]] += 1
             counts["scripts"] += len(written.scripts)
 
-    def _slot(self, made: FactOutcome, slot: Slot) -> str:
+    def _slot(self, result: FactOutcome, slot: Slot) -> str:
         """Count one question that was asked for; returns what became of it."""
         self._n["asked"] += 1
         if slot.surplus:
@@ -146,13 +146,13 @@ class ConstructionTally:
         outcome = slot.standing
         self._n[_PLACES[outcome]] += 1
         if outcome != "keep":
-            self._note(made, slot, outcome)
+            self._note(result, slot, outcome)
         return outcome
 
-    def _note(self, made: FactOutcome, slot: Slot, outcome: str) -> None:
+    def _note(self, result: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
             name, _, reason = slot.failure.partition(": ")
-            self._count("question", name, outcome, reason or name, made.fact.key)
+            self._count("question", name, outcome, reason or name, result.fact.key)
             return
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
         verdict, stage, text = _cause(made_question, outcome)
@@ -201,16 +201,16 @@ class ConstructionTally:
         return ConstructionCounts(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
 
 
-def _cause(made: QuestionOutcome, outcome: str) -> tuple[Verdict | None, str, str]:
+def _cause(question: QuestionOutcome, outcome: str) -> tuple[Verdict | None, str, str]:
     """The verdict that decided on a question, its stage, and the text it is about."""
     wanted = {"drop"} if outcome == "drop" else {"unsure", "unscored"}
-    for verdict in made.verdicts:
+    for verdict in question.verdicts:
         if verdict.label in wanted or (outcome == "drop" and verdict.label == "unscored"):
-            return verdict, "question", made.question.text
-    for script in reversed(made.scripts):
+            return verdict, "question", question.question.text
+    for script in reversed(question.scripts):
         for verdict in script.verdicts:
             if verdict.label in wanted and script.standing == outcome:
                 text = script.prompt.text if script.prompt is not None else " / ".join(script.script.steps)
                 stage = "prompt" if script.prompt is not None and verdict.item_id == script.prompt.id else "script"
-                return verdict, stage, f"{made.question.text} {text.removeprefix(made.question.text).strip()}"
-    return None, "question", made.question.text
+                return verdict, stage, f"{question.question.text} {text.removeprefix(question.question.text).strip()}"
+    return None, "question", question.question.text

@@ -166,9 +166,9 @@ class Client:
                 break
             earlier = reply
         if reply.status != "unanswered":
-            self.budget.answered(asked=reply.asked > 0)
+            self.budget.answered(from_endpoint=reply.asked > 0)
             written = reply.tokens_out or 0
-            self.activity.answered(asked=reply.asked > 0, failed=reply.status != "ok", tokens=written)
+            self.activity.answered(from_endpoint=reply.asked > 0, failed=reply.status != "ok", tokens=written)
         return reply
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
@@ -239,7 +239,9 @@ class Client:
             if failed >= self._tries() or limited >= self.endpoint.tries * _LIMITED:
                 return self._unanswered(outcome, failed + limited)
             if self._wire.repeats:
-                wait = pause(failed + limited - 1, asked=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter)
+                wait = pause(
+                    failed + limited - 1, retry_after=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter
+                )
                 logger.info("%s; asking again in %.1f s", outcome.message, wait)
                 self.activity.waiting += 1
                 try:

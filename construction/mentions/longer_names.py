@@ -75,13 +75,13 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
     return text[a:b] if (a, b) != (start, end) else None
 
 
-def _left(text: str, start: int, own: frozenset[str]) -> int:
+def _left(text: str, start: int, object_words: frozenset[str]) -> int:
     """Where the longer name begins."""
     at = start
     while (match := _LEFT.search(text, max(0, at - 60), at)) is not None:
         word = match.group(1)
         plain = word.casefold().rstrip(".")
-        if not word[0].isupper() or plain in _NO_PART or plain in own:
+        if not word[0].isupper() or plain in _NO_PART or plain in object_words:
             break
         if begins_sentence(text, match.start(1)) and plain not in _PART:
             break
@@ -90,18 +90,23 @@ def _left(text: str, start: int, own: frozenset[str]) -> int:
     if match is not None and match.group(1)[0].isupper():
         plain = match.group(1).casefold()
         first = begins_sentence(text, match.start(1))
-        if plain not in _SAME_OF and plain not in own and (not first or plain in _HEAD_OF):
+        if plain not in _SAME_OF and plain not in object_words and (not first or plain in _HEAD_OF):
             at = match.start(1)
     return at
 
 
-def _right(text: str, end: int, own: frozenset[str]) -> int:
+def _right(text: str, end: int, object_words: frozenset[str]) -> int:
     """Where the longer name ends."""
     at = end
     while (match := _RIGHT.match(text, at)) is not None:
         word = match.group(1)
         plain = word.casefold().rstrip(".")
-        if not word[0].isupper() or plain in _NO_PART or plain in own or plain.removesuffix("s") in own:
+        if (
+            not word[0].isupper()
+            or plain in _NO_PART
+            or plain in object_words
+            or plain.removesuffix("s") in object_words
+        ):
             break
         at = match.end(1)
     return at

@@ -98,8 +98,8 @@ class _Member(NamedTuple):
     subject: set[str]
     objects: set[str]
 
-    def fits(self, edit: str, own: set[str], unwanted: set[str]) -> bool:
-        return self.fact.key != edit and own.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
+    def fits(self, edit: str, subject: set[str], unwanted: set[str]) -> bool:
+        return self.fact.key != edit and subject.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
 
 
 def draw_same_object(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:

@@ -164,15 +164,15 @@ def _neighbour(edit: Fact, written: WrittenNeighbour, number: int, source: Sourc
             yield from judge("neighbour", CheckInputs(fact=fact, edit=edit, link=link, prompt=record))  # type: ignore[arg-type]
 
 
-def _chain(fact: Fact, written: WrittenScript, number: int, asked: list[ScriptQuestion]) -> Iterator[Record]:
-    """Question, script, prompt where there is one, and the verdicts on them; the question joins those ``asked``."""
+def _chain(fact: Fact, written: WrittenScript, number: int, earlier: list[ScriptQuestion]) -> Iterator[Record]:
+    """Question, script, prompt where there is one, and the verdicts on them; the question joins ``earlier``."""
     question = ScriptQuestion(key=f"{fact.key}/q{number}", fact=fact.key, text=written.question)
     script = Script(key=f"{question.key}/s", question=question.key, steps=written.steps)
     prompt = cut_script(fact, question, script)
     material = CheckInputs(
-        fact=fact, question=question, questions=tuple(asked), draft=written.steps, script=script, prompt=prompt
+        fact=fact, question=question, questions=tuple(earlier), draft=written.steps, script=script, prompt=prompt
     )
-    asked.append(question)
+    earlier.append(question)
     yield question
     yield script
     yield from judge("question", material)

@@ -246,14 +246,14 @@ class Construction:
         beside = self._beside
         return await gather_all([self._author.make(f, quota, edited=edited, facts=beside[_place(f)]) for f in facts])
 
-    def _keep(self, made: Sequence[FactOutcome], *, edited: bool, needed: set[str]) -> None:
+    def _keep(self, outcomes: Sequence[FactOutcome], *, edited: bool, needed: set[str]) -> None:
         """Put a batch of facts into the store in one transaction."""
         quota = self._plan.quota(edited=edited)
         made_at = now()
         records: list[Record] = []
         lineage: list[Lineage] = []
-        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in made]) if v.check == MARK}
-        for one in made:
+        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in outcomes]) if v.check == MARK}
+        for one in outcomes:
             if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
                 records.append(asked_as_edit(one.fact, edited=edited))
             self._tally.add(one, edited=edited)
@@ -265,14 +265,14 @@ class Construction:
             if one.unfinished:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
         if quota.candidates == quota.questions:
-            records += self._chosen_again(made)
+            records += self._chosen_again(outcomes)
         if self._plan.generation is not None:
-            records += generation_verdicts(self._store, made, self._plan.generation)
+            records += generation_verdicts(self._store, outcomes, self._plan.generation)
         self._store.put(records, lineage)
 
-    def _chosen_again(self, made: Sequence[FactOutcome]) -> list[Record]:
+    def _chosen_again(self, outcomes: Sequence[FactOutcome]) -> list[Record]:
         """Verdicts for questions that an earlier run, with other numbers, had left over."""
-        questions = {q.question.id: q.question for one in made for q in one.questions()}
+        questions = {q.question.id: q.question for one in outcomes for q in one.questions()}
         left = [v.item_id for v in self._store.verdicts(questions) if v.by == CHOSEN and v.label == "drop"]
         return [chosen_verdict(questions[item]) for item in left]
 

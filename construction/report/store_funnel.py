@@ -158,39 +158,43 @@ class _Count:
             for k, n in ordered
         )
 
-    def _funnel(self, worked: set[str], edits: set[str], made: _Standings, links: list[Neighbour]) -> Iterator[Stage]:
-        best = made.of_facts()
+    def _funnel(
+        self, worked: set[str], edits: set[str], standings: _Standings, links: list[Neighbour]
+    ) -> Iterator[Stage]:
+        best = standings.of_facts()
         for name, keys in (("edited facts", edits), ("neighbour facts", worked - edits)):
             stand = Counter(best.get(k, "drop") for k in keys)
             yield Stage(name=name, total=len(keys), kept=stand["keep"], unsure=stand["unsure"])
         for name, of_edits in (("questions", True), ("questions of neighbours", False)):
-            chosen = [q for q in made.questions.values() if (q.fact in edits) == of_edits]
-            found: Counter[str] = Counter("surplus" if q.key in made.surplus else made.outcome[q.key] for q in chosen)
+            chosen = [q for q in standings.questions.values() if (q.fact in edits) == of_edits]
+            found: Counter[str] = Counter(
+                "surplus" if q.key in standings.surplus else standings.outcome[q.key] for q in chosen
+            )
             yield Stage(
                 name=name, total=len(chosen), kept=found["keep"], unsure=found["unsure"], surplus=found["surplus"]
             )
-        cut = Counter("cut" if k in made.cut else "uncut" for k in made.scripts)
-        yield Stage(name="scripts (kept: with a place to cut)", total=len(made.scripts), kept=cut["cut"])
-        stand = Counter(made.prompt.values())
-        yield Stage(name="prompts", total=len(made.prompt), kept=stand["keep"], unsure=stand["unsure"])
+        cut = Counter("cut" if k in standings.cut else "uncut" for k in standings.scripts)
+        yield Stage(name="scripts (kept: with a place to cut)", total=len(standings.scripts), kept=cut["cut"])
+        stand = Counter(standings.prompt.values())
+        yield Stage(name="prompts", total=len(standings.prompt), kept=stand["keep"], unsure=stand["unsure"])
         if links:
-            fit = {link.key for link, _ in self._fitting(links, made)}
+            fit = {link.key for link, _ in self._fitting(links, standings)}
             yield Stage(name="neighbour links (kept: with a prompt that fits)", total=len(links), kept=len(fit))
 
-    def _fitting(self, links: list[Neighbour], made: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
+    def _fitting(self, links: list[Neighbour], standings: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
         """Links with each of their kept prompts that is also kept in relation to the edit."""
-        if made.fitting is None:
+        if standings.fitting is None:
             by_fact: dict[str, list[ScriptPrompt]] = defaultdict(list)
-            for prompt in made.prompts:
-                if made.prompt[prompt.key] == "keep":
+            for prompt in standings.prompts:
+                if standings.prompt[prompt.key] == "keep":
                     by_fact[prompt.fact].append(prompt)
-            made.fitting = [
+            standings.fitting = [
                 (link, prompt)
                 for link in links
                 for prompt in by_fact.get(link.fact, ())
                 if self.stand("link", link.key, link.id, prompt.text, prompt.id)[0] == "keep"
             ]
-        return made.fitting
+        return standings.fitting
 
 
 class _Standings:
@@ -232,10 +236,10 @@ class _Standings:
 
 
 def _table(
-    facts: dict[str, Fact], edits: set[str], made: _Standings, fitting: list[tuple[Neighbour, ScriptPrompt]]
+    facts: dict[str, Fact], edits: set[str], standings: _Standings, fitting: list[tuple[Neighbour, ScriptPrompt]]
 ) -> Iterator[Table1]:
-    stand = made.of_facts()
-    kept = Counter(p.fact for p in made.prompts if made.prompt[p.key] == "keep" and p.fact in edits)
+    stand = standings.of_facts()
+    kept = Counter(p.fact for p in standings.prompts if standings.prompt[p.key] == "keep" and p.fact in edits)
     kept = Counter({fact: n for fact, n in kept.items() if stand[fact] == "keep"})
     beside = Counter(link.edit for link, _ in fitting)
     for change, paper in PAPER_TABLE.items():
@@ -249,10 +253,10 @@ def _table(
         )
 
 
-def _lengths(made: _Standings) -> Iterator[Length]:
-    prompts = [p for p in made.prompts if made.prompt[p.key] == "keep"]
-    questions = [made.questions[k] for k in dict.fromkeys(p.question for p in prompts) if k in made.questions]
-    scripts = [made.scripts[k] for k in dict.fromkeys(p.script for p in prompts) if k in made.scripts]
+def _lengths(standings: _Standings) -> Iterator[Length]:
+    prompts = [p for p in standings.prompts if standings.prompt[p.key] == "keep"]
+    questions = [standings.questions[k] for k in dict.fromkeys(p.question for p in prompts) if k in standings.questions]
+    scripts = [standings.scripts[k] for k in dict.fromkeys(p.script for p in prompts) if k in standings.scripts]
     for name, values in (
         ("words of a question", [len(q.text.split()) for q in questions]),
         (f"steps of a script (at most {MAX_STEPS})", [len(s.steps) for s in scripts]),
@@ -264,9 +268,9 @@ def _lengths(made: _Standings) -> Iterator[Length]:
             yield Length(name=name, mean=mean(values), least=min(values), most=max(values))
 
 
-def _authors(lineage: Iterable[Lineage], made: _Standings) -> Iterator[AuthorLine]:
-    by_id = {s.id: k for k, s in made.scripts.items()}
-    stands = {p.script: made.prompt[p.key] for p in made.prompts}
+def _authors(lineage: Iterable[Lineage], standings: _Standings) -> Iterator[AuthorLine]:
+    by_id = {s.id: k for k, s in standings.scripts.items()}
+    stands = {p.script: standings.prompt[p.key] for p in standings.prompts}
     wrote: dict[str, set[str]] = defaultdict(set)
     for line in lineage:
         if line.stage == "scripts" and line.model and line.item_id in by_id:

@@ -175,15 +175,15 @@ def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
     return validate(SplitRule, override(table, settings), where=str(path or "--set"))
 
 
-def _tell(made: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None) -> None:
+def _tell(split: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None) -> None:
     if as_json:
         more = {"unprompted": unprompted} if unprompted is not None else {}
-        click.echo(json.dumps(made.header | more, ensure_ascii=False))
+        click.echo(json.dumps(split.header | more, ensure_ascii=False))
         return
     click.echo(
-        f"split {made.name}@{made.version}: {counted(len(made.cases), 'case')}, {counted(sizes[0], 'script prompt')}, "
-        f"{counted(sizes[1], 'neighbour prompt')}, "
-        f"digest {made.digest[:12]}"
+        f"split {split.name}@{split.version}: {counted(len(split.cases), 'case')}, "
+        f"{counted(sizes[0], 'script prompt')}, {counted(sizes[1], 'neighbour prompt')}, "
+        f"digest {split.digest[:12]}"
     )
-    for reason, n in [*made.header.get("counts", {}).items(), *(unprompted or {}).items()]:
+    for reason, n in [*split.header.get("counts", {}).items(), *(unprompted or {}).items()]:
         click.echo(f"{n:>7}  {reason}")

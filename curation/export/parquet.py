@@ -31,8 +31,8 @@ class Column(NamedTuple):
     about: str
 
 
-def _text(name: str, about: str) -> Column:
-    return Column(name, "VARCHAR", about)
+def _text(name: str, description: str) -> Column:
+    return Column(name, "VARCHAR", description)
 
 
 _FACT = (

@@ -174,7 +174,7 @@ class Predictability(ModelCheck):
         }
 
 
-def _said(asked: PredictabilityProbes, bits: PredictabilityBits) -> str:
-    old, *rest = asked.script.targets
+def _said(probes: PredictabilityProbes, bits: PredictabilityBits) -> str:
+    old, *rest = probes.script.targets
     said = f"the prompt without its subject gives {old!r} {bits.value:+.2f} bits against {len(rest)} rivals"
     return said if bits.new is None else f"{said}, {bits.new:+.2f} against the new object {rest[0]!r}"

@@ -65,7 +65,7 @@ def reproduce(
         for row in rows:
             click.echo(json.dumps({**row._asdict(), "printed": row.printed._asdict()}, ensure_ascii=False))
         return
-    _tell(what, wanted, rows, asked=bool(folders))
+    _tell(what, wanted, rows, with_runs=bool(folders))
 
 
 def _compared(what: PublishedTable, folders: tuple[Path, ...], store: Path | None) -> list[FigureComparison]:
@@ -94,7 +94,7 @@ def _small(limit: int, out: Path) -> None:
     execute(parse_config(told, where="the small run"), on_event=Progress())
 
 
-def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, asked: bool) -> None:
+def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_runs: bool) -> None:
     from evaluation.reproduction.comparison import SOURCE, short, unit
 
     click.secho(f"{what.title}, in {unit(what)}", bold=True)
@@ -123,7 +123,7 @@ def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComp
     click.echo("\n" + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + ".")
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
-    if not asked:
+    if not with_runs:
         click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S], or --run for a small run here.")
 
 

@@ -75,10 +75,10 @@ class FastEngine:
             out.append(JobResult(job, found, plain(edit.notes), None, edited, share * len(job.probes), top))
         return out
 
-    def _score(self, made: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
+    def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
         """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
         found: dict[str, list[Answer] | Exception] = {}
-        sharing = [(job, edit) for job, edit in made if edit.deltas is not None]
+        sharing = [(job, edit) for job, edit in edits if edit.deltas is not None]
         asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         try:
             together = _asked(self.scorer, asked)
@@ -87,13 +87,13 @@ class FastEngine:
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
             for (job, _), one in zip(sharing, asked, strict=True):
                 found[job.key] = _value_or_error(partial(self._one, one))
-        for job, edit in made:
+        for job, edit in edits:
             if edit.deltas is None:
                 found[job.key] = _value_or_error(partial(self._alone, edit, job))
-        return [found[job.key] for job, _ in made]
+        return [found[job.key] for job, _ in edits]
 
-    def _one(self, asked: EditedProbes) -> list[Answer]:
-        return _asked(self.scorer, [asked])[0]
+    def _one(self, probes: EditedProbes) -> list[Answer]:
+        return _asked(self.scorer, [probes])[0]
 
     def _alone(self, edit: EditLike, job: Job) -> list[Answer]:
         with edit.on(self.lm):
@@ -110,13 +110,13 @@ class FastEngine:
         ]
 
 
-def _asked(scorer: EditScorer, asked: Sequence[EditedProbes]) -> list[list[Answer]]:
+def _asked(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer]]:
     """Answers of every edit in the order of its probes: log-probabilities in shared passes, then texts likewise."""
-    scores = scorer.score([one._replace(probes=scored(one.probes)) for one in asked])
-    if not any(written(one.probes) for one in asked):
+    scores = scorer.score([one._replace(probes=scored(one.probes)) for one in probes])
+    if not any(written(one.probes) for one in probes):
         return scores
-    texts = write_each(scorer.lm, asked)
-    return [joined(one.probes, *both) for one, *both in zip(asked, scores, texts, strict=True)]
+    texts = write_each(scorer.lm, probes)
+    return [joined(one.probes, *both) for one, *both in zip(probes, scores, texts, strict=True)]
 
 
 def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:

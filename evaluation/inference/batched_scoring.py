@@ -152,11 +152,11 @@ class EditScorer:
             out.append(_EditRow(edit, tree, tuple(wanted), known))
         return out
 
-    def _run(self, rows: list[_EditRow], asked: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
-        edits = PerRow(self.lm.model, [one.deltas for one in asked])
+    def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
+        edits = PerRow(self.lm.model, [one.deltas for one in probes])
 
         def run(batch: list[_EditRow]) -> list[list[tuple[Slot, float]]]:
-            return self._pass(batch, edits, plain=not any(asked[row.edit].deltas for row in batch))
+            return self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
 
         apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
         kinds: dict[tuple[int | None, bool], list[_EditRow]] = {}

@@ -39,32 +39,32 @@ def judge_inputs(store: Store) -> list[JudgeInput]:
 
 
 def _ask(
-    made: GeneratedScript,
+    script: GeneratedScript,
     case: Case | None,
     facts: dict[str, Fact],
     questions: dict[str, ScriptQuestion],
     *,
     where: str,
 ) -> JudgeInput:
-    fact = case.fact if case is not None and case.fact.key == made.fact else facts.get(made.fact)
+    fact = case.fact if case is not None and case.fact.key == script.fact else facts.get(script.fact)
     asked = {q.key: q for q in case.questions} if case is not None else {}
-    question = asked.get(made.question) or questions.get(made.question)
+    question = asked.get(script.question) or questions.get(script.question)
     if fact is None or question is None:
-        what = f"fact '{made.fact}'" if fact is None else f"question '{made.question}'"
+        what = f"fact '{script.fact}'" if fact is None else f"question '{script.question}'"
         fix = "add its split first: scedit split add NAME"
-        raise UserError(f"the {what} of the script '{made.key}' is not in the store", where=where, fix=fix)
+        raise UserError(f"the {what} of the script '{script.key}' is not in the store", where=where, fix=fix)
     if fact.new is None:
-        raise UserError(f"the script '{made.key}' is of a fact that is not edited", where=made.fact)
+        raise UserError(f"the script '{script.key}' is of a fact that is not edited", where=script.fact)
     return JudgeInput(
-        item=made.id,
-        case=made.case,
-        text=made.shown,
+        item=script.id,
+        case=script.case,
+        text=script.shown,
         question=question.text,
         fact=fact,
-        edited=made.edited,
-        writer=made.model,
-        editor=made.editor,
-        refused=made.refused,
+        edited=script.edited,
+        writer=script.model,
+        editor=script.editor,
+        refused=script.refused,
     )
 
 

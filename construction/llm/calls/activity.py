@@ -28,11 +28,11 @@ class Activity:
         """A call is about to be sent; the first one begins the time over which the rate is taken."""
         self._begun = self._begun or time.monotonic()
 
-    def answered(self, *, asked: bool, failed: bool = False, tokens: int = 0) -> None:
-        """Count an outcome; ``asked`` where it did not come from the journal, ``tokens`` that were written for it."""
+    def answered(self, *, from_endpoint: bool, failed: bool = False, tokens: int = 0) -> None:
+        """Count an outcome; ``from_endpoint``, or from the journal; ``tokens`` that were written for it."""
         self.answers += 1
         self.failed += failed
-        if asked:
+        if from_endpoint:
             self.asks()
             now = time.monotonic()
             self._asked += 1

@@ -158,17 +158,17 @@ def _duration(text: str) -> float | None:
     return sum(float(n) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}[unit] for n, unit in parts)
 
 
-def pause(attempt: int, *, asked: float | None, base: float, jitter: random.Random) -> float:
+def pause(attempt: int, *, retry_after: float | None, base: float, jitter: random.Random) -> float:
     """Seconds to wait before attempt ``attempt + 1``: what the endpoint asked for, else doubling from ``base``.
 
     Jitter keeps many waiting calls from coming back together.
 
     Example:
-        >>> pause(0, asked=2.0, base=1.0, jitter=random.Random(1)) >= 2.0
+        >>> pause(0, retry_after=2.0, base=1.0, jitter=random.Random(1)) >= 2.0
         True
     """
-    if asked is not None:
-        return min(asked, PATIENCE) + jitter.uniform(0, 0.1 * base)
+    if retry_after is not None:
+        return min(retry_after, PATIENCE) + jitter.uniform(0, 0.1 * base)
     return min(base * 2.0 ** min(attempt, 30), LONGEST_WAIT) * jitter.uniform(0.5, 1.0)
 
 

@@ -148,9 +148,9 @@ class Budget:
     def _note_lost(self, key: str, amount: Amount) -> None:
         self._cache.note(f"spend/lost/{key}/{time.time_ns()}", list(amount))
 
-    def answered(self, *, asked: bool) -> None:
+    def answered(self, *, from_endpoint: bool) -> None:
         """Count an answer, from the journal or the endpoint, for the progress line."""
-        self.activity.answered(asked=asked)
+        self.activity.answered(from_endpoint=from_endpoint)
 
     @property
     def answers(self) -> int:

@@ -176,7 +176,7 @@ class BatchApi:
                 fault = fault._replace(message=self.mask(fault.message))
             if fault.kind != "transient":
                 raise fatal_error(fault, endpoint=self._address, model=self._model, key_name=self._key_name)
-            wait = pause(attempt, asked=fault.wait, base=self._backoff, jitter=self._jitter)
+            wait = pause(attempt, retry_after=fault.wait, base=self._backoff, jitter=self._jitter)
             logger.info("%s; asking again in %.1f s", fault.message, wait)
             await asyncio.sleep(wait)
         raise unreachable(fault, endpoint=self._address, tries=self._tries)

@@ -76,7 +76,7 @@ def told(budget, *, rows, width=80, terminal=True, ticks=1, expected=None):
     for n in range(ticks):
         now[0] += 1.0
         live.facts(ConstructionProgress(done=n + 1, total=1000, kept=3 * n, calls=n))
-        budget.answered(asked=False)
+        budget.answered(from_endpoint=False)
         live.tick(budget)
     live.end(budget)
     text = console.file.getvalue()
@@ -153,7 +153,7 @@ def test_a_low_terminal_is_not_scrolled_away(budget):
     live = ProgressDisplay(console, expected={})
     live.watch(lambda: many)
     for _ in range(20):
-        budget.answered(asked=False)
+        budget.answered(from_endpoint=False)
         live.tick(budget)
     assert len([x for x in Screen(60).feed(console.file.getvalue()).lines if x.strip()]) <= 8
 
@@ -182,7 +182,7 @@ def test_nothing_is_said_of_nothing(budget, terminal):
 
 def test_calls_from_the_journal_do_not_make_the_rate(budget):
     for _ in range(10):
-        budget.answered(asked=False)
+        budget.answered(from_endpoint=False)
     assert budget.rate() is None and budget.answers == 10
 
 

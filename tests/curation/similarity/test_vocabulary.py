@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import resource
 from collections import Counter
 from pathlib import Path
@@ -16,15 +15,20 @@ from curation.similarity.vocabulary import Words
 from schemas.core.errors import UserError
 
 
-def numbered(words: list[str]) -> list[int]:
-    """The plain twin: every word in a dictionary."""
-    often = Counter(words)
+def check_numbers(words: list[str], numbers: list[int]) -> None:
+    """Each word has one number and each number one word; they go from the rarest word to the most frequent one."""
+    pairs, often = set(zip(words, numbers, strict=True)), Counter(words)
+    assert len(pairs) == len(often) and {number for _, number in pairs} == set(range(len(often)))
+    in_order = [often[word] for word, _ in sorted(pairs, key=lambda pair: pair[1])]
+    assert in_order == sorted(in_order)
 
-    def place(word: str) -> tuple[int, int]:
-        return often[word], int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
 
-    rank = {word: n for n, word in enumerate(sorted(often, key=place))}
-    return [rank[word] for word in words]
+def numbers_of(words: list[str], **memory: int) -> list[int]:
+    made = Words(**memory)
+    for word in words:
+        made.add(word)
+    assert made.total == len(words)
+    return [n for part in made.numbers() for n in part.tolist()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -33,21 +37,20 @@ def numbered(words: list[str]) -> list[int]:
     held=st.integers(1, 20),
     portion=st.integers(1, 30),
 )
-def test_words_are_numbered_as_in_a_dictionary(words: list[str], held: int, portion: int) -> None:
-    made = Words(held=held, portion=portion)
-    for word in words:
-        made.add(word)
-    assert [n for part in made.numbers() for n in part.tolist()] == numbered(words)
-    assert made.different == len(set(words)) and made.total == len(words)
+def test_words_are_numbered_by_how_often_they_come(words: list[str], held: int, portion: int) -> None:
+    numbers = numbers_of(words, held=held, portion=portion)
+    check_numbers(words, numbers)
+    assert numbers == numbers_of(words), "whatever is held in memory"
+    backwards = dict(zip(words[::-1], numbers_of(words[::-1]), strict=True))
+    assert numbers == [backwards[word] for word in words], "equally frequent words too, whatever their order"
 
 
 def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.similarity.vocabulary._KNOWN", 3)
     words = [str(n % 7) for n in range(50)]
-    made = Words()
-    for word in words:
-        made.add(word)
-    assert [n for part in made.numbers() for n in part.tolist()] == numbered(words)
+    want = numbers_of(words)
+    monkeypatch.setattr("curation.similarity.vocabulary._KNOWN", 3)
+    assert numbers_of(words) == want
+    check_numbers(words, want)
 
 
 @pytest.mark.parametrize("what", ["values", "words"])

@@ -1,6 +1,7 @@
 import csv
 import itertools
 
+import krippendorff
 import numpy as np
 import pytest
 
@@ -122,11 +123,26 @@ def test_bootstrap_equals_recomputing_each_resample(monkeypatch):
     rows = [(f"u{i}", f"r{j}", v) for j, row in enumerate(KRIPPENDORFF) for i, v in enumerate(row) if v]
     found = rating_table(rows, cases=cases)
     plan = Resampling(40, seed=4)
-    fast = alpha(found, level="ordinal", resampling=plan)
-    monkeypatch.setattr(module, "_MOST_CELLS", 0)
-    slow = alpha(found, level="ordinal", resampling=plan)
-    assert (fast.low, fast.high) == pytest.approx((slow.low, slow.high))
-    assert fast.cases == 6
+    columns = np.array([[v or np.nan for v in row] for row in KRIPPENDORFF])[:, :11]  # the last unit has one rating
+    draws = []
+    for times in next(drawn(6, plan)).astype(int):
+        units = [n for case in range(6) for _ in range(times[case]) for n in range(11) if n // 2 == case]
+        draws.append(
+            krippendorff.alpha(columns[:, units], value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
+        )
+    want = np.sort(draws)
+    for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many
+        monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
+        got = alpha(found, level="ordinal", resampling=plan)
+        assert (got.low, got.high) == pytest.approx((quantile(want, 0.025), quantile(want, 0.975)))
+        assert got.cases == 6
+
+
+def quantile(ordered, share):
+    """Between the two values beside the place (n - 1) * share, in proportion."""
+    place = (len(ordered) - 1) * share
+    below = int(place)
+    return ordered[below] + (place - below) * (ordered[below + 1] - ordered[below])
 
 
 def test_many_units_of_one_case_have_no_interval():

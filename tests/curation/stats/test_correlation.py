@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from curation.stats import correlation as module
-from curation.stats.bootstrap import Resampling
+from curation.stats.bootstrap import Resampling, drawn
 from curation.stats.correlation import correlations, kendall, severity, spearman
 
 NONE = Resampling(0)
@@ -54,14 +54,20 @@ def test_by_hand(x, y, rho, tau):
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
-def test_the_fast_way_equals_the_slow_one(kind, monkeypatch):
-    cases = [str(n // 3) for n in range(60)]
-    plan = Resampling(60, seed=8)
-    fast = OURS[kind](*LINKED, cases, resampling=plan)
-    monkeypatch.setattr(module, "_MOST_CELLS", 0)
-    slow = OURS[kind](*LINKED, cases, resampling=plan)
-    assert (fast.low, fast.high, fast.p) == pytest.approx((slow.low, slow.high, slow.p))
-    assert (fast.n, fast.cases) == (60, 20)
+def test_every_resample_is_what_scipy_gives_for_its_pairs(kind, monkeypatch):
+    cases, plan = [str(n // 3) for n in range(60)], Resampling(60, seed=8)
+    draws = []
+    for times in next(drawn(20, plan)).astype(int):
+        pairs = [n for n in range(60) for _ in range(times[n // 3])]
+        draws.append(THEIRS[kind](LINKED[0][pairs], LINKED[1][pairs]).statistic)
+    ends = np.quantile(draws, [0.025, 0.975])
+    found = []
+    for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many values
+        monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
+        got = OURS[kind](*LINKED, cases, resampling=plan)
+        assert (got.low, got.high) == pytest.approx(ends) and (got.n, got.cases) == (60, 20)
+        found.append(got.p)
+    assert found[0] == pytest.approx(found[1])
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])

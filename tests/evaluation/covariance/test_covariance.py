@@ -12,7 +12,6 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import covariance as moments
 from evaluation.covariance.covariance import Corpus, Moments, kept_moments, key_moments
-from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest
@@ -28,15 +27,13 @@ def corpus(tmp_path: Path) -> Corpus:
 
 @torch.no_grad()
 def naive(lm: LM, layer: int, *, cap: int) -> tuple[torch.Tensor, int]:
-    total, count = torch.zeros(lm.layout.inner, lm.layout.inner, dtype=torch.float64), 0
+    """Every document alone, its keys caught by PyTorch's own hook, one outer product a token."""
+    keys: list[torch.Tensor] = []
+    hook = lm.projection(layer).register_forward_pre_hook(lambda module, inputs: keys.extend(inputs[0][0].double()))
     for text in TEXT:
-        ids = torch.tensor([lm.tokenizer(text)["input_ids"][:cap]])
-        with reading(lm.projection(layer)) as seen:
-            lm.model(ids)
-        for key in seen.input[0].double():
-            total += torch.outer(key, key)
-            count += 1
-    return total / count, count
+        lm.model(torch.tensor([lm.tokenizer(text)["input_ids"][:cap]]))
+    hook.remove()
+    return torch.stack([torch.outer(key, key) for key in keys]).mean(0), len(keys)
 
 
 @pytest.mark.parametrize("cap", [7, None])

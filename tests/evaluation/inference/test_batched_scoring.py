@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain
 
 import pytest
@@ -11,8 +12,24 @@ from evaluation.edits.per_row import PerRow
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.request import EditedProbes
+from evaluation.models.language_model import LM
+from schemas.answers import Answer
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
 from tests.support.tiny import CONFIGS, make
+
+
+def everything(lm: LM) -> list[EditedProbes]:
+    """Every kind of edit, a rewritten prompt, and probes that come twice."""
+    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
+    asked.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
+    return [*asked, EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])])]
+
+
+@cache
+def expected(kind: str) -> list[list[Answer]]:
+    """One edit after the other, one target after the other."""
+    lm = make(kind)
+    return slowly(lm, everything(lm))
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["from the layer", "from the start"])
@@ -20,13 +37,10 @@ from tests.support.tiny import CONFIGS, make
 def test_equals_one_edit_after_the_other(kind: str, kept: bool) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
-    asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
-    asked.append(EditedProbes((), lambda text: "Oslo is a city. " + text, probes()))
-    asked.append(EditedProbes((), None, [*probes(TEXTS[:2]), *probes(TEXTS[:2])]))
     scorer = EditScorer(lm, budget=TokenBudget(300), layers=[1, 2] if kept else [])
-    want = slowly(lm, asked)
+    want = expected(kind)
     same([scorer.score([EditedProbes((), None, probes())])[0]], [want[0]])
-    got = scorer.score(asked)
+    got = scorer.score(everything(lm))
     assert same(got, want) == 6, "the longest prompt is cut at its front, under every edit"
     assert not [x.error for x in chain(*got) if x.error]
     moved = [abs(a.targets[0].logprob - b.targets[0].logprob) for a, b in zip(got[0], got[1], strict=True)]

@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
+from tests.support.evaluation.edited_model import edited_copy
 from tests.support.tiny import make
 
 TEXTS = ["The capital of Peru", "Step 1: Pack warm clothes. Step 2:", "Norway is a", "She"]
@@ -29,12 +30,12 @@ def edits(lm: LM) -> list[list[Delta]]:
 
 
 def slowly(lm: LM, text: str, deltas: list[Delta], max_tokens: int) -> list[int]:
-    """The whole row again for every token, no cache; ends as a greedy continuation does."""
-    ids = lm.tokenizer(text)["input_ids"]
+    """The whole row again for every token, no cache, the edit in a copy; ends as a greedy continuation does."""
+    ids, model = lm.tokenizer(text)["input_ids"], edited_copy(lm, deltas)
     new: list[int] = []
-    with applied(lm.model, deltas), torch.no_grad():
+    with torch.no_grad():
         while len(new) < max_tokens and (not new or new[-1] != lm.tokenizer.eos_token_id):
-            logits = lm.model(torch.tensor([[*ids, *new]])).logits[0, -1]
+            logits = model(torch.tensor([[*ids, *new]])).logits[0, -1]
             best = logits.topk(2).values
             assert best[0] - best[1] > 1e-4, "a tie decides nothing"
             new.append(int(logits.argmax()))

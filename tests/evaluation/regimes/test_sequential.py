@@ -30,6 +30,8 @@ from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
 from tests.support.arithmetic import make_case
+from tests.support.evaluation.edited_model import add_to_weights
+from tests.support.evaluation.slow_scoring import slow_answer
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
@@ -104,12 +106,9 @@ def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[st
     editor = make_editor(name, own, Cache(folder), OPTIONS[name])
     found = {}
     for n, case in enumerate(CASES, 1):
-        for delta in editor.edit([case.fact]).deltas or ():
-            weight = own.module(delta.weight.removesuffix(".weight")).weight
-            with torch.no_grad():
-                weight += delta.matrix().T if lm.layout.transposed else delta.matrix()  # type: ignore[operator]
+        add_to_weights(own.model, editor.edit([case.fact]).deltas or ())
         for earlier in CASES[:n]:
-            found[earlier.key, n] = score(own, probes(wanted, earlier))
+            found[earlier.key, n] = [slow_answer(lm, own.model, probe) for probe in probes(wanted, earlier)]
     return found
 
 

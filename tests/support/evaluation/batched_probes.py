@@ -7,12 +7,13 @@ from itertools import chain
 import pytest
 import torch
 
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
+from tests.support.evaluation.edited_model import edited_copy
+from tests.support.evaluation.slow_scoring import slow_answer
 
 START = "The capital of Peru is Lima. The capital city of Norway is"
 
@@ -48,10 +49,12 @@ def changes(lm: LM) -> list[list[Delta]]:
 
 
 def slowly(lm: LM, asked: list[EditedProbes]) -> list[list[Answer]]:
+    """Each edit in a copy of the model, each target alone."""
     found = []
     for one in asked:
-        with applied(lm.model, one.deltas):
-            found.append(score(lm, one.probes, rewrite=one.rewrite))
+        model = edited_copy(lm, one.deltas)
+        prompts = [one.rewrite(p.prompt) if one.rewrite else p.prompt for p in one.probes]
+        found.append([slow_answer(lm, model, *pair) for pair in zip(one.probes, prompts, strict=True)])
     return found
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import torch
 
 from evaluation.models.language_model import LM
+from schemas.answers import Answer, TargetScore
 from schemas.probes import ScoreProbe
 
 
@@ -24,16 +28,35 @@ PROBES = [
 ]
 
 
-@torch.no_grad()
 def slow(lm: LM, asked: ScoreProbe) -> list[tuple[float, int]]:
-    """Every target as its own unpadded sequence, whole logits, one token after the other."""
-    out = []
+    """(log-probability, tokens) of every target; see ``slow_answer``."""
+    answer = slow_answer(lm, lm.model, asked)
+    return [(target.logprob, target.tokens) for target in answer.targets]
+
+
+@torch.no_grad()
+def slow_answer(lm: LM, model: Any, asked: ScoreProbe, prompt: str | None = None) -> Answer:
+    """Every target as its own unpadded sequence, whole logits, one token after the other.
+
+    Args:
+        lm: Whose tokenizer and whose limit count.
+        model: What is asked; the weights may be edited.
+        asked: The probe.
+        prompt: In place of the probe's own.
+    """
+    begins, rows, limit = [], [], model.config.max_position_embeddings
     for target in asked.targets:
-        text = asked.prompt + asked.separator + target
+        text = (asked.prompt if prompt is None else prompt) + asked.separator + target
         enc = lm.tokenizer(text, return_offsets_mapping=True)
-        ids, begin = enc["input_ids"], len(text) - len(target)
-        first = next(i for i, (_, end) in enumerate(enc["offset_mapping"]) if end > begin)
-        logits = lm.model(input_ids=torch.tensor([ids])).logits[0].double()
-        total = sum(float(logits[i - 1].log_softmax(-1)[ids[i]]) for i in range(first, len(ids)))
-        out.append((total, len(ids) - first))
-    return out
+        begin = len(text) - len(target)
+        begins.append(sum(end <= begin for _, end in enc["offset_mapping"]))
+        rows.append(enc["input_ids"])
+    over = max(0, max(map(len, rows)) - limit)
+    scores = []
+    for target, first, ids in zip(asked.targets, begins, rows, strict=True):
+        start = 1 if ids[0] in lm.tokenizer.all_special_ids else 0
+        ids, first = ids[:start] + ids[start + over :], first - over
+        probabilities = model(input_ids=torch.tensor([ids])).logits[0].double().softmax(-1)
+        total = sum(math.log(probabilities[place - 1, ids[place]]) for place in range(first, len(ids)))
+        scores.append(TargetScore(text=target, logprob=total, tokens=len(ids) - first))
+    return Answer(probe=asked.id, targets=tuple(scores), truncated=over > 0)

@@ -68,5 +68,5 @@ def test_pause_doubles_and_obeys():
     import random
 
     rng = random.Random(0)
-    assert [0.5 * 2**n <= pause(n, asked=None, base=1.0, jitter=rng) <= 2**n for n in range(4)] == [True] * 4
-    assert 300 <= pause(0, asked=300, base=1.0, jitter=rng) < 301
+    assert [0.5 * 2**n <= pause(n, retry_after=None, base=1.0, jitter=rng) <= 2**n for n in range(4)] == [True] * 4
+    assert 300 <= pause(0, retry_after=300, base=1.0, jitter=rng) < 301

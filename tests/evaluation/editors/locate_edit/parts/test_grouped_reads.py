@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from evaluation.editors.locate_edit.parts import grouped_reads
 from evaluation.editors.locate_edit.parts.grouped_reads import read_at
-from evaluation.edits.weight_deltas import Delta, applied
+from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
 from tests.support.evaluation.batched_probes import changes
+from tests.support.evaluation.edited_model import edited_copy
 from tests.support.tiny import make
 
 PROMPTS = [
@@ -27,18 +28,17 @@ PROMPTS = [
 
 
 def slowly(lm: LM, module: nn.Module, what: str, place: TokenPosition, deltas: list[Delta]) -> Tensor:
-    """One row on its own, by PyTorch's own hook, the whole prompt run through the whole model."""
+    """One row on its own, by PyTorch's own hook, the whole prompt run through a whole model with the edit in it."""
+    model = edited_copy(lm, deltas)
+    (name,) = [n for n, m in lm.model.named_modules() if m is module]
     seen: dict[str, Tensor] = {}
 
     def keep(_: nn.Module, output: tuple[Tensor, ...], out: Tensor) -> None:
         seen.update(input=output[0], output=out)
 
-    handle = module.register_forward_hook(keep)
-    try:
-        with torch.no_grad(), applied(lm.model, deltas):
-            lm.model(input_ids=torch.tensor([place.ids]))
-    finally:
-        handle.remove()
+    model.get_submodule(name).register_forward_hook(keep)
+    with torch.no_grad():
+        model(input_ids=torch.tensor([place.ids]))
     return seen[what][0, place.last].float()
 
 
