@@ -1,4 +1,4 @@
-"""Who rated: a person, a program that was told to rate, a judge model, or a lead who decides between others.
+"""Who rated: a person, a program in a person's place, a judge model, or a lead who decides between others.
 
 Ratings and verdicts store who made them as text; this is the only place that reads and writes it:
 

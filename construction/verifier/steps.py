@@ -211,8 +211,9 @@ class ChoiceStep(VerifyStep):
 
     def parse(self, item: VerifyAsk, reply: BaseModel) -> list[Verdict]:
         """The verdict that the word stands for, with the model's reason where it gives one."""
-        why = getattr(reply, "why", "")
-        label, reason = self.labels[getattr(reply, self.field)]
+        said = reply.model_dump()
+        why = said.get("why")
+        label, reason = self.labels[said[self.field]]
         return [self.verdict(item, label, f"{reason}: {why}" if why else reason)]
 
 

@@ -66,7 +66,7 @@ class Metric(Protocol):
     """A metric asks probes of a case, scores their answers, and summarises over cases.
 
     ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
-    and returns no items. Values are fractions from 0 to 1; tables show percent.
+    and returns no items. Tables show fractions in percent.
 
     Attributes:
         name: As in the table ``METRICS``.
@@ -75,6 +75,7 @@ class Metric(Protocol):
         about: One line for lists.
         better: Which values are better.
         role: What it is to a report.
+        unit: What its values are: ``fraction`` (0 to 1) or a unit without bounds, such as ``bits``.
         asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
     """
 
@@ -84,6 +85,7 @@ class Metric(Protocol):
     about: ClassVar[str]
     better: ClassVar[Literal["higher", "lower"]]
     role: ClassVar[Role]
+    unit: ClassVar[str]
     asks_for_texts: ClassVar[bool]
 
     def probes(self, case: Case) -> Sequence[Probe]:
@@ -105,8 +107,8 @@ def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
 
 
 def scale_of(metric: Metric) -> Scale | None:
-    """Lowest and highest possible value of a metric's cases; None where its unit is not a fraction, or is not said."""
-    return SHARE if getattr(metric, "unit", None) == "fraction" else None
+    """Lowest and highest possible value of a metric's cases; None where its values are no fractions."""
+    return SHARE if metric.unit == "fraction" else None
 
 
 def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Preference
+from evaluation.metrics.base import Preference, scale_of
 from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 from tests.support.arithmetic import make_case
 from tests.support.evaluation.token_scores import answer, scored
@@ -88,3 +88,8 @@ def test_mean_of_case_means_not_of_prompts():
 def test_preference_is_abstract():
     with pytest.raises(NotImplementedError):
         Preference().probes(make_case("Peru"))
+
+
+def test_only_fractions_have_a_lowest_and_a_highest_value():
+    assert scale_of(METRICS.get("s_es")()) == (0.0, 1.0)
+    assert scale_of(METRICS.get("n_gram_entropy")) is None
