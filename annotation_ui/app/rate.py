@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -66,7 +66,7 @@ def _chosen(campaigns: list[Campaign], unfinished: list[str]) -> Campaign:
         with st.sidebar:
             st.caption("Tasks")
             for name in names:
-                kind = "primary" if name == opened else "secondary"
+                kind: Literal["primary", "secondary"] = "primary" if name == opened else "secondary"
                 label = widgets.escape_markdown(name)
                 st.button(label, type=kind, key=f"open-{name}", width="stretch", on_click=_open_campaign, args=(name,))
     return names[opened]

@@ -29,8 +29,10 @@ def temporal(subject: str, old: str, new: str, *, key: str, relation: str = "P0"
 
 
 def edits_of(facts: list[Fact], n: int) -> list[Fact]:
-    return [
-        temporal(f.subject.text, f.old.text, f"Object {(i + 3) % 7} new" if i % 2 else f"Object {i % 7}x",
-                 key=f"e/{i}", relation=f.relation.id)
-        for i, f in enumerate(facts[:n])
-    ]  # fmt: skip
+    """Edits of the first facts; every second one to an object that other facts of the table have."""
+    edits = []
+    for i, fact in enumerate(facts[:n]):
+        number = int(fact.old.text.split()[1])
+        new = f"Object {(number + 1 + i % 6) % 7}" if i % 2 else f"Object {number}x"
+        edits.append(temporal(fact.subject.text, fact.old.text, new, key=f"e/{i}", relation=fact.relation.id))
+    return edits
