@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, RuleCheck, Stage
+from construction.checks.base import CheckInputs, MentionCheck, Stage
+from construction.mentions.rules import Rules
+from construction.scripts.broken_words import broken_words
+from schemas.facts import Entity
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
 from schemas.verdicts import Verdict
 
@@ -28,17 +32,19 @@ def complaint(steps: tuple[str, ...]) -> str | None:
     return None
 
 
-class ScriptFormatCheck(RuleCheck):
+class ScriptFormatCheck(MentionCheck):
     """Drop steps that break the format: more than nine, or one of eight words or more (Appendix A).
 
     Such steps cannot be stored as a script, so a ``drop`` stands on the question that they should have answered; a
-    ``keep`` stands on the script.
+    ``keep`` stands on the script. Under the present rules a script is ``unsure`` where words run together ("bymail"),
+    cannot follow each other or leave a step open, as small models under a fixed form write them.
     """
 
     name: ClassVar[str] = "script_format"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     on: ClassVar[Stage] = "draft"
-    about: ClassVar[str] = "do the steps of the reply keep the format of a script?"
+    about: ClassVar[str] = "do the steps of the reply keep the format of a script, in whole words?"
+    versions: ClassVar[Mapping[Rules, int]] = {1: 1, 2: 2}
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the script where there is one, else on its question."""
@@ -46,4 +52,15 @@ class ScriptFormatCheck(RuleCheck):
         wrong = complaint(inputs.draft)
         if wrong is not None:
             return self.verdict(inputs.question, "drop", f"no script in the format: {wrong}")
-        return self.verdict(inputs.script or inputs.question, "keep")
+        item = inputs.script or inputs.question
+        broken = _broken(inputs) if self.params.rules != 1 else None
+        return self.verdict(item, "unsure", broken) if broken else self.verdict(item, "keep")
+
+
+def _broken(inputs: CheckInputs) -> str | None:
+    """The first step that is not of whole words in an order they can have; names of the fact aside."""
+    fact = inputs.fact
+    entities: tuple[Entity | None, ...] = (fact.old, fact.new, fact.subject)
+    names = [name for one in entities if one is not None for name in one.names]
+    found = ((number, broken_words(step, names)) for number, step in enumerate(inputs.draft, 1))
+    return next((f"step {number}: {wrong}" for number, wrong in found if wrong), None)

@@ -30,7 +30,9 @@ LEADING: Mapping[str, tuple[str, ...]] = {f"P{n}": words for numbers, words in _
 """Words that lead to the objects of a relation; other relations have none."""
 
 _ESCAPED = re.compile(r"[\\.^$|?*+()\[\]{}/-]")
-_Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
+_WORD = "[a-z][a-z'-]{0,15}"
+_BESIDE = "^[A-Z][a-z]{1,15}( [A-Za-z0-9][A-Za-z0-9'-]{0,15}){1,6}$"
+_Beside = Annotated[str, StringConstraints(pattern=_BESIDE)]
 
 
 class ObjectLast(BaseModel):
@@ -44,19 +46,22 @@ class ObjectLast(BaseModel):
     model_config = ConfigDict(extra="forbid")
     leading: ClassVar[tuple[str, ...]] = ()
     pattern: ClassVar[str] = ""
-    before: Annotated[list[_Short], Field(min_length=2, max_length=2)]
+    before: Annotated[list[_Beside], Field(min_length=2, max_length=2)]
     key_step: str
-    after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
+    after: Annotated[list[_Beside], Field(min_length=1, max_length=2)]
 
 
 @lru_cache(maxsize=4096)
 def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     """The reply type for one object: a pattern in its JSON schema has the step end with the object.
 
+    After every word a space is allowed. A pattern that wants a longer word where the model has begun a short one has it
+    run on ("Send the letter bymail to Oslo"), so what words may follow each other X.
+
     Args:
         old: The object.
-        leading: Words one of which stands before it, after a word of four letters or more: no "at the in Oslo". A long
-            name has them right after the verb, so that the step keeps to its length.
+        leading: Words one of which stands before it, after some other word. A long name has them right after the verb,
+            so that the step keeps to its length.
 
     Example:
         >>> reply = object_last("Oslo", ("to", "in"))
@@ -67,12 +72,9 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     room = MAX_WORDS - 1 - len(old.split())  # words between the verb and the object
     way = ""
     if leading and room >= (most := max(len(words.split()) for words in leading)):
-        before = " [a-z]{4,11}" if room > most else ""
-        way, room = f"{before} ({'|'.join(leading)})", room - most - bool(before)
-    elif room > 0:
-        way, room = " [a-z]{1,11}", room - 1
-    verb = f"[A-Z][a-z]{{1,11}}( [a-z]{{1,11}}){{0,{max(0, min(3, room))}}}"
-    pattern = f"^{verb}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
+        way, room = f" ({'|'.join(leading)})", room - most
+    between = f"( {_WORD}){{1,{min(4, room)}}}" if room > 0 else ""
+    pattern = f"^[A-Z][a-z]{{1,15}}{between}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]
     made = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))
     made.leading, made.pattern = leading, pattern

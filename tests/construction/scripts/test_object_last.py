@@ -47,17 +47,47 @@ def test_a_step_that_leads_to_the_object_fits(step: str) -> None:
         "Visit beautiful Oslo",
         "fly over to Oslo",
         "Fly over to oslo",
-        "Wait at the in Oslo",
-        "Talk by to Oslo",
         "Fly over to Oslos",
         "1. Fly over to Oslo",
         "**Fly over to Oslo",
         "Walk on and on and then back to Oslo",
+        "Walk to Oslo",
         "Fly over to\nOslo",
     ],
 )
 def test_any_other_step_does_not(step: str) -> None:
     assert not fits(step, "Oslo")
+
+
+@pytest.mark.parametrize(
+    "begun", ["Send the letter by", "Wait at the", "Send by", "Send the letter o", "Go on on on over"]
+)
+def test_after_every_word_a_space_may_follow_so_that_none_runs_on(begun: str) -> None:
+    """The form once wanted a longer word before "to": a model that had written "by" could only go on with "bymail"."""
+    assert fits(f"{begun} to Oslo", "Oslo")
+    assert fits(f"{begun} Oslo", "Oslo", ())
+
+
+@pytest.mark.parametrize("old", ["Oslo", "Petro Poroshenko", "Saint Petersburg in Russia"])
+def test_a_word_of_twelve_letters_is_not_cut_in_two(old: str) -> None:
+    assert fits(f"Visit headquarters in {old}", old) and not fits(f"Visit {'a' * 17} in {old}", old)
+
+
+def test_preparing_steps_are_limited_in_words_and_never_end_within_one() -> None:
+    """A limit in characters ended them in the middle of a word."""
+
+    def passes(step: str) -> bool:
+        try:
+            steps = {"before": [step, "Pack a bag"], "after": [step], "key_step": "Fly over to Oslo"}
+            object_last("Oslo", TO).model_validate(steps)
+        except ValidationError:
+            return False
+        return True
+
+    for step in ("Write down the names of all pupils", "Ask for 20 of the T-shirts now"):
+        parts = step.split()
+        assert all(passes(" ".join(parts[:n])) for n in range(2, 8)) and not passes(f"{step} today")
+    assert not passes("1. Go") and not passes("Go **now**") and not passes("Go\nnow") and not passes("")
 
 
 def test_without_a_preposition_any_word_may_lead() -> None:
@@ -76,6 +106,7 @@ def test_signs_in_an_object_are_letters_of_it_and_no_pattern(old: str) -> None:
     [
         ("Oslo", TO, "Go on on on over to", "Go over to"),
         ("New York City", TO, "Go on over to", "Go over to"),
+        ("Petro Poroshenko", TO, "Go on on over to", "Go over to"),
         ("violin", ("on the", "for the"), "Go on on over on the", "Go over on the"),
         ("Saint Petersburg in Russia", TO, "Go over to", "Go over to"),
         ("Luiz Inácio Lula da Silva", TO, "Write to", "Write to"),
@@ -97,7 +128,7 @@ def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object(
     request = step.sample(ask, "q", attempt=0)
     schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
-    assert schema["properties"]["key_step"]["pattern"].endswith(r" [a-z]{1,11} C\+\+$")
+    assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,4} C\+\+$")
     led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
     assert "(to|in) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
     (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))
