@@ -211,7 +211,7 @@ class Author:
         sample: int,
         *parents: str,
     ) -> Lineage:
-        quality, foreign = step.wording.quality, self._foreign.get(step.label)
+        quality, foreign = step.wording.quality_of(client.endpoint.model), self._foreign.get(step.label)
         detail: dict[str, Any] = {"sample": sample}
         detail |= {"quality": quality} if quality else {}
         detail |= {"wording": foreign} if foreign else {}

@@ -39,7 +39,7 @@ class PromptFile(Options):
         name: Name of the prompt, as lineage and ratings give it.
         version: A changed wording gets a higher one.
         seeded: Send a seed drawn from the item, so that the same machine gives the same reply.
-        quality: What to call the output; ``plumbing`` marks a smoke test, whose output is not for publication.
+        quality: What to call the output, where model and profile do not say (``text_quality``).
         parameters: Sampling parameters as the endpoint takes them.
         system: The system turn.
         user: The user's turn, with placeholders.

@@ -206,7 +206,8 @@ class Construction:
         )
         asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in asked}.values())
-        self._quality = wording.questions.quality or next((p.quality for _, p in written if p.quality), None)
+        said = [p.quality_of(who.endpoint.model) for who, p in [(client, wording.questions), *written]]
+        self._quality = next(filter(None, said), None)
         self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from construction.llm.prompt_file import PromptFile, PromptFolder
 from construction.llm.prompt_text import places
 from construction.llm.step import Message
+from construction.llm.text_quality import text_quality
 from schemas.core.ids import content_id
 
 TASKS: Mapping[str, frozenset[str]] = {
@@ -93,6 +94,10 @@ class WriterPrompt(PromptFile):
         }
         return content_id("wording", {k: v for k, v in data.items() if k not in unset})
 
+    def quality_of(self, model: str) -> str | None:
+        """What to call a text that a model writes with this prompt; None where nothing is to be said."""
+        return text_quality(model, self.profile, named=self.quality)
+
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:
         """The chat: system, examples, then the filled-in question.
 
@@ -113,11 +118,6 @@ class WriterPrompts(NamedTuple):
 
     questions: WriterPrompt
     scripts: WriterPrompt
-
-    @property
-    def quality(self) -> str | None:
-        """What to call the output, where either prompt says it."""
-        return self.questions.quality or self.scripts.quality
 
     def of(self, task: str) -> WriterPrompt:
         """The prompt of a task."""

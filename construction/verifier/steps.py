@@ -19,6 +19,7 @@ from construction.checks.leak_in_prompt import unlabelled
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_text import LONGEST, fenced, quoted, tidy
 from construction.llm.step import Message, PromptStep, Request
+from construction.llm.text_quality import text_quality
 from construction.verifier.prompt_files import VerifierPrompt, load_verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -274,8 +275,9 @@ async def verify_all(
 
 
 def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
-    quality = {"quality": step.wording.quality} if step.wording.quality else {}
-    return lineage_of_call(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=quality)
+    quality = text_quality(client.endpoint.model, named=step.wording.quality)
+    detail = {"quality": quality} if quality else {}
+    return lineage_of_call(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=detail)
 
 
 def _only_subject(text: str, span: Span, fact: Fact) -> bool:

@@ -14,6 +14,7 @@ from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.second_reader import SecondReader
+from curation.files.model_packages import EMBEDDED_LABEL
 from tests.support.construction.scripted_client import AT, client_of
 from tests.support.facts import make_fact
 from tests.support.scripted_server import asked, field
@@ -61,6 +62,14 @@ def test_every_question_gets_a_script_a_cut_and_its_line():
     assert sorted(line.stage for line in made.lineage) == ["questions"] * 2 + ["scripts"] * 2 + ["truncate"] * 2
     cut = next(line for line in made.lineage if line.stage == "truncate")
     assert cut.parents and cut.request is None, "a cut is a pure function of its script: no call, no cost"
+
+
+def test_a_small_model_writes_a_smoke_test_whatever_it_is_asked_with():
+    """The quality once stood in the prompt file: under the profile paper SmolLM2 passed for capable."""
+    author, client = author_of(answers(QUESTIONS[:2]))
+    assert {line.detail.get("quality") for line in make(author).lineage} == {None}
+    client.endpoint = client.endpoint.model_copy(update={"model": EMBEDDED_LABEL})
+    assert {line.detail.get("quality") for line in make(author).lineage} == {"plumbing"}
 
 
 REPLIES = {
