@@ -16,6 +16,10 @@ _WAYS = "train|flight|road|line|route|ferry|express|bus|motorway|railway|border|
 _COMPOUND = re.compile(  # "Chicago-style", "Honda-Fest"; not "the London-Paris train", which goes to both
     rf"[-\u2010\u2011](?!(?:bound|based|born|made|area|side)\b|[^\W\d_][\w-]*\s(?:{_WAYS})\b)[^\W\d_][\w-]*"
 )
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)\S+|[\w.+-]+@[\w.-]+|[#@]\w+|[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|[a-z]{2})(?:/\S*)?",
+    re.IGNORECASE,
+)
 _LEFT_OF = re.compile(rf"({_WORD})\s(?:of|de|du|di|del|da)\s(?:the\s|la\s)?\Z")
 
 
@@ -68,11 +72,24 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
         return phrase
     if (compound := _COMPOUND.match(text, end)) is not None:
         return text[start : compound.end()]
+    if (glued := _glued(text, start, end)) is not None:
+        return glued
     if not text[start].isupper() or capitals_tell_nothing(text, start, end):
         return None
     own = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
     a, b = _left(text, start, own), _right(text, end, own)
     return text[a:b] if (a, b) != (start, end) else None
+
+
+def _glued(text: str, start: int, end: int) -> str | None:
+    """The address or tag that holds a place without white space: "honda.com", "info@nokia.com", "#paris"."""
+    a, b = start, end
+    while a and not text[a - 1].isspace():
+        a -= 1
+    while b < len(text) and not text[b].isspace():
+        b += 1
+    whole = text[a:b].strip("\"'“”‘’„«»()[]<>.,;:!?*_`")
+    return whole if _ADDRESS.fullmatch(whole) else None
 
 
 def _left(text: str, start: int, object_words: frozenset[str]) -> int:

@@ -80,7 +80,17 @@ def name_forms(entity: Entity, relation: Relation | None = None) -> tuple[NameFo
         >>> [(f.text, f.kind) for f in name_forms(Object(text="Sweden"))]
         [('Sverige', 'byname'), ('Swedish', 'derived'), ('Swede', 'derived'), ('Swedes', 'derived')]
     """
-    return _forms(entity.names, relation is not None and _of_a_person(relation.id, relation.label))
+    return _forms(entity.names, is_of_person(relation))
+
+
+def is_of_person(relation: Relation | None) -> bool:
+    """Whether the objects of a relation are persons, as its id or its label says.
+
+    Example:
+        >>> is_of_person(Relation(id="P50", label="author")), is_of_person(Relation(id="P36", label="capital"))
+        (True, False)
+    """
+    return relation is not None and _of_a_person(relation.id, relation.label)
 
 
 @lru_cache(maxsize=4096)

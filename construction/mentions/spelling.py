@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from construction.mentions.other_uses import other_use
 from construction.mentions.position import begins_sentence, capitals_tell_nothing
 from curation.shipped import common_words_path
 
@@ -75,6 +76,8 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
     if not name[:1].isupper():
         if verb and (first or _VERB_BEFORE.search(text[:start])) and is_common(name):
             return Reading("word", f"'{said}' is a verb here")
+        if other_use(text, start, end, begins=first):
+            return Reading("unsure", f"'{said}' may be another word here than {name}")
         return _NAME
     if said == name and not first and not capitals_tell_nothing(text, start, end):
         return _NAME

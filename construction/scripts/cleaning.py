@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
 from schemas.scripts import strip_label
 
-_PAIRED = re.compile(r"(?<![\w\\])(\*{1,3}|_{1,3}|`{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_PAIRED = re.compile(r"(?<![\w\\])(\*{1,3}|_{1,3}|`{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _OPEN = re.compile(r"(?:\*{2,3}|`)(?=\w)|(?<=\w)(?:\*{2,3}|`)(?!\w)|(?<!\S)\*(?=\w)")
-_LINK = re.compile(r"!?\[([^\[\]]+)\]\([^()\s]*\)")
+_LINK = re.compile(r"!?\[([^\[\]]+)\](?:\s?\([^()]*[/.#][^()]*\)|\([^()\s]*\)|\[[^\[\]]*\])")
+_NOTE = re.compile(r"(?<=\w)\[\d{1,2}\]")
+_TAG = re.compile(
+    r"</?(?:a|b|i|u|s|p|em|strong|mark|code|span|font|small|big|del|ins|kbd|var|cite|sup|sub|li|ul|ol|h[1-6]|br|hr|"
+    r"div|center|q|tt)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5}|#x[0-9a-fA-F]{2,5});")
+_TEX = re.compile(r"\\(?:textbf|textit|emph|underline|texttt)\{([^{}]*)\}")
+_ESCAPED = re.compile(r"\\([*_`~\[\]#])")
 _HEADING = re.compile(r"^#{1,6}\s+")
-_BULLET = re.compile(r"^(?:[-*+•·▪◦‣–—]\s+)+")
-_NUMBER = re.compile(r"^(?:\(?(\d{1,2})\)|(\d{1,2})[.:])\s+(?=\S)|^\(?[a-z]\)\s+(?=\S)")
+_BULLET = re.compile(
+    r"^(?:(?:[-*+•·▪◦‣⁃●○■□►▶➤➔→⇒»✓✔☐☑–—]|[-=]>|>)\s+|\[[ xX✓✔]?\]\s+|[①-⑳❶-❿➀-➓]\s*|(?:\d\ufe0f?\u20e3)+\s*)+"
+)
+_COUNT = r"(?:\s?(?:/|of|out of)\s?\d{1,2})?"
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"]
+_STEP = re.compile(
+    rf"^[(\[]?(?:step|task|phase|stage)\s*(?:(?:number|no\.?|#)\s*)?(?:\d{{1,2}}|{'|'.join(_WORDS)}){_COUNT}"
+    r"(?:\s?[)\]])?\s*(?:[:.)–—-]+\s*|(?<=[)\]])\s*)|^(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|"
+    r"last|lastly|finally|next|then)(?:\s+step)?\s*:\s+",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    rf"^(?:\((?P<a>\d{{1,2}})\)|\[(?P<b>\d{{1,2}})\]|#(?P<c>\d{{1,2}})[.:)]?|(?P<d>\d{{1,2}})(?:[.:)]|\s[–—-](?=\s))|"
+    rf"(?P<e>\d{{1,2}})\s?/\s?\d{{1,2}}[.:)]?)\s+(?=\S)|^(?P<f>\d{{1,2}})[.)](?=[^\W\d_]{{2}})|"
+    rf"^\(?(?P<g>{'|'.join(_ROMAN)}|[a-i])(?:\)|[.:](?=\s))\s*(?=\S)",
+    re.IGNORECASE,
+)
 _DASH = re.compile(r"^[–—:-]\s+")
 
 
@@ -33,15 +59,22 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str
         ('4 boxes are enough', 'Write 1984')
     """
     own = tuple(name.casefold() for name in names)
-    plain = [_DASH.sub("", strip_label(_without_marks(step))) for step in steps]
+    plain = [_DASH.sub("", _unlabelled(_without_marks(step))) for step in steps]
     listed = sum(_label(step) is not None for step in plain) > 1
     return tuple(_without_label(step, n, own, listed=listed) for n, step in enumerate(plain, 1))
 
 
+def _unlabelled(step: str) -> str:
+    """The step without "Step 1:", "Step one -", "Step 1 of 4:", "First:"."""
+    return strip_label(_STEP.sub("", step, count=1))
+
+
 def _without_marks(step: str) -> str:
-    """The step without headings, bullets, links and paired or stray marks of emphasis and code."""
-    step = _BULLET.sub("", _HEADING.sub("", step.strip()))
-    step = _LINK.sub(r"\1", step)
+    """The step without headings, bullets, links, tags, entities and marks of emphasis or code."""
+    step = _ENTITY.sub(lambda m: html.unescape(m.group()), _TAG.sub("", step.strip())).strip()
+    step = _TEX.sub(r"\1", _ESCAPED.sub(r"\1", step))
+    step = _BULLET.sub("", _HEADING.sub("", step))
+    step = _NOTE.sub("", _LINK.sub(r"\1", step))
     for _ in range(3):  # marks within marks
         step, changed = _PAIRED.subn(r"\2", step)
         if not changed:
@@ -53,11 +86,16 @@ def _label(step: str) -> re.Match[str] | None:
     return _NUMBER.match(step)
 
 
+def _counts(match: re.Match[str], place: int) -> bool:
+    """Whether a label is the number of its step: "2", "b", "ii"; "1/2" alone may be half of something."""
+    if match.group("e") is not None:
+        return False
+    said = next(text for text in match.groups() if text is not None).casefold()
+    return said in (str(place), "abcdefghi"[place - 1 : place], dict(enumerate(_ROMAN, 1)).get(place))
+
+
 def _without_label(step: str, place: int, names: tuple[str, ...], *, listed: bool) -> str:
     match = _label(step)
     if match is None or any(step.casefold().startswith(name) for name in names if _NUMBER.match(name)):
         return step
-    number = match.group(1) or match.group(2)
-    if listed or number == str(place):
-        return strip_label(step[match.end() :])
-    return step
+    return _unlabelled(step[match.end() :]) if listed or _counts(match, place) else step

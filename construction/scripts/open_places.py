@@ -5,26 +5,80 @@ from __future__ import annotations
 import re
 
 _LANGUAGES = frozenset(["P37", "P103", "P364", "P407", "P1412", "P2936"])
+_PLACES = frozenset(
+    ["P17", "P19", "P20", "P27", "P30", "P36", "P131", "P159", "P276", "P495", "P551", "P740", "P937", "P1376"]
+)
+_NO_PLACE = re.compile(  # "the musical Chicago", "Mrs London": works, things and persons
+    r"\b(?:films?|movies?|musical|songs?|hit|album|tune|anthem|ballad|band|group|book|novel|magazine|poem|painting|"
+    r"game|ship|boat|yacht|horse|pony|dog|cat|font|typeface|perfume|cocktail|drink|pizza|burger|actor|actress|singer|"
+    r"player|rapper|brand|app|fabric|mr|mrs|ms|miss|dr|prof|sir|dame|aunt|uncle)\.?[\s\"'“‘„«(]+\Z",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:(?:nick|re)?nam(?:e|es|ing)|christen) (?:it|him|her|them|(?:the|your|a|an|my) \w+)[\s\"'“‘(]+\Z|"
+    r"\b(?:guess|bet on|wish for|pray for|tattoo)[\s\"'“‘(]+\Z",
+    re.IGNORECASE,
+)
+_INSTRUMENTS = frozenset(["P1303"])
 _ANYTHING = re.compile(  # what may be thought of, or said and written with nothing before it, is any word at all
-    r"(?:\b(?:(?:think|thinking|dream|dreaming) (?:of|about)|(?:imagine|remember)s?|imagining|remembering|"
-    r"forget(?:ting)?(?: about)?)|\A(?:mention|say|shout|whisper|chant|spell|print|type|write)(?: down)?)"
+    r"(?:\b(?:(?:think|thinking|dream|dreaming|joke|jokes|gossip|chat|brag|boast|daydream) (?:of|about)|"
+    r"(?:imagine|remember|recall|forget|picture)s?|imagining|remembering|recalling|"
+    r"forget(?:ting)?(?: about)?|to mind)|"
+    r"\A(?:mention|say|shout|whisper|chant|spell|print|type|write|yell|cry|hum|mumble|murmur|scream|scribble|"
+    r"doodle|utter|exclaim|call out|cry out|shout out|sign with)(?: down| out)?)"
     r"[\s\"'“‘„«:(]*\Z",
     re.IGNORECASE,
+)
+_WORDING = re.compile(  # a sign, a shirt, a caption may say any place at all
+    r"\b(?:(?:that|which) (?:says?|reads?|spells?)|saying|labell?ed|titled|captioned|spelling|spelt|"
+    r"(?:posters?|signs?|banners?|cards?|shirts?|stickers?|badges?|flags?|placards?|labels?|cake|caption|slogan|"
+    r"headline|motto|title|hashtag|password|tag|stamp) (?:reading|with)|"
+    r"(?:password|caption|slogan|headline|hashtag|nickname|codeword|code word)(?: to| is)?)"
+    r"[\s\"'“‘„«:(#]*\Z",
+    re.IGNORECASE,
+)
+_GREETED = re.compile(
+    r"\A(?:thank|praise|bless|curse|toast|cheer|salute|hail|applaud|blame)(?: for)?\s+\Z", re.IGNORECASE
 )
 _SPOKEN = re.compile(r"\b(?:say|writ|typ|read|spell|print|whisper|shout|chant)\w*\W*\Z", re.IGNORECASE)
 _AWAY = re.compile(  # away from the object, or anywhere else
     r"(?:\b(?:avoid(?:s|ing)?|ignor(?:e|es|ing)|skip(?:s|ping)?|without|except(?: for)?|instead of|rather than|"
-    r"other than|anywhere but)|(?:\bnot|\bnever|n[’']t)(?! (?:miss|forget)\b))\b[^.;!?]*\Z",
+    r"other than|anywhere but|anything but|unlike|away from|far from|nothing to do with|no matter|as opposed to|"
+    r"regardless of|apart from|leave out|refus(?:e|es|ing)|reject(?:s|ing)?|declin(?:e|es|ing)|cancel(?:s|l?ing)?|"
+    r"boycott(?:s|ing)?)|(?:\bnot|\bnever|\bneither|\bnor|n[’']t)(?! (?:miss|forget|only|just|far)\b))\b[^.;!?]*\Z",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(
+    r"\b(?:such as|for example|for instance|e\.g\.,?|perhaps|maybe|somewhere like)[\s\"'“‘(:,]*\Z", re.IGNORECASE
+)
+_DYNAMIC = re.compile(
+    r"(?:[,;]|\b(?:play|sing|begin|start|end|finish|perform|soft\w*|quiet\w*|gent\w*|loud\w*))\s+in\s+\Z", re.I
+)
+_NO_LANGUAGE = re.compile(  # "French dressing": what is made, worn or done in a country, and no words of its language
+    r"\A[ \u00a0-](?:style |made )?(?:dressing|sauce|mustard|bread|loaf|baguette|pastr\w+|cakes?|pies?|tarts?|"
+    r"pancakes?|cheese\w*|wines?|beers?|vodka|brandy|liqueur|champagne|tea|coffee|water|chocolates?|sweets|candy|sausages?|ham|"
+    r"salami|meat\w*|fish|salmon|soups?|stew|salad|onions?|olives?|pepper|beans?|fries|fried|toast|omelette|rice|"
+    r"noodles?|pasta|pizza|curry|food|cooking|cuisine|dishes?|meals?|dinners?|lunch|breakfast|restaurants?|"
+    r"caf[eé]s?|bakery|bistro|pub|bar|chefs?|cooks?|hats?|berets?|caps?|shirts?|dress(?:es)?|suits?|coats?|shoes?|"
+    r"boots?|socks?|lace|linen|silk|wool|leather|perfumes?|soap|horns?|press|doors?|windows?|beds?|chairs?|carpets?|"
+    r"rugs?|vases?|glass|porcelain|furniture|bulldogs?|terriers?|shepherds?|hounds?|cats?|horses?|cows?|hens?|roses?|"
+    r"tulips?|oaks?|gardens?|houses?|castles?|cars?|trucks?|bikes?|bicycles?|trains?|planes?|ships?|boats?|"
+    r"flags?|passports?|visas?|coins?|money|currency|stamps?|army|navy|troops|soldiers?|police|government|"
+    r"embassy|border|coast|alps|riviera|mountains?|lakes?|rivers?|weather|massage|manicure|braids?|kiss\w*|roulette|"
+    r"dolls?|toys?|football\w*|team|player|club|league|open|sauna|bath|delight|polish|dance|dancing|ballet|"
+    r"revolution|war|empire|king|queen|royals?|tourists?|sailors?|girls?|boys?)\b",
     re.IGNORECASE,
 )
 
 
-def open_place(before: str, relation: str = "") -> str | None:
+def open_place(before: str, relation: str = "", *, after: str = "", person: bool = False) -> str | None:
     """The words that make a place one where any object may follow, or none; None where there are no such words.
 
     Args:
         before: The step up to the object.
         relation: Id of the relation: a language may well be written or said.
+        after: What follows the object in its step.
+        person: Whether the object is a person, who may be thanked.
 
     Example:
         >>> open_place("Think of "), open_place("Write "), open_place("As the city, write ")
@@ -33,8 +87,17 @@ def open_place(before: str, relation: str = "") -> str | None:
         'Avoid the ferry from'
         >>> open_place("Write ", "P37") is None
         True
+        >>> open_place("Serve salad with ", "P37", after=" dressing")
+        'dressing'
     """
-    match = _AWAY.search(before) or _ANYTHING.search(before)
-    if match is None or (relation in _LANGUAGES and _SPOKEN.search(before)):
+    language = relation in _LANGUAGES
+    if language and (thing := _NO_LANGUAGE.match(after)) is not None:
+        return thing.group().strip(" \u00a0-")
+    patterns = [_AWAY, _EXAMPLE, _ANYTHING, _NAMED]
+    patterns += [] if person else [_GREETED]
+    patterns += [_WORDING, _NO_PLACE] if relation in _PLACES else []
+    patterns += [_DYNAMIC] if relation in _INSTRUMENTS else []
+    match = next((found for pattern in patterns if (found := pattern.search(before))), None)
+    if match is None or (language and _SPOKEN.search(before)):
         return None
-    return match.group().strip(" \t\"'“‘„«:(")
+    return match.group().strip(" \t\"'“‘„«:(,;#")

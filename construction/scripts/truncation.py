@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
 from construction.scripts.open_places import open_place
@@ -93,15 +94,20 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
     mention = one.mention._replace(start=place + one.mention.start, end=place + one.mention.end)
     before = whole[: mention.start]
     separator = separator_of(before)
-    doubt = one.why or _nothing_leads(steps[number - 1][: one.mention.start], sought)
+    step = steps[number - 1]
+    doubt = one.why or _nothing_leads(step[: one.mention.start], step[one.mention.end :], sought)
     return Cut(before[: len(before) - len(separator)], separator, number, mention, doubt)
 
 
-def _nothing_leads(before: str, sought: SoughtObject) -> str:
+def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     """Why a place is no good one though the object is plainly meant; empty where it is."""
     relation = sought.relation.id if sought.relation is not None else ""
-    words = open_place(before, relation) if sought.rules != 1 else None
-    return f"nothing leads to the object after '{words}'" if words else ""
+    person = is_of_person(sought.relation)
+    words = open_place(before, relation, after=after, person=person) if sought.rules != 1 else None
+    if words is None:
+        return ""
+    where = "before" if after.lstrip(" \u00a0-").startswith(words) else "after"
+    return f"nothing leads to the object {where} '{words}'"
 
 
 def _preference(place: tuple[int, ObjectMention]) -> tuple[bool, bool]:

@@ -45,6 +45,11 @@ def set_phrases_path() -> Path:
     return _HERE / "names" / "set_phrases.txt"
 
 
+def other_uses_path() -> Path:
+    """Words that are an object at one place and something else at another ("pay in won", "who won"), one a line."""
+    return _HERE / "names" / "other_uses.txt"
+
+
 def demonstrations_path() -> Path:
     """The frozen split ``demonstrations``: what methods in context show the model; shares no subject with ``mini``."""
     return _HERE / "demonstrations" / "demonstrations.jsonl"

@@ -55,3 +55,20 @@ def test_a_step_is_read_line_by_line():
     text = "How to pay?\nStep 1: Visit\nStep 2: London is next"
     start = text.index("London")
     assert longer_name(text, start, start + 6) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "whole"),
+    [
+        ("Look at www.honda.com first", "honda", "www.honda.com"),
+        ("Write to info@nokia.com now", "nokia", "info@nokia.com"),
+        ("Follow #Paris for a week", "Paris", "#Paris"),
+        ("Visit paris.fr.", "paris", "paris.fr"),
+        ("Go to (Paris).", "Paris", None),
+        ("Go to Paris. Then rest", "Paris", None),
+        ("Ask at Paris/London", "Paris", None),
+    ],
+)
+def test_an_address_or_a_tag_is_a_longer_name(text: str, name: str, whole: str | None) -> None:
+    start = text.index(name)
+    assert longer_name(text, start, start + len(name)) == whole

@@ -23,6 +23,11 @@ from tests.support.facts import make_fact
         ("Don't fly to ", "n't fly to"),
         ("Take any road rather than that to ", "rather than that to"),
         ("Stay without ", "without"),
+        ("Cancel the flight to ", "Cancel the flight to"),
+        ("Stay away from ", "away from"),
+        ("Choose a city such as ", "such as"),
+        ("Name the dog ", "Name the dog"),
+        ("Thank ", "Thank"),
     ],
 )
 def test_places_where_anything_may_follow(before: str, words: str) -> None:
@@ -41,6 +46,9 @@ def test_places_where_anything_may_follow(before: str, words: str) -> None:
         "Avoid the crowd. Then fly to ",
         "Say thank you in ",
         "Rethink of ",
+        "Name the duties of a ",
+        "Not only visit ",
+        "Write to the friend who said thanks to ",
         "As the city, write ",
         "Wear a badge saying ",
         "",
@@ -48,6 +56,51 @@ def test_places_where_anything_may_follow(before: str, words: str) -> None:
 )
 def test_places_that_lead_somewhere(before: str) -> None:
     assert open_place(before) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "relation", "words"),
+    [
+        ("Print posters saying ", "P27", "saying"),
+        ("Print posters saying ", "P169", None),
+        ("Watch the musical ", "P131", "musical"),
+        ("Watch the musical ", "P50", None),
+        ("Phone Mrs ", "P17", "Mrs"),
+        ("Begin quietly, in ", "P1303", ", in"),
+        ("Take lessons in ", "P1303", None),
+        ("Begin quietly, in ", "P17", None),
+    ],
+)
+def test_what_leads_somewhere_depends_on_the_relation(before: str, relation: str, words: str | None) -> None:
+    found = open_place(before, relation)
+    assert (found is None) == (words is None) and (found or "").strip(", ") == (words or "").strip(", ")
+
+
+def test_a_person_may_be_thanked() -> None:
+    assert open_place("Thank ", person=True) is None and open_place("Think of ", person=True) == "Think of"
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (" dressing", "dressing"),
+        (" flag", "flag"),
+        (" lessons", None),
+        ("", None),
+        (" poems", None),
+        (" flagship", None),
+    ],
+)
+def test_a_language_before_a_thing_of_its_country_is_no_language(after: str, words: str | None) -> None:
+    assert open_place("Order ", "P103", after=after) == words
+    assert open_place("Order ", "P36", after=after) is None
+
+
+def test_the_reason_says_on_which_side_the_words_stand() -> None:
+    fact = make_fact("Tango", "French", "Welsh")
+    fact = fact.model_copy(update={"relation": fact.relation.model_copy(update={"id": "P407"})})
+    cut = first_cut("How?", ("Serve it", "Buy French cheese"), SoughtObject.of(fact))
+    assert cut is not None and cut.doubt == "nothing leads to the object before 'cheese'"
 
 
 def test_a_language_is_said_and_written_but_not_thought_of() -> None:

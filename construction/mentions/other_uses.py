@@ -1,0 +1,65 @@
+"""Words in lower case that are an object at one place and something else at another: "pay in won", "who won"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from curation.shipped import other_uses_path
+
+_VERBS = "verbs"  # the line with words that are what to do at the front of a step
+_NEAR = 40  # characters that are looked at on either side
+
+
+class _Use(NamedTuple):
+    before: re.Pattern[str] | None
+    after: re.Pattern[str] | None
+
+
+def other_use(text: str, start: int, end: int, *, begins: bool) -> bool:
+    """Whether a word in lower case, or at the front of a step, is rather something else here than the object.
+
+    Args:
+        text: The text.
+        start: Where the word begins.
+        end: Where it ends.
+        begins: Whether a sentence begins with it.
+
+    Example:
+        >>> other_use("See who won", 8, 11, begins=False), other_use("Pay in won", 7, 10, begins=False)
+        (True, False)
+    """
+    verbs, uses = _table()
+    word = text[start:end].casefold()
+    if begins and word in verbs and re.match(r"[ \u00a0]\w", text[end : end + 2]):
+        return True
+    use = uses.get(word)
+    if use is None:
+        return False
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    return bool((use.before and use.before.search(before)) or (use.after and use.after.match(after)))
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[frozenset[str], dict[str, _Use]]:
+    """The verbs, and what stands beside each word where it is something else; from the shipped table."""
+    verbs: frozenset[str] = frozenset()
+    uses = {}
+    for line in other_uses_path().read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        word, before, after = (part.strip() for part in line.split("|"))
+        if word == _VERBS:
+            verbs = frozenset(_parts(before))
+            continue
+        left, right = ("|".join(map(re.escape, _parts(text))) for text in (before, after))
+        uses[word] = _Use(
+            re.compile(rf"(?<!\w)(?:{left})[ \u00a0]+\Z", re.IGNORECASE) if left else None,
+            re.compile(rf"\A[ \u00a0]*(?:{right})(?!\w)", re.IGNORECASE) if right else None,
+        )
+    return verbs, uses
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(";") if part.strip()]

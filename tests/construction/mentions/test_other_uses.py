@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from construction.mentions.object_mentions import find_object
+from construction.mentions.other_uses import other_use
+from curation.shipped import other_uses_path
+from schemas.facts import Object
+
+
+def read(text: str, name: str) -> list[str]:
+    return [one.label for one in find_object(text, Object(text=name))]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("See who won", "won"),
+        ("Read who won the cup", "won"),
+        ("Call a real friend", "real"),
+        ("Pack the donor organ", "organ"),
+        ("Sound the horn", "horn"),
+        ("Roll the oil drum away", "drum"),
+        ("Take the coach to the stadium", "coach"),
+        ("Build a model of the house", "model"),
+        ("Coach the team", "coach"),
+        ("Model three shirts", "model"),
+    ],
+)
+def test_the_word_is_something_else_there(text: str, name: str) -> None:
+    assert read(text, name) in (["unsure"], ["word"]), "a verb before an article is plainly another word"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Show all prices in won", "won"),
+        ("Pay with a won note", "won"),
+        ("Pay in real", "real"),
+        ("Play the tune on the organ", "organ"),
+        ("Practise on the horn", "horn"),
+        ("Apply for the post of coach", "coach"),
+        ("Pose like a model", "model"),
+        ("Organ lessons cost more", "organ"),
+        ("Coach", "coach"),
+    ],
+)
+def test_the_word_is_the_object_there(text: str, name: str) -> None:
+    assert read(text, name) == ["name"]
+
+
+def test_a_plain_place_is_taken_before_a_doubtful_one() -> None:
+    found = find_object("Ask who won\nPay in won", Object(text="won"))
+    assert [one.label for one in found] == ["unsure", "name"]
+
+
+def test_every_line_of_the_table_is_a_word_with_something_beside_it() -> None:
+    lines = [x for x in other_uses_path().read_text(encoding="utf-8").splitlines() if not x.startswith("#")]
+    words = [line.split("|")[0].strip() for line in lines]
+    assert len(words) == len(set(words)) > 30 and all(word.islower() and word.isalpha() for word in words)
+    for line in lines:
+        _, before, after = (part.strip() for part in line.split("|"))
+        assert before or after, line
+        assert not set("\\?*[") & set(line), f"plain words, no patterns: {line}"
+
+
+def test_a_word_that_is_not_in_the_table_is_no_other_use() -> None:
+    assert not other_use("Play the violin", 9, 15, begins=False) and not other_use("", 0, 0, begins=True)
