@@ -59,6 +59,8 @@ SHARES = (
     Share("good items kept, cut in the right place", "95 % or more", lambda s: s.kind == "good", right),
     Share("wrong cuts kept", "5 % or less", lambda s: s.kind in WRONG_CUTS, _kept_wrongly),
     Share("derived names found", "95 % or more", lambda s: (s.kind, s.verdict) == ("derived_name", "drop"), _found),
+    Share("telling words found", "-", lambda s: s.kind == "telling_word", _found),
+    Share("scripts for any object found", "-", lambda s: s.kind == "not_about_object", _found),
     Share("related knowledge found", "-", lambda s: s.kind == "related_knowledge", _found),
 )
 
@@ -129,6 +131,7 @@ def main() -> None:
     parser.add_argument("--check", help="A check on questions or prompts, see: scedit store check --list")
     add_check_options(parser)
     parser.add_argument("--threshold", type=float, help="For a check that measures: drop from here on.")
+    parser.add_argument("--below", type=float, help="For a check that measures: drop under this value.")
     parser.add_argument("--wrong", action="store_true", help="Also list the mistakes on the tuning half.")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the rules' tables into this page.")
     options = parser.parse_args()
@@ -137,7 +140,9 @@ def main() -> None:
         decisions = decisions_by_rules(scripts)
     else:
         with chosen_check(options) as (check, folder):
-            decisions = decisions_with(scripts, check, folder, threshold=options.threshold)
+            decisions = decisions_with(
+                scripts, check, folder, threshold=options.threshold, below=options.below
+            )
     text = tables(scripts, decisions)
     if options.write:
         write_tables(options.write, text)

@@ -26,7 +26,12 @@ def decisions_by_rules(scripts: Iterable[LabelledScript]) -> dict[str, ScriptDec
 
 
 def decisions_with(
-    scripts: Sequence[LabelledScript], check: StoreCheck, folder: Path, *, threshold: float | None = None
+    scripts: Sequence[LabelledScript],
+    check: StoreCheck,
+    folder: Path,
+    *,
+    threshold: float | None = None,
+    below: float | None = None,
 ) -> dict[str, ScriptDecision]:
     """What the rules and one store check decide together: the sterner of the two verdicts counts.
 
@@ -38,6 +43,7 @@ def decisions_with(
         check: A check on questions or on prompts.
         folder: For the store.
         threshold: For a check that measures: values from here on count as ``drop``.
+        below: For a check that measures: values under this count as ``drop``.
     """
     records: dict[str, Record] = {}
     ways: dict[str, tuple[list[Record], list[Verdict], str | None]] = {}
@@ -52,7 +58,7 @@ def decisions_with(
         said = {v.item_id: v for v in store.verdicts() if v.by == check.by and v.model == check.model}
     decisions = {}
     for key, (made, verdicts, prompt) in ways.items():
-        more = [_as_label(said[r.id], threshold) for r in made if r.id in said]
+        more = [_as_label(said[r.id], threshold, below) for r in made if r.id in said]
         decisions[key] = _decided([*verdicts, *more], prompt)
     return decisions
 
@@ -77,11 +83,13 @@ def _through(script: LabelledScript) -> tuple[list[Record], list[Verdict], str |
     return records, verdicts, None if prompt is None else prompt.text
 
 
-def _as_label(verdict: Verdict, threshold: float | None) -> Verdict:
-    if threshold is None or verdict.value is None or verdict.value < threshold:
-        return verdict
-    reason = f"{verdict.value:.2f} is at least {threshold:.2f}"
-    return verdict.model_copy(update={"label": "drop", "reason": reason})
+def _as_label(verdict: Verdict, threshold: float | None, below: float | None) -> Verdict:
+    value = verdict.value
+    if value is not None and threshold is not None and value >= threshold:
+        return verdict.model_copy(update={"label": "drop", "reason": f"{value:.2f} is at least {threshold:.2f}"})
+    if value is not None and below is not None and value < below:
+        return verdict.model_copy(update={"label": "drop", "reason": f"{value:.2f} is below {below:.2f}"})
+    return verdict
 
 
 def _decided(verdicts: Iterable[Verdict], prompt: str | None) -> ScriptDecision:

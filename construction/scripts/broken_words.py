@@ -21,7 +21,7 @@ _WHOLE = word_set(  # words that only look like two
     "withdrawn withdrew wither withheld withhold withholding within without withstand yourself yourselves tooth "
     "toothed today together tomorrow andes photo presto potato grotto motto auto pinto pesto"
 )
-_BEFORE = word_set("by at into of to from the a an your my our their its")  # no preposition right after these
+_BEFORE = word_set("by at into of to from the a an your my our their its his")  # no preposition right after these
 _PREPOSITIONS = word_set("to in of by with from for at into")
 _DANGLING = word_set("the a an your my our their its of and or into")
 _WORD = re.compile(r"(?<![^\W_])[a-z]+(?![^\W_])")
@@ -50,14 +50,18 @@ def broken_words(step: str, names: Iterable[str] = ()) -> str | None:
         if _run_together(match.group()):
             return f"'{match.group()}' is two words run together"
     for one, two in pairwise(found):
-        if _NEXT.match(step[one.end() : two.start()]) and _cannot_follow(one.group(), two.group()):
+        before = {match.group() for match in found if match.start() < one.start()}
+        if _NEXT.match(step[one.end() : two.start()]) and _cannot_follow(one.group(), two.group(), before):
             return f"'{two.group()}' cannot follow '{one.group()}'"
     if found and found[-1].group() in _DANGLING and not re.search(r"\w", step[found[-1].end() :]):
         return f"the step ends with '{found[-1].group()}'"
     return None
 
 
-def _cannot_follow(one: str, two: str) -> bool:
+def _cannot_follow(one: str, two: str, before: set[str]) -> bool:
+    """Whether one word cannot stand after another; "and in" can where an "in" stood before."""
+    if one == "and" and two in _PREPOSITIONS - before:
+        return True
     if one in _BEFORE and two in _PREPOSITIONS:
         return True
     return (one in _ARTICLES and two in _ARTICLES) or (one == two and one in _SHORT)

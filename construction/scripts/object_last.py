@@ -30,8 +30,10 @@ LEADING: Mapping[str, tuple[str, ...]] = {f"P{n}": words for numbers, words in _
 """Words that lead to the objects of a relation; other relations have none."""
 
 _ESCAPED = re.compile(r"[\\.^$|?*+()\[\]{}/-]")
+ROOM = 10
+"""Words between the first one of a step and what has to end it: more than the format allows, so that none runs on."""
 _WORD = "[a-z][a-z'-]{0,15}"
-_BESIDE = "^[A-Z][a-z]{1,15}( [A-Za-z0-9][A-Za-z0-9'-]{0,15}){1,6}$"
+_BESIDE = f"^[A-Z][a-z]{{1,15}}( [A-Za-z0-9][A-Za-z0-9'-]{{0,15}}){{1,{ROOM}}}$"
 _Beside = Annotated[str, StringConstraints(pattern=_BESIDE)]
 
 
@@ -55,8 +57,9 @@ class ObjectLast(BaseModel):
 def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     """The reply type for one object: a pattern in its JSON schema has the step end with the object.
 
-    After every word a space is allowed. A pattern that wants a longer word where the model has begun a short one has it
-    run on ("Send the letter bymail to Oslo"), so what words may follow each other X.
+    After every word another may follow. A pattern that wants a longer word where the model has begun a short one, or
+    has no room for one more, has words run together ("Send it bymail to Oslo", "Fill in the orderform to Oslo"), so how
+    many words a step has, and which may follow each other, is left to the check ``script_format``.
 
     Args:
         old: The object.
@@ -73,7 +76,7 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     way = ""
     if leading and room >= (most := max(len(words.split()) for words in leading)):
         way, room = f" ({'|'.join(leading)})", room - most
-    between = f"( {_WORD}){{1,{min(4, room)}}}" if room > 0 else ""
+    between = f"( {_WORD}){{1,{ROOM}}}" if room > 0 else ""
     pattern = f"^[A-Z][a-z]{{1,15}}{between}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]
     made = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))

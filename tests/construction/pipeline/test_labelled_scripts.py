@@ -88,4 +88,7 @@ def test_a_check_on_top_makes_verdicts_sterner_and_never_milder(tmp_path: Path) 
     measured = decisions_with(scripts, check, tmp_path, threshold=threshold)
     longer = {k for k, d in rules.items() if k not in dropped and len(d.prompt or "") >= threshold}
     assert longer and {k for k in measured if measured[k].label == "drop"} == longer | dropped
+    shorter = {k for k, d in rules.items() if k not in dropped and len(d.prompt or "") < threshold}
+    below = decisions_with(scripts, check, tmp_path, below=threshold)
+    assert {k for k in below if below[k].label == "drop"} == shorter | dropped and not shorter & longer
     assert len(_Strict.seen) == len(set(_Strict.seen)), "a second call asks nothing again"

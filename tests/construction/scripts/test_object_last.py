@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from construction.checks.script_format import complaint
 from construction.llm.request_formats import RequestFormat, body_of
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.object_last import LEADING, object_last
@@ -50,7 +51,6 @@ def test_a_step_that_leads_to_the_object_fits(step: str) -> None:
         "Fly over to Oslos",
         "1. Fly over to Oslo",
         "**Fly over to Oslo",
-        "Walk on and on and then back to Oslo",
         "Walk to Oslo",
         "Fly over to\nOslo",
     ],
@@ -86,7 +86,7 @@ def test_preparing_steps_are_limited_in_words_and_never_end_within_one() -> None
 
     for step in ("Write down the names of all pupils", "Ask for 20 of the T-shirts now"):
         parts = step.split()
-        assert all(passes(" ".join(parts[:n])) for n in range(2, 8)) and not passes(f"{step} today")
+        assert all(passes(" ".join(parts[:n])) for n in range(2, 8)) and not passes(f"{step} today and then once more")
     assert not passes("1. Go") and not passes("Go **now**") and not passes("Go\nnow") and not passes("")
 
 
@@ -102,24 +102,28 @@ def test_signs_in_an_object_are_letters_of_it_and_no_pattern(old: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "leading", "longest", "shortest"),
+    ("old", "leading", "shortest"),
     [
-        ("Oslo", TO, "Go on on on over to", "Go over to"),
-        ("New York City", TO, "Go on over to", "Go over to"),
-        ("Petro Poroshenko", TO, "Go on on over to", "Go over to"),
-        ("violin", ("on the", "for the"), "Go on on over on the", "Go over on the"),
-        ("Saint Petersburg in Russia", TO, "Go over to", "Go over to"),
-        ("Luiz Inácio Lula da Silva", TO, "Write to", "Write to"),
-        ("Luiz Inácio Lula da Silva", ("on the", "for the"), "Write on", "Write on"),
-        ("a b c d e f", TO, "Visit", "Visit"),
+        ("Oslo", TO, "Go over to"),
+        ("New York City", TO, "Go over to"),
+        ("violin", ("on the", "for the"), "Go over on the"),
+        ("Saint Petersburg in Russia", TO, "Go over to"),
+        ("Luiz Inácio Lula da Silva", TO, "Write to"),
+        ("Luiz Inácio Lula da Silva", ("on the", "for the"), "Write on"),
+        ("a b c d e f", TO, "Visit"),
     ],
 )
-def test_a_step_has_seven_words_at_most_however_long_the_name(
-    old: str, leading: tuple[str, ...], longest: str, shortest: str
-) -> None:
-    assert fits(f"{longest} {old}", old, leading) and fits(f"{shortest} {old}", old, leading)
-    assert words(f"{longest} {old}") <= 7
-    assert not fits(f"{longest.replace(' ', ' on ', 1) if ' ' in longest else 'Go on'} {old}", old, leading)
+def test_a_step_can_keep_the_format_however_long_the_name(old: str, leading: tuple[str, ...], shortest: str) -> None:
+    assert fits(f"{shortest} {old}", old, leading) and words(f"{shortest} {old}") <= 7
+
+
+@pytest.mark.parametrize("old", ["Oslo", "Blizzard Entertainment", "Saint Petersburg in Russia"])
+def test_a_step_has_room_for_one_more_word_so_that_none_runs_on(old: str) -> None:
+    """With seven words at most, a model that had no room for "form" wrote "Fill in the orderform to ..."."""
+    for step in ("Fill in the order form to", "Put the parcel in the mailbox in", "Go on on on on on on over to"):
+        assert fits(f"{step} {old}", old)
+    assert complaint((f"Go on on on on on over to {old}",)) is not None, "what is too long, the format refuses"
+    assert not fits(f"Go {'on ' * 12}to {old}", old), "a model that does not stop is stopped"
 
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
@@ -128,7 +132,7 @@ def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object(
     request = step.sample(ask, "q", attempt=0)
     schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
-    assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,4} C\+\+$")
+    assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,10} C\+\+$")
     led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
     assert "(to|in) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
     (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))
