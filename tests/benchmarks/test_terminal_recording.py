@@ -22,7 +22,7 @@ def test_a_screen_is_drawn_without_a_terminal(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
     benchmark.draw(["2 facts", "", "<done> & more"], 40, picture, "a title")
     text = picture.read_text(encoding="utf-8")
-    assert text.startswith("<svg") and "font-face" not in text and text.count("http") == text.count("http://www.w3.org")
+    assert text.startswith("<svg") and "font-face" not in text and "url(http" not in text
     assert "2&#160;facts" in text and "&lt;done&gt;" in text
 
 
