@@ -30,10 +30,10 @@ LEADING: Mapping[str, tuple[str, ...]] = {f"P{n}": words for numbers, words in _
 """Words that lead to the objects of a relation; other relations have none."""
 
 _ESCAPED = re.compile(r"[\\.^$|?*+()\[\]{}/-]")
-ROOM = 10
-"""Words between the first one of a step and what has to end it: more than the format allows, so that none runs on."""
+SPARE = 1
+"""Words that a step may have beyond the format: who needs them all is refused by the format anyway."""
 _WORD = "[a-z][a-z'-]{0,15}"
-_BESIDE = f"^[A-Z][a-z]{{1,15}}( [A-Za-z0-9][A-Za-z0-9'-]{{0,15}}){{1,{ROOM}}}$"
+_BESIDE = f"^[A-Z][a-z]{{1,15}}( [A-Za-z0-9][A-Za-z0-9'-]{{0,15}}){{1,{MAX_WORDS - 1 + SPARE}}}$"
 _Beside = Annotated[str, StringConstraints(pattern=_BESIDE)]
 
 
@@ -57,9 +57,10 @@ class ObjectLast(BaseModel):
 def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     """The reply type for one object: a pattern in its JSON schema has the step end with the object.
 
-    After every word another may follow. A pattern that wants a longer word where the model has begun a short one, or
-    has no room for one more, has words run together ("Send it bymail to Oslo", "Fill in the orderform to Oslo"), so how
-    many words a step has, and which may follow each other, is left to the check ``script_format``.
+    After every word another may follow, up to one more than the format allows. A pattern that wants a longer word where
+    the model has begun a short one, or has no room for one more, has words run together ("Send it bymail to Oslo",
+    "Fill in the orderform to Oslo"); here that can only happen in a step that is too long. The check ``script_format``
+    refuses that one, and holds words that cannot follow each other.
 
     Args:
         old: The object.
@@ -76,7 +77,7 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     way = ""
     if leading and room >= (most := max(len(words.split()) for words in leading)):
         way, room = f" ({'|'.join(leading)})", room - most
-    between = f"( {_WORD}){{1,{ROOM}}}" if room > 0 else ""
+    between = f"( {_WORD}){{{min(1, max(0, room))},{max(0, room) + SPARE}}}"
     pattern = f"^[A-Z][a-z]{{1,15}}{between}{way} {_ESCAPED.sub(lambda m: chr(92) + m.group(), old)}$"
     step = Annotated[str, StringConstraints(pattern=pattern)]
     made = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))

@@ -86,7 +86,11 @@ def test_preparing_steps_are_limited_in_words_and_never_end_within_one() -> None
 
     for step in ("Write down the names of all pupils", "Ask for 20 of the T-shirts now"):
         parts = step.split()
-        assert all(passes(" ".join(parts[:n])) for n in range(2, 8)) and not passes(f"{step} today and then once more")
+        assert (
+            all(passes(" ".join(parts[:n])) for n in range(2, 8))
+            and passes(f"{step} too")
+            and not passes(f"{step} today and")
+        )
     assert not passes("1. Go") and not passes("Go **now**") and not passes("Go\nnow") and not passes("")
 
 
@@ -118,12 +122,14 @@ def test_a_step_can_keep_the_format_however_long_the_name(old: str, leading: tup
 
 
 @pytest.mark.parametrize("old", ["Oslo", "Blizzard Entertainment", "Saint Petersburg in Russia"])
-def test_a_step_has_room_for_one_more_word_so_that_none_runs_on(old: str) -> None:
+@pytest.mark.parametrize("leading", [TO, ("on the", "for the"), ()])
+def test_words_can_only_run_on_in_a_step_that_the_format_refuses(old: str, leading: tuple[str, ...]) -> None:
     """With seven words at most, a model that had no room for "form" wrote "Fill in the orderform to ..."."""
-    for step in ("Fill in the order form to", "Put the parcel in the mailbox in", "Go on on on on on on over to"):
-        assert fits(f"{step} {old}", old)
-    assert complaint((f"Go on on on on on over to {old}",)) is not None, "what is too long, the format refuses"
-    assert not fits(f"Go {'on ' * 12}to {old}", old), "a model that does not stop is stopped"
+    end = f"{leading[0]} {old}" if leading else old
+    longest = max(n for n in range(12) if fits(f"Go{' on' * n} {end}", old, leading))
+    assert complaint((f"Go{' on' * longest} {end}",)) is not None, "no room is left: words may have run on"
+    within = [n for n in range(longest) if complaint((f"Go{' on' * n} {end}",)) is None]
+    assert within and all(fits(f"Go{' on' * (n + 1)} {end}", old, leading) for n in within)
 
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
@@ -132,7 +138,7 @@ def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object(
     request = step.sample(ask, "q", attempt=0)
     schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["before", "key_step", "after"] == schema["required"]
-    assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,10} C\+\+$")
+    assert schema["properties"]["key_step"]["pattern"].endswith(r"){1,6} C\+\+$")
     led = step.sample(ScriptAsk(question=QUESTION, old=Object(text="Lima"), relation_id="P36"), "q", attempt=0)
     assert "(to|in) Lima$" in json.dumps(led.reply.model_json_schema()) and "P277" not in LEADING
     (draft,) = step.parse(ask, request.reply.model_validate({**AROUND, "key_step": "Learn some basic C++"}))

@@ -2,13 +2,13 @@
 
 The stores are made with the command, one a profile, all from the same facts (every 21st shipped fact, 40 in all):
 
-    python -m benchmarks.small_models --facts facts40.jsonl
+    python -m benchmarks.authoring.small_models --facts facts40.jsonl
     scedit construct facts40.jsonl --store local.duckdb --model local --questions 4 --neighbours 0 --threads 1
     scedit construct facts40.jsonl --store embedded.duckdb --questions 4 --neighbours 0 --threads 1
 
-Run: python -m benchmarks.small_models --store embedded=embedded.duckdb --store local=local.duckdb
-     python -m benchmarks.small_models --store ... --print 30                 (facts with a kept prompt of each profile)
-     python -m benchmarks.small_models --store ... --draw 20 --seed 13 --key key.json      (a sheet without profiles)
+Run: python -m benchmarks.authoring.small_models --store embedded=embedded.duckdb --store local=local.duckdb
+     python -m benchmarks.authoring.small_models --store ... --print 30                 (facts with a kept prompt of each profile)
+     python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json      (a sheet without profiles)
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Two shipped facts are constructed with the embedded model, in a new store each time. The recorder is asciinema, the
 screens are read with pyte (pip install "asciinema<3" pyte) and drawn with rich.
 
-Run: python -m benchmarks.terminal_recording                  (two minutes on a free core; writes docs/assets)
-     python -m benchmarks.terminal_recording --columns 60 --out /tmp/narrow
+Run: python -m benchmarks.authoring.terminal_recording                  (two minutes on a free core; writes docs/assets)
+     python -m benchmarks.authoring.terminal_recording --columns 60 --out /tmp/narrow
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-benchmark = pytest.importorskip("benchmarks.terminal_recording", reason="benchmarks are not shipped")
-ASSETS = Path(__file__).parents[2] / "docs" / "assets"
+benchmark = pytest.importorskip("benchmarks.authoring.terminal_recording", reason="benchmarks are not shipped")
+ASSETS = Path(__file__).parents[3] / "docs" / "assets"
 
 
 def test_a_table_that_is_not_redrawn_in_place_is_left_behind() -> None:

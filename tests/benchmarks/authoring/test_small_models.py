@@ -7,7 +7,7 @@ import pytest
 from curation.store.store import Store
 from tests.support.construction.funnels import by_hand
 
-benchmark = pytest.importorskip("benchmarks.small_models", reason="benchmarks are not shipped")
+benchmark = pytest.importorskip("benchmarks.authoring.small_models", reason="benchmarks are not shipped")
 __all__ = ["by_hand"]
 
 
