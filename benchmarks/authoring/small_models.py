@@ -7,8 +7,8 @@ The stores are made with the command, one a profile, all from the same facts (ev
     scedit construct facts40.jsonl --store embedded.duckdb --questions 4 --neighbours 0 --threads 1
 
 Run: python -m benchmarks.authoring.small_models --store embedded=embedded.duckdb --store local=local.duckdb
-     python -m benchmarks.authoring.small_models --store ... --print 30                 (facts with a kept prompt of each profile)
-     python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json      (a sheet without profiles)
+     python -m benchmarks.authoring.small_models --store ... --print 30    (facts, a kept prompt of each)
+     python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json    (a sheet without profiles)
 """
 
 from __future__ import annotations
