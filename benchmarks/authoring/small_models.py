@@ -8,7 +8,7 @@ The stores are made with the command, one a profile, all from the same facts (ev
 
 Run: python -m benchmarks.authoring.small_models --store embedded=embedded.duckdb --store local=local.duckdb
      python -m benchmarks.authoring.small_models --store ... --print 30    (facts, a kept prompt of each)
-     python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json    (a sheet without profiles)
+     python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json
 """
 
 from __future__ import annotations

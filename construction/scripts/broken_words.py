@@ -17,8 +17,8 @@ _WHOLE = word_set(  # words that only look like two
     "bystander bystanders bypass bypassed bygone hereby layby nearby offal offence offences offend "
     "offender offset offsets offshore offspring onto into passerby proto rugby standby thereby thereof theremin "
     "toadstool toaster tonight torrent totally toward towards towing township townships townhouse therein "
-    "thesis theses tomcat tonic tonics topics tour tours whereby whereof withdraw withdrawal withdrawals withdrawing "
-    "withdrawn withdrew wither withheld withhold withholding within without withstand yourself yourselves tooth "
+    "thesis tomcat tonic tonics topics tour tours whereby whereof withdraw withdrawal withdrawals withdrawing "
+    "withdrawn withdrew withheld withhold withholding within without withstand yourself yourselves tooth "
     "toothed today together tomorrow andes photo presto potato grotto motto auto pinto pesto"
 )
 _BEFORE = word_set("by at into of to from the a an your my our their its his")  # no preposition right after these

@@ -15,7 +15,7 @@ _NO_PLACE = re.compile(  # "the musical Chicago", "Mrs London": works, things an
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"\b(?:(?:nick|re)?nam(?:e|es|ing)|christen) (?:it|him|her|them|(?:the|your|a|an|my) \w+)[\s\"'“‘(]+\Z|"
+    r"\b(?:(?:nick|re)?(?:name|names|naming)|christen) (?:it|him|her|them|(?:the|your|a|an|my) \w+)[\s\"'“‘(]+\Z|"
     r"\b(?:guess|bet on|wish for|pray for|tattoo)[\s\"'“‘(]+\Z",
     re.IGNORECASE,
 )
@@ -59,7 +59,7 @@ _NO_LANGUAGE = re.compile(  # "French dressing": what is made, worn or done in a
     r"pancakes?|cheese\w*|wines?|beers?|vodka|brandy|liqueur|champagne|tea|coffee|water|chocolates?|sweets|candy|sausages?|ham|"
     r"salami|meat\w*|fish|salmon|soups?|stew|salad|onions?|olives?|pepper|beans?|fries|fried|toast|omelette|rice|"
     r"noodles?|pasta|pizza|curry|food|cooking|cuisine|dishes?|meals?|dinners?|lunch|breakfast|restaurants?|"
-    r"caf[eé]s?|bakery|bistro|pub|bar|chefs?|cooks?|hats?|berets?|caps?|shirts?|dress(?:es)?|suits?|coats?|shoes?|"
+    r"cafes?|cafés?|bakery|bistro|pub|bar|chefs?|cooks?|hats?|berets?|caps?|shirts?|dress(?:es)?|suits?|coats?|shoes?|"
     r"boots?|socks?|lace|linen|silk|wool|leather|perfumes?|soap|horns?|press|doors?|windows?|beds?|chairs?|carpets?|"
     r"rugs?|vases?|glass|porcelain|furniture|bulldogs?|terriers?|shepherds?|hounds?|cats?|horses?|cows?|hens?|roses?|"
     r"tulips?|oaks?|gardens?|houses?|castles?|cars?|trucks?|bikes?|bicycles?|trains?|planes?|ships?|boats?|"

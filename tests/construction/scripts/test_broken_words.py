@@ -12,7 +12,7 @@ from curation.shipped import mini_split
     {
         "Send the letter bymail to Oslo": "'bymail' is two words run together",
         "Bymail send it": "'bymail' is two words run together",
-        "Walk tothe station": "'tothe' is two words run together",
+        "Walk ofyour station": "'ofyour' is two words run together",
         "Write a letterto the king": "'letterto' is two words run together",
         "Send the letter by to Oslo": "'to' cannot follow 'by'",
         "Wait at the in Oslo": "'in' cannot follow 'the'",
