@@ -140,9 +140,7 @@ def main() -> None:
         decisions = decisions_by_rules(scripts)
     else:
         with chosen_check(options) as (check, folder):
-            decisions = decisions_with(
-                scripts, check, folder, threshold=options.threshold, below=options.below
-            )
+            decisions = decisions_with(scripts, check, folder, threshold=options.threshold, below=options.below)
     text = tables(scripts, decisions)
     if options.write:
         write_tables(options.write, text)
