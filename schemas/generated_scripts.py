@@ -38,6 +38,6 @@ class GeneratedScript(Record):
     refused: bool = False
 
     @property
-    def shown(self) -> str:
-        """What a rater reads: labelled steps where there are any, else the raw text."""
+    def shown_steps(self) -> str:
+        """What raters saw up to version 0.1.0: the parsed steps, numbered anew, where there are any."""
         return "\n".join(f"Step {k}: {s}" for k, s in enumerate(self.steps, 1)) if self.steps else self.text

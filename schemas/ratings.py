@@ -7,10 +7,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import StringConstraints, model_validator
 
 from schemas.core.records import Record
-from schemas.raters import Rater, rater_of_rating
+from schemas.raters import ADJUDICATED, Rater, rater_of_rating
 
 Aspect = Literal["executability", "coherence", "consistency", "completeness"]
 SCALES: dict[str, tuple[int, int]] = {"likert7": (1, 7)}
+
+
+Shown = Literal["raw", "steps"]
+"""What a rater read: the text as the model wrote it, or only the steps parsed out of it (up to version 0.1.0)."""
+_RAW_SINCE = {"rate_script": 3, "rate_executability": 2}  # version of the form; a judge's prompts: 2
 
 
 class Rating(Record):
@@ -44,6 +49,20 @@ class Rating(Record):
         if self.value is None and not self.reason.strip():
             raise ValueError("an unscored rating says why")
         return self
+
+    @property
+    def shown(self) -> Shown:
+        """What the rater read, by the version of the form; forms of others show what the model wrote.
+
+        Example:
+            >>> told = {"item_id": "0" * 20, "aspect": "coherence", "value": 7, "rater": "person:ann", "key": "k"}
+            >>> Rating(form="rate_script@2", **told).shown, Rating(form="rate_script@3", **told).shown
+            ('steps', 'raw')
+        """
+        name, _, version = self.form.partition("@")
+        name = name.removesuffix(f"_{ADJUDICATED}")
+        since = 2 if name.startswith("judge") else _RAW_SINCE.get(name, 0)
+        return "raw" if int(version) >= since else "steps"
 
     @property
     def rated_by(self) -> Rater:

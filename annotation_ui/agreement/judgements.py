@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.campaigns.campaign import campaign_task, make_task
+from annotation_ui.campaigns.campaign import campaign_task, task_of
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import RatingTask
 from curation.stats.rating_table import Category, RatingTable, rating_table
@@ -58,7 +58,7 @@ def live_judgements(db: RatingsDB, name: str) -> list[Judgement]:
 
 def unreadable_answers(db: RatingsDB, name: str) -> int:
     """How many current answers of a campaign the form cannot read, or belong to no item; statistics leave them out."""
-    form, items = make_task(db.campaign(name).task).form, db.items(name)
+    form, items = task_of(db, name).form, db.items(name)
     return sum(
         r.item not in items or r.form != form.label or bool(form.faults(r.answers or {}))
         for r in db.current_answers(name)

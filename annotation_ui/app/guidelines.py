@@ -17,7 +17,7 @@ def show(context: PageContext) -> None:
     if not seen:
         st.info("There is no campaign yet." if lead else "Nothing is assigned to you yet.")
         return
-    for form in {c.task: make_task(c.task).form for c in seen}.values():
+    for form in {c.task: make_task(c.task, c.form).form for c in seen}.values():
         st.subheader(f"{form.title} ({form.label})")
         st.write(widgets.escape_markdown(form.intro))
         for f in form.asked():

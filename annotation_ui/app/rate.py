@@ -86,7 +86,7 @@ def _ask_consent(context: PageContext, consent: str) -> None:
 
 
 def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
-    db, me, task = context.db, context.person.name, make_task(campaign.task)
+    db, me, task = context.db, context.person.name, make_task(campaign.task, campaign.form)
     mine = db.assignments(campaign.name, me)
     done = {r.item: r for r in db.current_answers(campaign.name, person=me)}
     closed = closed_items(db, campaign, me)

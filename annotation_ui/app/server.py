@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from annotation_ui.app.page_context import cookie_name
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import keep_draft
@@ -102,7 +102,7 @@ async def _draft(ratings: Path, request: Request) -> Response:
             if person is None or person.name != said.get("person"):
                 return PlainTextResponse(_ENDED, 401)
             campaign, item = str(said.get("campaign")), str(said.get("item"))
-            form = make_task(db.campaign(campaign).task).form
+            form = task_of(db, campaign).form
             keep_draft(db, campaign, person.name, item, said["answers"], form)
         return Response(status_code=204)
 

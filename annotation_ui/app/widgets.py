@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings import raters
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Field, Form
@@ -168,7 +168,7 @@ def campaign_page(context: PageContext, title: str) -> tuple[str, RatingTask] | 
     before = st.session_state.get("lead-campaign")
     name = st.selectbox("Campaign", names, index=names.index(before) if before in names else 0)
     st.session_state["lead-campaign"] = name
-    return name, make_task(context.db.campaign(name).task)
+    return name, task_of(context.db, name)
 
 
 def from_snapshot(context: PageContext, read: Callable[[Store], _T], *, without: str = "") -> _T | None:

@@ -70,7 +70,7 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     Training and attention items stay out: they are no items of the store.
     """
     campaign, items = db.campaign(name), db.items(name)
-    task = make_task(campaign.task)
+    task = make_task(campaign.task, campaign.form)
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
     grown = str(campaign.settings.get("grown_at") or "")

@@ -61,10 +61,16 @@ class CampaignOptions(Options):
     group: str = ""
 
 
-def make_task(name: str) -> RatingTask:
-    """A task by name."""
+def make_task(name: str, form: str = "") -> RatingTask:
+    """A task by name; with an earlier form where its label is given and the task still knows it."""
     task: RatingTask = TASKS.get(name)()
-    return task
+    return task.with_form(form) if form else task
+
+
+def task_of(db: RatingsDB, name: str) -> RatingTask:
+    """The task of a campaign, with the form that it was made with where that is still known."""
+    campaign = db.campaign(name)
+    return make_task(campaign.task, campaign.form)
 
 
 def create_campaign(
@@ -92,12 +98,13 @@ def create_campaign(
         UserError: the store has nothing for this task, the name is taken by another task, the form was changed under
             its version, a control item is a real item, or the sample cannot be drawn.
     """
+    before = {c.name: c for c in db.campaigns()}.get(name)
+    if before is not None and before.task == task.form.name:
+        task = campaign_task(db, name)
     items = _chosen(store, task, sharing.only)
     if not items:
         raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
-    before = {c.name: c for c in db.campaigns()}.get(name)
     if before is not None and before.task == task.form.name:
-        campaign_task(db, name)
         sharing = sharing.model_copy(update={"group": sharing.group or str(before.settings.get("group", ""))})
     refuse_disorder(db, name, task.form.name, sharing.group)
     placed_before = db.items(name) if before else {}
@@ -163,7 +170,7 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
         UserError: the form has another version by now, or was changed under its version.
     """
     campaign = db.campaign(name)
-    task = make_task(campaign.task)
+    task = make_task(campaign.task, campaign.form)
     kept = campaign.settings.get("form_digest")
     if campaign.form != task.form.label:
         raise UserError(
@@ -243,7 +250,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     """Everybody's progress in a campaign, by name."""
     from statistics import median
 
-    task, items = make_task(db.campaign(name).task), db.items(name)
+    task, items = task_of(db, name), db.items(name)
     known = {p.name: p for p in list_raters(db)}
     assigned: dict[str, list[Assignment]] = {}
     for a in db.assignments(name):

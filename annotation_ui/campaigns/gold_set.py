@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings.database import RatingsDB
 from curation.files.atomic import atomic_file
 
@@ -23,7 +23,7 @@ class GoldItem(NamedTuple):
 
 def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     """Items that a lead decided, and items on which two or more people gave the very same judgements."""
-    task, items, decided = make_task(db.campaign(name).task), db.items(name), db.adjudications(name)
+    task, items, decided = task_of(db, name), db.items(name), db.adjudications(name)
     asked = [f.name for f in task.form.asked()]
     said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for r in db.current_answers(name):

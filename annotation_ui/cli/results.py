@@ -68,12 +68,12 @@ def agreement(
     """
     from annotation_ui.agreement.judgements import live_judgements, unreadable_answers
     from annotation_ui.agreement.report import agreement_report
-    from annotation_ui.campaigns.campaign import make_task
+    from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
     from curation.stats.bootstrap import Resampling
 
     with RatingsDB(db_path) as db:
-        task = make_task(db.campaign(name).task)
+        task = task_of(db, name)
         marks = live_judgements(db, name)
         if left := unreadable_answers(db, name):
             click.echo(f"{left} stored answers cannot be read under the form and are left out.", err=True)
@@ -103,11 +103,11 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
     """
     from annotation_ui.agreement.judgements import live_judgements
     from annotation_ui.agreement.report import disagreements as apart
-    from annotation_ui.campaigns.campaign import make_task
+    from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        found = apart(live_judgements(db, name), make_task(db.campaign(name).task))
+        found = apart(live_judgements(db, name), task_of(db, name))
     for d in found[:limit]:
         if as_json:
             click.echo(json.dumps(d._asdict()))

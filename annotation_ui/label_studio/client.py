@@ -153,7 +153,7 @@ class LabelStudioSite:
             UserError: predictions for a blind task, or see ``refuse_push``.
         """
         campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name, person)
-        task = make_task(campaign.task)
+        task = make_task(campaign.task, campaign.form)
         if suggestions and task.blind:
             raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
         refuse_push(db, campaign, {a.person for a in assigned})

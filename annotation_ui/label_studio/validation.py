@@ -98,7 +98,7 @@ def validate_annotations(
     Of several by one person on one item the latest good one is kept and the rest reported.
     """
     campaign = db.campaign(name)
-    form = make_task(campaign.task).form
+    form = make_task(campaign.task, campaign.form).form
     mine = {(a.person, a.item) for a in db.assignments(name)}
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected = []

@@ -51,6 +51,13 @@ class RatingTask(ABC):
     level: ClassVar[str] = "nominal"
     after: ClassVar[tuple[str, ...]] = ()
 
+    def with_form(self, label: str) -> RatingTask:
+        """The task as it was when its form had this label, where it still knows that form; itself elsewhere.
+
+        A campaign is finished with the form that it was made with: people see and answer the same to its end.
+        """
+        return self
+
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:
         """What there is to judge in a store, in a stable order."""

@@ -175,3 +175,6 @@ def _short(value: Any) -> str:
 
 COMMENT = Field(name="comment", kind="text", asks="Comment (optional)", required=False)
 """The comment field that every form ends with."""
+
+AS_WRITTEN = "You see all that the model wrote, with its own labels and remarks; a long text says where it was cut."
+"""What the forms say that show generated scripts as they are."""

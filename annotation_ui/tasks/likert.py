@@ -12,8 +12,9 @@ from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
-from schemas.ratings import Rating
+from schemas.ratings import Rating, Shown
 from schemas.scripts import ScriptQuestion
+from schemas.text.raw_text import raw_text
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -24,7 +25,7 @@ def likert_field(name: str, asks: str, hint: str, *, low_text: str, high_text: s
     return Field(name=name, kind="scale", asks=asks, hint=hint, low=1, high=7, low_text=low_text, high_text=high_text)
 
 
-def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
+def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") -> Iterator[TaskItem]:
     """Every generated script that is not a refusal, with what may be seen.
 
     Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
@@ -33,12 +34,14 @@ def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
     Args:
         store: Where the scripts are.
         blind_to_fact: Show the script and nothing else.
+        shown: The text as the model wrote it, or its parsed steps, as the first forms had it.
     """
     for made in store.all(GeneratedScript):
         if made.refused or not made.text.strip():
             continue
-        shown = {"script": made.shown} if blind_to_fact else {**_around(store, made), "script": made.shown}
-        yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=shown)
+        script = raw_text(made.text) if shown == "raw" else made.shown_steps
+        texts = {"script": script} if blind_to_fact else {**_around(store, made), "script": script}
+        yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=texts)
 
 
 def _around(store: Store, script: GeneratedScript) -> dict[str, str]:

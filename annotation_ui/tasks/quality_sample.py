@@ -68,7 +68,7 @@ class QualitySample(RatingTask):
                     "edit": edit_text(fact),
                     "question": question_of(store, prompt),
                     "cut": prompt.text + prompt.separator.rstrip(" "),
-                    **({"before": pair[0].shown, "after": pair[1].shown} if pair else {}),
+                    **({"before": pair[0].shown_steps, "after": pair[1].shown_steps} if pair else {}),
                 },
                 related=tuple(g.id for g in pair) if pair else (),
             )

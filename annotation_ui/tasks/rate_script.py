@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from annotation_ui.tasks.base import RatingTask, TaskItem
-from annotation_ui.tasks.forms import COMMENT, Answers, Form, ShownText
+from annotation_ui.tasks.forms import AS_WRITTEN, COMMENT, Answers, Form, ShownText
 from annotation_ui.tasks.likert import generated_items, likert_field, rating_records
 from schemas.core.records import Record
 
@@ -38,6 +38,27 @@ COMPLETENESS = likert_field(
 )
 
 
+_INTRO = "Whatever you know: for Coherence go by the new fact. Rate each aspect on its own, from 1 to 7."
+
+
+def _form(version: int, *, intro: str, title: str) -> Form:
+    return Form(
+        name="rate_script",
+        version=version,
+        title="Rate a script: Coherence, Consistency, Completeness",
+        intro=intro,
+        shows=(
+            ShownText(name="fact", title="The new fact"),
+            ShownText(name="new", title="New object"),
+            ShownText(name="old", title="Old object"),
+            ShownText(name="question", title="Question"),
+            ShownText(name="script", title=title, style="script"),
+            ShownText(name="counts", title="For Completeness take this object as true"),
+        ),
+        fields=(COHERENCE, CONSISTENCY, COMPLETENESS, COMMENT),
+    )
+
+
 class RateScript(RatingTask):
     """Seven points for the three aspects that need the question and the objects."""
 
@@ -45,26 +66,34 @@ class RateScript(RatingTask):
     blind = True
     after = ("rate_executability",)
     level = "ordinal"
-    form = Form(
-        name="rate_script",
-        version=2,
-        title="Rate a script: Coherence, Consistency, Completeness",
-        intro="Whatever you know: for Coherence go by the new fact. Rate each aspect on its own, from 1 to 7.",
-        shows=(
-            ShownText(name="fact", title="The new fact"),
-            ShownText(name="new", title="New object"),
-            ShownText(name="old", title="Old object"),
-            ShownText(name="question", title="Question"),
-            ShownText(name="script", title="Script", style="script"),
-            ShownText(name="counts", title="For Completeness take this object as true"),
-        ),
-        fields=(COHERENCE, CONSISTENCY, COMPLETENESS, COMMENT),
+    form = _form(
+        3,
+        intro=f"{_INTRO} {AS_WRITTEN}",
+        title="What the model wrote",
     )
 
     def items(self, store: Store) -> Iterator[TaskItem]:
-        """Every generated script."""
+        """Every generated script, as it was written."""
         yield from generated_items(store, blind_to_fact=False)
+
+    def with_form(self, label: str) -> RatingTask:
+        """Version 2 showed the parsed steps."""
+        return RateScriptSteps() if label == RateScriptSteps.form.label else self
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """Three ratings."""
         return rating_records(self.form, item, self.checked(item, answers), person=person)
+
+
+class RateScriptSteps(RateScript):
+    """The form of version 0.1.0, for campaigns that were made with it."""
+
+    form = _form(
+        2,
+        intro=_INTRO,
+        title="Script",
+    )
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every generated script, by its parsed steps."""
+        yield from generated_items(store, blind_to_fact=False, shown="steps")

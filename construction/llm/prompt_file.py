@@ -4,8 +4,9 @@ A file ``TASK.PROFILE.toml`` holds the wording of one task for one kind of model
 ``embedded`` for the small model that comes with the ``local`` extra. A placeholder such as ``{subject}`` is filled
 once, in one pass, so braces inside a fact stay as they are.
 
-A changed wording gets a higher version, and the file as it was stays beside it as ``TASK.PROFILE@N.toml``: the profile
-``paper@1`` asks word for word what version 1 asked, so its journaled replies remain good.
+A changed wording gets a higher version, and the file as it was stays beside it as ``TASK.PROFILE@N.toml``, or in a
+folder ``earlier``: the profile ``paper@1`` asks word for word what version 1 asked, so its journaled replies remain
+good.
 """
 
 from __future__ import annotations
@@ -131,15 +132,19 @@ class PromptFolder(Generic[P]):
         current = self.path() / f"{task}.{name}.toml"
         if not version or str(read_toml(current).get("version")) == version:
             return current
-        earlier = self.path() / f"{task}.{profile}.toml"
-        if not earlier.is_file():
+        earlier = next((f for f in self._earlier(task, name) if f.name == f"{task}.{profile}.toml"), None)
+        if earlier is None:
             raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
         return earlier
 
     def versions(self, task: str, profile: str) -> list[str]:
         """Names under which a task's versions are had, the current one first: ``paper``, ``paper@2``, ``paper@1``."""
-        earlier = (path.name.split(".")[1] for path in self.path().glob(f"{task}.{profile}@*.toml"))
+        earlier = (path.name.split(".")[1] for path in self._earlier(task, profile))
         return [profile, *sorted(earlier, key=lambda name: -int(name.partition("@")[2]))]
+
+    def _earlier(self, task: str, profile: str) -> list[Path]:
+        """Files of earlier versions: beside the current one, or in the folder ``earlier`` where there are many."""
+        return [*self.path().glob(f"{task}.{profile}@*.toml"), *self.path().glob(f"earlier/{task}.{profile}@*.toml")]
 
     def load(self, task: str, profile: str) -> P:
         """The prompt of a task in a profile.

@@ -10,6 +10,7 @@ from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.text.mentions import Mention, find
+from schemas.text.raw_text import raw_text
 
 NAMED = ("new only", "old only", "both", "neither")
 
@@ -79,7 +80,7 @@ def count_mentions(
     out = []
     for label in labels:
         mine = [s for s in scripts if s.editor == label and s.case in cases]
-        counts = Counter(which_objects(s.shown, cases[s.case].fact) for s in mine)
+        counts = Counter(which_objects(raw_text(s.text), cases[s.case].fact) for s in mine)
         if mine:
             out.append(
                 ObjectMentionCounts(

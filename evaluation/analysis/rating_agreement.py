@@ -21,12 +21,14 @@ from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, RatedTexts, profil
 from evaluation.judge.reliability.rubric import (
     RubricDisagreement,
     RubricReport,
+    RuledScript,
     check_against_rubric,
     rated_under_old_form,
 )
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.ratings import SCALES, Rating
+from schemas.text.raw_text import raw_text
 
 MOST_DISAGREEMENTS = 40
 
@@ -71,7 +73,7 @@ def rating_agreement(
     if not ratings:
         return None
     home = {s.id: s.case for s in texts.scripts}
-    people = [r for r in ratings if not r.rated_by.is_judge]
+    people = _same_text([r for r in ratings if not r.rated_by.is_judge])
     judges: dict[str, list[Rating]] = defaultdict(list)
     for r in ratings:
         if r.rated_by.is_judge:
@@ -79,8 +81,12 @@ def rating_agreement(
     tables, doubled = _agreements(people, home, resampling)
     several = [(name, r) for name, rated in sorted(judges.items()) for r in rated]
     among = _among_judges(several, home, resampling) if len(judges) > 1 else {}
-    scripts = {s.id: (s.shown, cases[s.case].fact, s.edited) for s in texts.scripts if s.case in cases}
-    rubric = check_against_rubric(ratings, {i: told for i, told in scripts.items() if told[1].new is not None})
+    scripts = {
+        s.id: RuledScript(raw_text(s.text), s.shown_steps, cases[s.case].fact, s.edited)
+        for s in texts.scripts
+        if s.case in cases and cases[s.case].fact.new is not None
+    }
+    rubric = check_against_rubric(ratings, scripts)
     edited = {s.id: s.edited for s in texts.scripts}
     against = [
         one
@@ -95,6 +101,12 @@ def rating_agreement(
     )
     shown = tuple((d, label[d.item]) for d in rubric.disagreements[:MOST_DISAGREEMENTS])
     return RatingAgreement(tables, among, tuple(against), rubric, shown, rows, doubled)
+
+
+def _same_text(people: Sequence[Rating]) -> list[Rating]:
+    """Ratings of what the model wrote; those of parsed steps only where there is no other."""
+    raw = [r for r in people if r.shown == "raw"]
+    return raw or list(people)
 
 
 def _agreements(

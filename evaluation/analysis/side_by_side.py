@@ -10,6 +10,7 @@ from evaluation.analysis.object_mentions import MarkedText, mark_objects, which_
 from evaluation.analysis.text_ratings import ASPECTS, PEOPLE, PROGRAMS, SHORT, RatedTexts, who
 from schemas.cases import Case
 from schemas.generated_scripts import GeneratedScript
+from schemas.text.raw_text import raw_text
 
 WORST, BEST = 2, 2
 
@@ -87,7 +88,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _share_new(scripts: Mapping[str, GeneratedScript], cases: Mapping[str, Case]) -> float:
     edited = [s for s in scripts.values() if s.edited]
-    return sum(which_objects(s.shown, cases[s.case].fact) == "new only" for s in edited) / len(edited)
+    return sum(which_objects(raw_text(s.text), cases[s.case].fact) == "new only" for s in edited) / len(edited)
 
 
 def _shown(
@@ -105,8 +106,8 @@ def _shown(
         out.append(
             MethodScript(
                 label,
-                mark_objects(s.shown, case.fact),
-                which_objects(s.shown, case.fact),
+                mark_objects(raw_text(s.text), case.fact),
+                which_objects(raw_text(s.text), case.fact),
                 _ratings(s, texts),
                 s.refused,
             )

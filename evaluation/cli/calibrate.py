@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import json_option
 
+if TYPE_CHECKING:
+    from evaluation.judge.inputs import Estimator
+
 _FILE = click.Path(path_type=Path)
+_ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
 _WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
 
 
@@ -28,6 +33,9 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 )
 @click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
 @click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
+@click.option(
+    "--estimator", type=click.Choice(["integer", "weighted"]), default="integer", show_default=True, help=_ESTIMATOR
+)
 @json_option
 def calibrate(
     store_or_run: Path,
@@ -36,6 +44,7 @@ def calibrate(
     people: int,
     width: float | None,
     against: str | None,
+    estimator: Estimator,
     as_json: bool,
 ) -> None:
     """Estimate human ratings of all scripts of STORE_OR_RUN, from a judge and a random sample rated by people.
@@ -51,6 +60,6 @@ def calibrate(
 
     with Store.open(scripts_store(store_or_run)) as kept:
         asks = judge_inputs(kept)
-        ratings = rated_scripts(kept, [a.item for a in asks])
-    found = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against))
+        ratings = rated_scripts(kept, [a.item for a in asks], estimator=estimator)
+    found = calibrate_judge(ratings, asks, CalibrationRequest(judge, quorum, people, width, against, estimator))
     click.echo(json.dumps(as_data(found), ensure_ascii=False) if as_json else as_text(found))

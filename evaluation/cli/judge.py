@@ -33,6 +33,7 @@ from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
     from construction.llm.connection import Access
+    from evaluation.judge.inputs import Estimator
     from evaluation.judge.judging import JudgeOptions
     from evaluation.judge.session import JudgeProgress, JudgeResult
     from evaluation.judge.steps import JudgeInput
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
 _PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
+_ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
 _QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
 
 
@@ -59,6 +61,7 @@ class JudgeCommandOptions:
     limit: int | None
     seed: int
     quorum: int | None
+    estimator: Estimator
     show_only: bool
     journal_path: Path | None
     dry_run: bool
@@ -96,6 +99,9 @@ class JudgeCommandOptions:
 @limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
 @seed_option(also="Another one draws other scripts.")
 @click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
+@click.option(
+    "--estimator", type=click.Choice(["integer", "weighted"]), default="integer", show_default=True, help=_ESTIMATOR
+)
 @click.option("--show-only", is_flag=True, help="Ask nothing; show what the store holds.")
 @journal_option
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
@@ -134,7 +140,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
             store, journal, asks, how, access, with_controls=options.control_items, on_progress=partial(_tell, line)
         )
         line.end()
-    _report(store, asks, outcome, access, options.quorum, as_json=as_json)
+    _report(store, asks, outcome, access, options.quorum, options.estimator, as_json=as_json)
     refuse_unanswered(outcome.waiting if outcome is not None else 0, "rating")
 
 
@@ -203,6 +209,7 @@ def _report(
     outcome: JudgeResult | None,
     access: Access,
     quorum: int | None,
+    estimator: Estimator,
     *,
     as_json: bool,
 ) -> None:
@@ -213,9 +220,9 @@ def _report(
     from evaluation.judge.reliability.summary_tables import as_data, as_text
 
     with Store.open(store) as kept:
-        ratings = rated_scripts(kept, [a.item for a in asks])
+        ratings = rated_scripts(kept, [a.item for a in asks], estimator=estimator)
         authors = question_authors(kept)
-    found = summarise_ratings(ratings, asks, quorum=quorum)
+    found = summarise_ratings(ratings, asks, quorum=quorum, estimator=estimator)
     judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
     flagged = [

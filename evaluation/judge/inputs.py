@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evaluation.judge.judging import STAGE
 from evaluation.judge.steps import JudgeInput
@@ -16,9 +16,18 @@ from schemas.lineage import Lineage
 from schemas.raters import Rater
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
+from schemas.text.raw_text import raw_text
 
 if TYPE_CHECKING:
     from curation.store.store import Store
+
+Estimator = Literal["integer", "weighted"]
+DEFAULT_ESTIMATOR: Estimator = "integer"
+ESTIMATORS: dict[Estimator, str] = {
+    "integer": "the ratings as given, from 1 to 7 (of several samples their lower median)",
+    "weighted": "the mean of 1 to 7 under the judge's log-probabilities, else the mean of its samples",
+}
+"""What a judge's score of a script is; people's ratings are the same under both."""
 
 PEOPLE_STAGE = "annotation"  # of the lineage that people's ratings come with
 
@@ -58,7 +67,8 @@ def _ask(
     return JudgeInput(
         item=script.id,
         case=script.case,
-        text=script.shown,
+        text=raw_text(script.text),
+        parsed_text=script.shown_steps,
         question=question.text,
         fact=fact,
         edited=script.edited,
@@ -87,15 +97,28 @@ class RatedScript(NamedTuple):
 
     Attributes:
         rating: The rating.
-        score: Its finer value: mean over samples or under the log-probabilities; the rating itself for people.
+        score: What means are made of, by the estimator: the rating itself, or its finer value.
         detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
         line: The lineage; None where the store has none.
+        apart: The same rater also rated another form of a script (parsed steps and raw text).
     """
 
     rating: Rating
     score: float | None
     detail: dict[str, Any]
     line: Lineage | None
+    apart: bool = False
+
+    @property
+    def source(self) -> str:
+        """Who rated, as tables name it; ratings of parsed steps apart from the same rater's ratings of raw text.
+
+        Example:
+            >>> old = Rating(key="k", item_id="i", aspect="coherence", value=7, rater="judge:m", form="judge@1")
+            >>> RatedScript(old, 7.0, {}, None).source, RatedScript(old, 7.0, {}, None, apart=True).source
+            ('judge:m', 'judge:m@steps')
+        """
+        return f"{self.rating.rater}@steps" if self.apart and self.rating.shown == "steps" else self.rating.rater
 
     @property
     def rater(self) -> Rater:
@@ -108,8 +131,16 @@ class RatedScript(NamedTuple):
         return self.rater.kind == "adjudicated"
 
 
-def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[RatedScript]:
-    """Ratings of people and judges with their lineage, all or those of some scripts, in the order of their keys."""
+def rated_scripts(
+    store: Store, items: Iterable[str] | None = None, *, estimator: Estimator = DEFAULT_ESTIMATOR
+) -> list[RatedScript]:
+    """Ratings of people and judges with their lineage, all or those of some scripts, in the order of their keys.
+
+    Args:
+        store: Where they are.
+        items: Content ids of scripts; None for all.
+        estimator: What a judge's score is.
+    """
     ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
     lines: dict[str, Lineage] = {}
     for stage in (STAGE, PEOPLE_STAGE):
@@ -120,9 +151,17 @@ def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[Rate
     for rating in ratings:
         found = lines.get(rating.id)
         detail = dict(found.detail) if found else {}
-        score = float(detail.get("score", rating.value)) if rating.value is not None else None
+        score = None if rating.value is None else float(rating.value)
+        if estimator == "weighted" and score is not None:
+            score = float(detail.get("score", score))
         out.append(RatedScript(rating, score, detail, found))
-    return out
+    raw = {r.rater for r in ratings if r.shown == "raw"}
+    return [g._replace(apart=g.rating.rater in raw) for g in out]
+
+
+def newest_sources(ratings: Iterable[RatedScript]) -> list[str]:
+    """Judges by source, without those that have rated the raw text since."""
+    return sorted({g.source for g in ratings if g.rater.is_judge and g.source == g.rating.rater})
 
 
 def question_authors(store: Store) -> set[str]:

@@ -22,6 +22,7 @@ from schemas.verdicts import Span
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
+    from construction.llm.step import Request
 
 STAGE = "judge"
 _MOST = 20  # alternatives a token: what most endpoints give at most; digits 1 to 7 need seven
@@ -84,9 +85,7 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options
         rating = step.unscored(ask, why)
         return JudgeRating(rating, _plain_line(rating, step, client, ask), 0)
     again = options.again(ask)
-    request = step.sampled(
-        ask, temperature=options.temperature if options.samples > 1 else None, logprobs=_MOST if options.logprobs else 0
-    )
+    request = judge_request(step, ask, options)
     replies = await client.samples(request, options.samples + again)
     if any(r.status == "unanswered" for r in replies):
         return None
@@ -97,6 +96,12 @@ async def judge_aspect(step: JudgeStep, ask: JudgeInput, client: Client, options
     if step.wording.quality:
         detail["quality"] = step.wording.quality
     return JudgeRating(rating, _line(rating, step, client, replies, detail), sum(r.asked for r in replies))
+
+
+def judge_request(step: JudgeStep, ask: JudgeInput, options: JudgeOptions) -> Request:
+    """What is asked about one aspect of one script."""
+    temperature = options.temperature if options.samples > 1 else None
+    return step.sampled(ask, temperature=temperature, logprobs=_MOST if options.logprobs else 0)
 
 
 async def judge_all(
@@ -117,7 +122,7 @@ def read_sample(step: JudgeStep, ask: JudgeInput, reply: Reply) -> JudgeSample:
     (rating,) = step.parse(ask, reply.value)
     found = weighted_rating(reply.logprobs, rating.value) if rating.value is not None else None
     score, mass = (found.score, found.mass) if found else (None, None)
-    shown = quoted_spans(ask.text, reply.value) if rating.value is not None else []
+    shown = quoted_spans(step.script(ask), reply.value) if rating.value is not None else []
     read = reply.value.read_as if isinstance(reply.value, JudgeReply) else ""
     return JudgeSample(rating.value, rating.reason, score, mass, shown, read)
 

@@ -10,10 +10,12 @@ from typing import NamedTuple
 from construction.llm.client import Client, gather_all
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
 from evaluation.judge.control_items import ControlResult, check_controls, control_questions
 from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
+from evaluation.judge.prompt_versions import options_on_record
 from evaluation.judge.steps import JudgeInput, JudgeStep
 
 _REPLY = {"paper": 40, "evidence": 70, "rating": 8}
@@ -117,6 +119,7 @@ async def _asked(
     on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
     model, budget = session.access, session.budget
+    options = options_on_record(ReplyCache(session.journal), options, asks, model=model.label)
     steps = judge_steps(options, model=model.label)
     size = len(asks) if model.batch else _CHUNK
     done = new = unscored = waiting = 0

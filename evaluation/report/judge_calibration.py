@@ -42,7 +42,7 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
             ratings = rated_scripts(store, [a.item for a in asks])
             authors = question_authors(store)
         writers = {a.writer for a in asks}
-        for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
+        for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
             told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
                 out.append(

@@ -114,8 +114,13 @@ def test_a_judge_journal_answers_everything(files: Path) -> None:
     assert formats.judge(files / "judged", refuse) == 0
     assert same_json(formats.contents(files / "judged/judged.duckdb")) == read(files / "judged/contents.json")
     (files / "judged/judged.duckdb.llm.jsonl").unlink()
-    assert formats.judge(files / "judged", by_rubric) > 0
+    assert formats.judge(files / "judged", by_rubric, "--profile", "paper@1") > 0
     assert same_json(formats.contents(files / "judged/judged.duckdb")) == read(files / "judged/contents.json")
+    (files / "judged/judged.duckdb.llm.jsonl").unlink()
+    assert formats.judge(files / "judged", by_rubric) > 0, "the present prompts show the raw text"
+    both = formats.contents(files / "judged/judged.duckdb")["records"]
+    assert all(r in same_json(both) for r in read(files / "judged/contents.json")["records"]), "beside the earlier ones"
+    assert len(both) > len(read(files / "judged/contents.json")["records"])
 
 
 def test_a_ratings_file_is_collected_again(files: Path) -> None:

@@ -17,8 +17,9 @@ FIELDS = {"key": "g/1", "case": "c/1", "fact": "f/1", "question": "q/1", "model"
     ],
     ids=["steps", "no such form", "nothing"],
 )
-def test_raters_read_labelled_steps_or_the_raw_text(text: str, steps: tuple[str, ...], shown: str) -> None:
-    assert GeneratedScript.model_validate({**FIELDS, "text": text, "steps": steps}).shown == shown
+def test_raters_used_to_read_labelled_steps(text: str, steps: tuple[str, ...], shown: str) -> None:
+    script = GeneratedScript.model_validate({**FIELDS, "text": text, "steps": steps})
+    assert script.shown_steps == shown
 
 
 def test_steps_of_a_model_are_kept_whatever_their_length() -> None:

@@ -105,14 +105,14 @@ def contents(path: Path) -> dict[str, Any]:
         return {"records": sorted(records, key=str), "lineage": sorted(lines, key=str)}
 
 
-def judge(folder: Path, answer: Callable[[dict[str, Any]], Any] = by_rubric) -> int:
+def judge(folder: Path, answer: Callable[[dict[str, Any]], Any] = by_rubric, *more: str) -> int:
     """A judging of four scripts into ``folder/judged.duckdb``; returns how many calls were made."""
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "judged.duckdb"
     if not store.exists():
         fill_store(store, facts=2)
     with ScriptedServer(answer) as server:
-        run_cli("judge", str(store), "--model", "gpt-x", "--base-url", server.url, "--retest", "0.5", "--json")
+        run_cli("judge", str(store), "--model", "gpt-x", "--base-url", server.url, "--retest", "0.5", "--json", *more)
         return len(server.requests)
 
 

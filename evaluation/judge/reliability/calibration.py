@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
-from evaluation.judge.inputs import RatedScript
+from evaluation.judge.inputs import DEFAULT_ESTIMATOR, ESTIMATORS, Estimator, RatedScript, newest_sources
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import PANEL, panel_scores
 from evaluation.judge.reliability.rubric import rated_under_old_form
 from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import Aspect
+from schemas.ratings import Aspect, Shown
 from schemas.text.counting import counted
 
 ESTIMAND = (
@@ -69,6 +69,7 @@ class Calibration(NamedTuple):
         gaps: Differences, by aspect.
         people: Who rated. ``synthetic``: those among them that are programs; their agreement is no finding.
         left_out: Ratings of people, and scripts, that do not count, by reason.
+        estimator: What the judge's scores are.
     """
 
     judge: str
@@ -77,6 +78,7 @@ class Calibration(NamedTuple):
     people: Sequence[str]
     synthetic: Sequence[str]
     left_out: Mapping[str, int]
+    estimator: Estimator = DEFAULT_ESTIMATOR
 
 
 class CalibrationRequest(NamedTuple):
@@ -88,6 +90,7 @@ class CalibrationRequest(NamedTuple):
         people: People that must have rated a script for its mean to count.
         width: Half width of the interval that is wanted.
         against: Label of the method that all are compared with; None for all pairs.
+        estimator: What the ratings' scores are, as they were read (``rated_scripts``).
     """
 
     judge: str | None = None
@@ -95,6 +98,7 @@ class CalibrationRequest(NamedTuple):
     people: int = 1
     width: float | None = None
     against: str | None = None
+    estimator: Estimator = DEFAULT_ESTIMATOR
 
 
 def calibrate_judge(
@@ -109,7 +113,8 @@ def calibrate_judge(
     mine = [g for g in ratings if g.rating.item_id in by_item]
     left: Counter[str] = Counter()
     name, scores = _judge(mine, wanted, left)
-    humans = _people(mine, by_item, wanted.people, left)
+    shown = {g.rating.shown for g in mine if g.source == name or (name == PANEL and g.source == g.rating.rater)}
+    humans = _people(mine, by_item, wanted.people, left, shown)
     if not humans:
         raise UserError(
             "no rating of people counts" + (f" ({', '.join(left)})" if left else ""),
@@ -123,33 +128,38 @@ def calibrate_judge(
             rows.append(CalibrationRow(method, aspect, calibrate(some), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
-    return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left))
+    return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left), wanted.estimator)
 
 
 def _judge(
     ratings: Sequence[RatedScript], wanted: CalibrationRequest, left: Counter[str]
 ) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
-    there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
+    there = sorted({g.source for g in ratings if g.rater.is_judge})
+    newest = newest_sources(ratings)
     name: str | None
     if wanted.quorum is not None and wanted.judge is None:
         scores = {(p.item, p.aspect): p.score for p in panel_scores(ratings, quorum=wanted.quorum)}
         name = PANEL
     else:
         name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
-        if name is None and len(there) == 1:
-            name = there[0]
+        if name is None and len(newest) == 1:
+            name = newest[0]
         if name is None or name not in there:
             what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
             fix = "name one with --judge, or a panel with --quorum" if there else "judge first: scedit judge"
             raise UserError(what, allowed=", ".join(there) or "none so far", fix=fix)
-        scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.rating.rater == name}
+        scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.source == name}
     left["unscored by the judge"] += sum(s is None for s in scores.values())
     return name, {place: s for place, s in scores.items() if s is not None}
 
 
 def _people(
-    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], min_people: int, left: Counter[str]
+    ratings: Sequence[RatedScript],
+    asks: Mapping[str, JudgeInput],
+    min_people: int,
+    left: Counter[str],
+    shown: Collection[Shown],
 ) -> dict[tuple[str, Aspect], tuple[float, float]]:
     """The people's mean and the sampling probability, by script and aspect.
 
@@ -164,6 +174,8 @@ def _people(
         probability = g.detail.get("probability")
         if g.adjudicated:
             left["decided by a lead"] += 1
+        elif _other_text(g, asks[g.rating.item_id], shown):
+            left["on another text than the judge read (parsed steps against raw text)"] += 1
         elif rated_under_old_form(g.rating, edited=asks[g.rating.item_id].edited):
             left["Coherence of an unedited script, rated against the old object"] += 1
         elif probability is None:
@@ -180,6 +192,11 @@ def _people(
         else:
             out[place] = fmean(scores), next(iter(chances[place]))
     return out
+
+
+def _other_text(g: RatedScript, ask: JudgeInput, shown: Collection[Shown]) -> bool:
+    """Whether a person read another text of the script than the judge did."""
+    return ask.shown(g.rating.shown) not in {ask.shown(kind) for kind in shown}
 
 
 def _units(
@@ -220,6 +237,7 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
     return {
         "judge": calibration.judge,
         "estimand": ESTIMAND,
+        "estimator": calibration.estimator,
         "people": list(calibration.people),
         "synthetic": list(calibration.synthetic),
         "left_out": dict(calibration.left_out),
@@ -270,7 +288,8 @@ def as_text(calibration: Calibration) -> str:
     for g in calibration.gaps:
         p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
         lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
-    lines += ["", f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
+    lines += ["", f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}."]
+    lines += [f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
     if any("[all agree]" in line for line in lines):
         lines.append(
             "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."

@@ -12,7 +12,7 @@ from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
-from evaluation.judge.inputs import RatedScript
+from evaluation.judge.inputs import RatedScript, newest_sources
 from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
@@ -46,7 +46,7 @@ def panel_scores(
     Raises:
         UserError: the panel has fewer judges than the quorum asks for.
     """
-    there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
+    there = newest_sources(ratings)
     members = list(judges) if judges is not None else there
     if not 1 <= quorum <= len(members):
         raise UserError(
@@ -56,10 +56,10 @@ def panel_scores(
         )
     said: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
     for given in ratings:
-        if given.rating.rater in members:
+        if given.source in members:
             scores = said[given.rating.item_id, given.rating.aspect]
             if given.score is not None:
-                scores[given.rating.rater] = given.score
+                scores[given.source] = given.score
     return [
         PanelScore(item, aspect, fmean(scores.values()) if len(scores) >= quorum else None, scores)
         for (item, aspect), scores in said.items()
@@ -73,10 +73,10 @@ def judge_agreement(
     out: dict[Aspect, Agreement] = {}
     judged = [g for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
     for aspect in dict.fromkeys(g.rating.aspect for g in judged):
-        mine = [g.rating for g in judged if g.rating.aspect == aspect]
-        if len({r.rater for r in mine}) > 1:
-            rows = [(r.item_id, r.rater, r.value) for r in mine]
-            cases = {r.item_id: asks[r.item_id].case for r in mine}
+        mine = [g for g in judged if g.rating.aspect == aspect and g.source == g.rating.rater]
+        if len({g.source for g in mine}) > 1:
+            rows = [(g.rating.item_id, g.source, g.rating.value) for g in mine]
+            cases = {g.rating.item_id: asks[g.rating.item_id].case for g in mine}
             found = rating_table(rows, cases=cases, scale=tuple(range(1, 8)))
             out[aspect] = agreement(found, level="ordinal", resampling=resampling)
     return out
@@ -114,9 +114,10 @@ def length_correlation(
     ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> Estimate:
     """Spearman's correlation of a judge's scores with the number of words of the scripts."""
-    scored = [(g.score, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
+    known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
+    scored = [(g.score, ask.shown(g.rating.shown), ask.case) for g, ask in known if g.score is not None]
     if len(scored) < 3:
         return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
-    words = [float(len(ask.text.split())) for _, ask in scored]
-    found = spearman([float(s) for s, _ in scored], words, [ask.case for _, ask in scored], resampling=resampling)
+    words = [float(len(text.split())) for _, text, _ in scored]
+    found = spearman([float(s) for s, _, _ in scored], words, [case for _, _, case in scored], resampling=resampling)
     return found._replace(name="correlation with length")

@@ -61,6 +61,15 @@ def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
     return found
 
 
+class RuledScript(NamedTuple):
+    """A script that rules are applied to: both texts that raters may have read, its fact, whether it was edited."""
+
+    raw: str
+    steps: str
+    fact: Fact
+    edited: bool
+
+
 class RubricDisagreement(NamedTuple):
     """A rating that is not what the rule says.
 
@@ -105,12 +114,12 @@ def rated_under_old_form(rating: Rating, *, edited: bool) -> bool:
     return rating.aspect == "coherence" and not edited and rating.form == "rate_script@1"
 
 
-def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact, bool]]) -> RubricReport:
+def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledScript]) -> RubricReport:
     """Compare ratings with the rules.
 
     Args:
         ratings: Of people and judges; unscored ones and aspects without a rule are passed over.
-        scripts: By content id: the text as raters read it, the fact, and whether the edit was in force.
+        scripts: By content id. A rating is held against the text that its rater read.
     """
     ruled: dict[tuple[str, str], int] = {}
     agreed: dict[tuple[str, str], int] = {}
@@ -119,21 +128,23 @@ def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, tuple[
     for rating in ratings:
         if rating.value is None or rating.item_id not in scripts:
             continue
-        text, fact, edited = scripts[rating.item_id]
+        script = scripts[rating.item_id]
+        text = script.steps if rating.shown == "steps" else script.raw
         place = (rating.rater, rating.aspect)
-        if rated_under_old_form(rating, edited=edited):
+        if rated_under_old_form(rating, edited=script.edited):
             skipped[place] = skipped.get(place, 0) + 1
             continue
-        if rating.item_id not in names:
-            names[rating.item_id] = named_objects(text, fact)
-        rule = expected_ratings(names[rating.item_id]).get(rating.aspect)
+        kind = f"{rating.item_id}/{rating.shown}"
+        if kind not in names:
+            names[kind] = named_objects(text, script.fact)
+        rule = expected_ratings(names[kind]).get(rating.aspect)
         if rule is None:
             free += 1
             continue
         ruled[place] = ruled.get(place, 0) + 1
         agreed[place] = agreed.get(place, 0) + (rating.value == rule)
         if rating.value != rule:
-            why = f"the script {_WORDS[names[rating.item_id]]}"
+            why = f"the script {_WORDS[names[kind]]}"
             disagreements.append(
                 RubricDisagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why)
             )

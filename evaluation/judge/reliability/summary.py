@@ -14,7 +14,7 @@ from curation.stats.bounded import clustered_interval
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
-from evaluation.judge.inputs import RatedScript
+from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import (
     PANEL,
@@ -24,7 +24,7 @@ from evaluation.judge.reliability.panel import (
     panel_scores,
     retest_agreement,
 )
-from evaluation.judge.reliability.rubric import RubricReport, check_against_rubric
+from evaluation.judge.reliability.rubric import RubricReport, RuledScript, check_against_rubric
 from evaluation.judge.steps import JudgeInput
 from schemas.ratings import Aspect
 
@@ -83,6 +83,7 @@ class JudgeSummary(NamedTuple):
         unscored: Reasons with their counts, by rater.
         quorum: Of the panel; None where there is none.
         smoke_test: Judges whose ratings only show that the pipeline runs.
+        estimator: What the scores are that means are made of.
     """
 
     cells: Sequence[MethodRating]
@@ -92,6 +93,7 @@ class JudgeSummary(NamedTuple):
     unscored: Mapping[str, Mapping[str, int]]
     quorum: int | None
     smoke_test: Sequence[str]
+    estimator: Estimator = DEFAULT_ESTIMATOR
 
 
 def summarise_ratings(
@@ -99,6 +101,7 @@ def summarise_ratings(
     asks: Sequence[JudgeInput],
     *,
     quorum: int | None = None,
+    estimator: Estimator = DEFAULT_ESTIMATOR,
     resampling: Resampling = DEFAULT,
 ) -> JudgeSummary:
     """Summarise the ratings of some scripts.
@@ -107,6 +110,7 @@ def summarise_ratings(
         ratings: Of people and judges; adjudicated ones are left out.
         asks: The scripts.
         quorum: Judges that must have scored for a panel's score; None for no panel.
+        estimator: What the scores are, as they were read (``rated_scripts``).
         resampling: For the intervals that are bootstrapped.
     """
     by_item = {a.item: a for a in asks}
@@ -114,11 +118,11 @@ def summarise_ratings(
     known.sort(key=lambda g: (by_item[g.rating.item_id].case, g.rating.key))
     scores: dict[tuple[str, Aspect], dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for g in known:
-        scores[g.rating.rater, g.rating.aspect][g.rating.item_id].append(g.score)
+        scores[g.source, g.rating.aspect][g.rating.item_id].append(g.score)
     if quorum is not None:
         for p in panel_scores(known, quorum=quorum):
             scores[PANEL, p.aspect][p.item].append(p.score)
-    scripts = {a.item: (a.text, a.fact, a.edited) for a in asks}
+    scripts = {a.item: RuledScript(a.text, a.parsed_text or a.text, a.fact, a.edited) for a in asks}
     return JudgeSummary(
         cells=_cells(scores, by_item),
         reliability=_reliability(known, by_item, resampling),
@@ -126,7 +130,8 @@ def summarise_ratings(
         rubric=check_against_rubric((g.rating for g in known), scripts),
         unscored=_reasons(known),
         quorum=quorum,
-        smoke_test=sorted({g.rating.rater for g in known if g.detail.get("quality") == "plumbing"}),
+        smoke_test=sorted({g.source for g in known if g.detail.get("quality") == "plumbing"}),
+        estimator=estimator,
     )
 
 
@@ -167,7 +172,7 @@ def _reliability(
     groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:
         if g.rater.is_judge:
-            groups[g.rating.rater, g.rating.aspect].append(g)
+            groups[g.source, g.rating.aspect].append(g)
     out = []
     for rater, aspect in sorted(groups, key=lambda k: (k[0], ASPECTS.index(k[1]))):
         mine = groups[rater, aspect]
@@ -185,7 +190,7 @@ def _reasons(known: Sequence[RatedScript]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for g in known:
         if g.rating.value is None:
-            found[g.rating.rater][reason_kind(g.rating.reason)] += 1
+            found[g.source][reason_kind(g.rating.reason)] += 1
     return {rater: dict(kinds.most_common()) for rater, kinds in sorted(found.items())}
 
 

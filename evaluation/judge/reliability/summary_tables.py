@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from curation.stats.estimates import Estimate
+from evaluation.judge.inputs import ESTIMATORS
 from evaluation.judge.reliability.rubric import RubricReport
 from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, MethodRating
 from evaluation.judge.session import JudgeResult
@@ -19,6 +20,7 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
     return {
         "outcome": None if outcome is None else _outcome(outcome),
         "quorum": summary.quorum,
+        "estimator": summary.estimator,
         "cells": [c._asdict() for c in summary.cells],
         "trust": [
             {
@@ -57,6 +59,8 @@ def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
     """The same for a reader; long lists are cut and say so."""
     parts = [] if outcome is None else [_told(outcome), ""]
     parts += _cells(summary.cells)
+    if summary.cells:
+        parts.append(f"Judges' scores ({summary.estimator}): {ESTIMATORS[summary.estimator]}.")
     parts += ["", *_reasons(summary)] if summary.unscored else []
     parts += ["", *_reliability(summary.reliability)] if summary.reliability else []
     parts += ["", *_agreement(summary)] if summary.agreement else []
@@ -128,9 +132,9 @@ def _reliability(judges: Sequence[JudgeReliability]) -> list[str]:
         again = f"{t.retest.same} of {t.retest.n} rated the same when asked twice" if t.retest.n else "none asked twice"
         again += f" ({t.retest.near} within 1)" if t.retest.n else ""
         again += f", {t.retest.lost} lost" if t.retest.lost else ""
-        weighted = f"weighted by log-probabilities: {t.weighted} of {t.scored}"
+        weighted = f"log-probabilities given: {t.weighted} of {t.scored}"
         if not t.weighted:
-            weighted = "plain ratings (no log-probabilities)"
+            weighted = "no log-probabilities"
         lines.append(f"  {t.rater} {t.aspect}: {again}; length {t.length.text(2)}; {weighted}")
     return lines
 

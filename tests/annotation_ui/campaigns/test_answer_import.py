@@ -26,7 +26,7 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     item = next(iter(task.items(store)))
 
     def given(answers: dict[str, Any], **more: Any) -> RaterAnswer:
-        base = {"item": item, "person": "ann", "form": "rate_script@2", "saved_at": "t", "seconds": None, "origin": "x"}
+        base = {"item": item, "person": "ann", "form": "rate_script@3", "saved_at": "t", "seconds": None, "origin": "x"}
         return RaterAnswer(answers=answers, **{**base, **more})  # type: ignore[arg-type]
 
     good = answer(1)
@@ -41,7 +41,7 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     assert [r.why for r in got.rejected] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
-        "given to the form rate_script@9, the task now has rate_script@2",
+        "given to the form rate_script@9, the task now has rate_script@3",
         "the store has no such item",
     ]
 
@@ -145,7 +145,7 @@ def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     assert {m.name for m in stored_judgements(store, task)} == {"ann"}, "a decision enters no agreement"
 
 
-@pytest.mark.parametrize("lead", ["lea", "rate_script", "rate_script@2", "rating"])
+@pytest.mark.parametrize("lead", ["lea", "rate_script", "rate_script@3", "rating"])
 def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
@@ -153,7 +153,7 @@ def test_a_decision_on_ratings_is_told_apart_whatever_the_lead_is_called(
     decided = [r for r in store.all(Rating) if r.rated_by.kind == "adjudicated"]
     assert {r.rater for r in decided} == {f"person:{lead}"}
     assert {r.key for r in decided} == {
-        f"rating/rate_script_adjudicated@2/person:{lead}/{aspect}/{item}" for aspect in answer(1)
+        f"rating/rate_script_adjudicated@3/person:{lead}/{aspect}/{item}" for aspect in answer(1)
     }
     assert {m.name for m in stored_judgements(store, make_task(TASK))} == {"ann"}
 

@@ -42,7 +42,7 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     assert agreement_report(stored_judgements(store, make_task(TASK)), make_task(TASK), resampling=few) == live
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
-    assert line.detail["form"] == "rate_script@2" and line.detail["probability"] == 1.0
+    assert line.detail["form"] == "rate_script@3" and line.detail["probability"] == 1.0
 
 
 def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
@@ -215,3 +215,17 @@ def test_a_sample_that_grew_tells_the_store_of_the_present_probability(db: Ratin
         assert len(last) == 27 and {round(x.detail["probability"], 9) for x in last.values()} == {0.75}
     later = {m.item: m.at for m in stored_judgements(store, make_task(TASK))}
     assert {i: later[i] for i in saved} == saved, "when somebody answered does not change"
+
+
+def test_a_campaign_of_parsed_steps_is_finished_with_them(db: RatingsDB, store: Store) -> None:
+    """Made with the form of version 0.1.0: the program of today goes on showing and asking the same."""
+    for name in ("ann", "bob"):
+        people.invite(db, name)
+    create_campaign(db, store, "old", make_task(TASK, "rate_script@2"), CampaignOptions())
+    create_campaign(db, store, "old", make_task(TASK), CampaignOptions())
+    assert db.campaign("old").form == "rate_script@2"
+    assign_items(db, "old")
+    work(db, "old", "ann", 1)
+    got = import_campaign(db, store, "old")
+    assert (got.answers, got.new, got.rejected) == (1, 3, ())
+    assert {(r.form, r.shown) for r in store.all(Rating)} == {("rate_script@2", "steps")}

@@ -40,14 +40,20 @@ def test_refusals_and_empty_scripts_are_not_rated(store: Store, change: dict[str
     assert odd.id not in before
 
 
-def test_steps_are_numbered_and_text_without_steps_is_shown_raw(store: Store) -> None:
+def test_raters_see_what_the_model_wrote_and_earlier_forms_its_parsed_steps(store: Store) -> None:
     made = next(iter(store.all(GeneratedScript)))
-    steps = made.model_copy(update={"key": "generated/a", "text": "raw", "steps": ("Go", "Stay")})
-    raw = made.model_copy(update={"key": "generated/b", "text": "go go go", "steps": ()})
-    store.put([steps, raw])
-    shown = {i.id: dict(i.shown) for i in generated_items(store, blind_to_fact=True)}
-    assert shown[steps.id] == {"script": "Step 1: Go\nStep 2: Stay"}
-    assert shown[raw.id] == {"script": "go go go"}
+    text = "Note: it is in Paris\x1b[2J\n1. Go\n2.\n3. Stay"
+    steps = made.model_copy(update={"key": "generated/a", "text": text, "steps": ("Go", "Stay")})
+    long = made.model_copy(update={"key": "generated/b", "text": "go " * 9_000, "steps": ()})
+    store.put([steps, long])
+    shown = {i.id: dict(i.shown) for i in make_task("rate_executability").items(store)}
+    assert shown[steps.id] == {"script": "Note: it is in Paris\\u001b[2J\n1. Go\n2.\n3. Stay"}
+    assert shown[long.id]["script"].endswith("[the text goes on: 6,000 of 27,000 characters are shown]")
+    for task, form in (("rate_executability", "rate_executability@1"), ("rate_script", "rate_script@2")):
+        earlier = make_task(task, form)
+        assert earlier.form.label == form
+        old = {i.id: dict(i.shown) for i in earlier.items(store)}
+        assert old[steps.id]["script"] == "Step 1: Go\nStep 2: Stay"
 
 
 def test_strata_are_models_and_editors(store: Store) -> None:
@@ -76,7 +82,7 @@ def test_one_rating_an_aspect_each_with_the_comment() -> None:
     assert [(r.aspect, r.value, r.reason) for r in made] == [
         ("coherence", 1, "vague"), ("consistency", 7, "vague"), ("completeness", 4, "vague"),
     ]  # fmt: skip
-    assert made[0].key == f"rating/rate_script@2/person:synthetic-x/coherence/{item.id}"
+    assert made[0].key == f"rating/rate_script@3/person:synthetic-x/coherence/{item.id}"
     assert all(r.rated_by.is_program and r.item_id == item.id for r in made)
 
 

@@ -115,8 +115,10 @@ def test_people_and_judges_are_read_with_their_lineage(tmp_path):
         ]
         kept.put(made, lines)
         found = {g.rating.rater: g for g in rated_scripts(kept)}
+        finer = {g.rating.rater: g.score for g in rated_scripts(kept, estimator="weighted")}
     assert found["person:ann"].score == 5.0 and found["person:ann"].detail["probability"] == 0.5
-    assert found["judge:x"].score == 4.2 and "retest" in found["judge:x"].detail
+    assert found["judge:x"].score == 4.0 and "retest" in found["judge:x"].detail
+    assert finer == {"person:ann": 5.0, "judge:x": 4.2}
 
 
 def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:

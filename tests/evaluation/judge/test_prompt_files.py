@@ -14,6 +14,6 @@ def test_profiles_and_wordings():
     told = load_prompt_file("executability", "paper").model_dump()
     with pytest.raises(ValueError, match="sees exactly"):
         JudgePromptFile.model_validate({**told, "user": "Question: {question}\n{text}"})
-    assert (step().label, step().rater) == ("judge_coherence_paper@1", "judge:gpt-x")
+    assert (step().label, step().rater) == ("judge_coherence_paper@2", "judge:gpt-x")
     assert step(profile="evidence").rater == "judge:gpt-x+evidence"
     assert load_prompt_file("coherence", "embedded").quality == "plumbing"

@@ -17,7 +17,7 @@ from curation.files.journal import Journal
 from evaluation.judge.judging import JudgeOptions, judge_aspect, judge_steps
 from evaluation.judge.prompt_files import ASPECTS, profiles
 from evaluation.judge.reliability.rubric import expected_ratings, named_objects
-from evaluation.judge.steps import JudgeStep, QuotesFirst, RatingFirst, RatingOnly
+from evaluation.judge.steps import QuotesFirst, RatingFirst, RatingOnly
 from schemas.core.errors import DataError
 from schemas.facts import Object
 from tests.support.evaluation.judged import ask, step
@@ -89,7 +89,7 @@ def test_evidence_is_verified(name):
     quotes, value, why = QUOTES[name]
     (rated,) = step(profile="evidence").parse(ASK, QuotesFirst(quotes=quotes, rating=7, reason="so"))
     assert rated.value == value and why in rated.reason
-    assert (rated.item_id, rated.aspect, rated.form) == ("item-1", "coherence", "judge_coherence_evidence@1")
+    assert (rated.item_id, rated.aspect, rated.form) == ("item-1", "coherence", "judge_coherence_evidence@2")
 
 
 def test_a_text_cannot_leave_its_fence_and_a_reason_is_data():
@@ -102,12 +102,23 @@ def test_a_text_cannot_leave_its_fence_and_a_reason_is_data():
     assert (bare.value, bare.reason) == (2, "")
 
 
-def test_a_new_wording_replaces_the_rating_of_the_old_one():
-    old = step()
-    new = JudgeStep(old.wording.model_copy(update={"version": 2}), rater=old.rater)
+def test_ratings_of_parsed_steps_and_of_raw_text_stand_beside_each_other():
+    """Version 1 asked about steps that were numbered anew; its prompt, its rater and its keys stay as they were."""
+    old, new = step(profile="paper@1"), step()
+    told = replace(ASK, text="Note: the ministry is in Lima\n1. Fly to Oslo", parsed_text="Step 1: Fly to Oslo")
+    assert "<text>\nStep 1: Fly to Oslo\n</text>" in old.prompt(told)[-1].content
+    assert "Note: the ministry is in Lima" in new.prompt(told)[-1].content
     reply = RatingFirst(rating=3, reason="")
-    a, b = old.parse(ASK, reply)[0], new.parse(ASK, reply)[0]
-    assert a.key == b.key and a.form != b.form
+    a, b = old.parse(told, reply)[0], new.parse(told, reply)[0]
+    assert a.key == "rating/judge_coherence_paper/judge:gpt-x/coherence/item-1"
+    assert a.rater == b.rater and a.key != b.key and (a.shown, b.shown) == ("steps", "raw")
+
+
+def test_evidence_is_looked_for_in_what_the_judge_read():
+    told = replace(ASK, text="Note: it is in Lima\n1. Fly to Oslo", parsed_text="Step 1: Fly to Oslo")
+    reply = QuotesFirst(quotes=["it is in Lima"], rating=2, reason="")
+    assert step(profile="evidence").parse(told, reply)[0].value == 2
+    assert step(profile="evidence@1").parse(told, reply)[0].value is None
 
 
 FAULTS = {
@@ -135,7 +146,7 @@ def test_replies_over_the_wire(name, tmp_path):
     assert done.rating.value == value and why in done.rating.reason
     assert asked == (1 if value else 2), "one round of repair"
     assert done.line.item_id == done.rating.id and done.line.parents == ("item-1",)
-    assert (done.line.prompt, done.line.model, done.line.stage) == ("judge_coherence_paper@1", "gpt-x", "judge")
+    assert (done.line.prompt, done.line.model, done.line.stage) == ("judge_coherence_paper@2", "gpt-x", "judge")
     assert done.line.detail["samples"] == [value]
 
 

@@ -115,3 +115,24 @@ def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
     assert "Synthetic raters (synthetic-1) are programs" in text and "undefined" in text
     row = data(call(store, "--json"))["rows"][0]
     assert row["powered"]["reason"] == "people rated 4 cases, fewer than 5" and row["judge"]["value"] is not None
+
+
+def test_a_judge_of_raw_text_is_not_calibrated_to_ratings_of_parsed_steps(tmp_path):
+    """Where both texts are the same nothing is lost; where they differ people and judge read two things."""
+    from evaluation.judge.inputs import judge_inputs, rated_scripts
+    from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
+
+    store = tmp_path / "s.duckdb"
+    study(store)
+    with Store.open(store) as kept:
+        asks, given = judge_inputs(kept), rated_scripts(kept)
+    raw = [
+        g._replace(rating=g.rating.model_copy(update={"form": "judge_completeness_paper@2"})) if g.rater.is_judge else g
+        for g in given
+    ]
+    same = calibrate_judge(raw, asks, CalibrationRequest())
+    assert same.left_out == {}
+    apart = [a.__class__(**{**vars(a), "text": f"Note.\n{a.text}", "parsed_text": a.text}) for a in asks]
+    with pytest.raises(UserError, match="another text than the judge read"):
+        calibrate_judge(raw, apart, CalibrationRequest())
+    assert calibrate_judge(given, apart, CalibrationRequest()).rows, "an old judge and old people read the same"

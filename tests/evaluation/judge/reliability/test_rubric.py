@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evaluation.judge.reliability.rubric import check_against_rubric, expected_ratings, named_objects
+from evaluation.judge.reliability.rubric import RuledScript, check_against_rubric, expected_ratings, named_objects
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.ratings import Rating
@@ -67,7 +67,11 @@ def test_what_follows(names: str, rules: dict[str, int]) -> None:
 
 
 def test_disagreements_are_reported_and_ratings_stay() -> None:
-    scripts = {"a": ("Lima and Oslo", FACT, True), "b": ("Oslo", FACT, True), "c": ("Lima", FACT, False)}
+    scripts = {
+        "a": RuledScript("Lima and Oslo", "Lima and Oslo", FACT, True),
+        "b": RuledScript("Oslo", "Oslo", FACT, True),
+        "c": RuledScript("Lima", "Lima", FACT, False),
+    }
     ratings = [
         rated("a", "coherence", 5),
         rated("a", "consistency", 1),  # free: both objects
@@ -104,7 +108,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             "new": Object(text=f["target_new"]),
         }
     )
-    scripts = {s["method"]: (s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
+    scripts = {s["method"]: RuledScript(s["script"], s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
     ratings = [
         rated(s["method"], aspect, s[column], "judge:gpt-4o-2024-11-20")
         for s in study["scripts"]
@@ -115,7 +119,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             ("completeness", "comp"),
         )
     ]
-    assert {m: named_objects(text, fact) for m, (text, _, _) in scripts.items()} == {
+    assert {m: named_objects(s.raw, fact) for m, s in scripts.items()} == {
         "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
     }  # fmt: skip
     found = check_against_rubric(ratings, scripts)
@@ -126,3 +130,13 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
     judge = "judge:gpt-4o-2024-11-20"
     assert found.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
     assert found.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
+
+
+def test_a_rating_is_held_against_the_text_that_its_rater_read() -> None:
+    """The remark names the old object; the parsed steps do not hold it."""
+    scripts = {"a": RuledScript("Note: it is in Lima\n1. Fly to Oslo", "Step 1: Fly to Oslo", FACT, True)}
+    new = rated("a", "coherence", 2, "person:ann").model_copy(update={"form": "rate_script@3"})
+    old = rated("a", "coherence", 7, "person:bob").model_copy(update={"form": "rate_script@2"})
+    found = check_against_rubric([new, old], scripts)
+    assert found.agreed == {("person:ann", "coherence"): 1} and found.free == 1
+    assert [d.rule for d in check_against_rubric([new.model_copy(update={"value": 7})], scripts).disagreements] == [2]

@@ -74,7 +74,7 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
         pytest.param([{"retest": 5}, {"retest": 4}], "1 of 2 rated the same when asked twice (2 within 1)", id="some"),
         pytest.param([{"retest": 5}, {"retest": None}], "(1 within 1), 1 lost", id="one lost"),
         pytest.param([{"retest": None}], "none asked twice, 1 lost", id="all lost"),
-        pytest.param([{"weighted": True}, {}], "weighted by log-probabilities: 1 of 2", id="weighted"),
+        pytest.param([{"weighted": True}, {}], "log-probabilities given: 1 of 2", id="weighted"),
     ],
 )
 def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
@@ -83,7 +83,7 @@ def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> No
     (line,) = [one for one in as_text(found, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
     assert words in line and "length undefined" in line
     if not any(one.get("weighted") for one in detail):
-        assert line.endswith("plain ratings (no log-probabilities)")
+        assert line.endswith("no log-probabilities")
 
 
 def test_text_shows_ten_disagreements_and_json_all() -> None:
