@@ -47,6 +47,8 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
     found, people = contributions(units), contributions(units, fixed=0.0)
     if agree(found):
         return LabelBudget(None, None, None, f"{agreement_note(found)}: how many ratings are enough is not known")
+    if found.refused:
+        return LabelBudget(None, None, None, f"{found.refused}: how many ratings are enough is not known")
     scripts = _enough(half_width, found, len(units), confidence)
     alone = _enough(half_width, people, len(units), confidence)
     if scripts is None:

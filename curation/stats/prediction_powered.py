@@ -16,6 +16,7 @@ learnt from other cases. The sampling weights are normalised (Hajek), and everyt
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ from schemas.text.counting import counted
 
 FOLDS = 5
 LEAST = 5  # labelled cases below which no interval is worth printing
+_CEILING = 0.6  # share of rated cases with one value from which on those that differ decide the interval ...
+_DIFFERING = 5  # ... so fewer of them make none: coverage was 30 to 76 % (docs/coverage.md)
+_WORTH = 10.0  # rated cases that unequal weights must be worth (Kish), for the same reason
 
 
 class Unit(NamedTuple):
@@ -57,6 +61,7 @@ class Contributions(NamedTuple):
         labelled: Cases with at least one human rating. ``units``: scripts with one.
         steady: Part of the variance that more ratings of these scripts would leave as it is.
         sampling: Part that falls as one over the number of rated scripts.
+        refused: Why simulation supports no interval; empty where it does.
     """
 
     cases: tuple[str, ...]
@@ -67,6 +72,7 @@ class Contributions(NamedTuple):
     units: int
     steady: float
     sampling: float
+    refused: str = ""
 
 
 class Calibrated(NamedTuple):
@@ -151,7 +157,12 @@ def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: flo
     a, b = (contributions(side) for side in sides)
     order = {case: n for n, case in enumerate(b.cases)}
     gap = a.influence - b.influence[[order[case] for case in a.cases]]
-    merged = a._replace(value=a.value - b.value, influence=gap, labelled=min(a.labelled, b.labelled))
+    merged = a._replace(
+        value=a.value - b.value,
+        influence=gap,
+        labelled=min(a.labelled, b.labelled),
+        refused=a.refused or b.refused,
+    )
     found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
     return found._replace(p=_p(merged))
 
@@ -189,7 +200,39 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     sampling = float((rest_part**2).sum()) / n**2
     rated = sum(u.human is not None for u in units)
     labelled, weight = int((mass > 0).sum()), float(weights.mean())
-    return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling)
+    refused = unsupported(units)
+    return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling, refused)
+
+
+def unsupported(units: Sequence[Unit]) -> str:
+    """Why no interval is made of people's ratings of these units; empty where simulation supports one.
+
+    Near the ceiling the few cases that differ decide, and a sample that missed them says nothing of them; ratings drawn
+    with very unequal probabilities are worth fewer.
+
+    Example:
+        >>> unsupported([Unit(f"c{n}", 7.0, 6.0 if n == 0 else 7.0) for n in range(20)])
+        'too near one value for an interval: of 20 rated cases 19 have the same mean, and 1 differs (5 are needed)'
+    """
+    means: dict[str, list[float]] = {}
+    for u in units:
+        if u.human is not None:
+            means.setdefault(u.case, []).append(u.human)
+    values = Counter(round(math.fsum(said) / len(said), 6) for said in means.values())
+    count, same = sum(values.values()), max(values.values(), default=0)
+    if count - same < min(_DIFFERING, count) and same >= _CEILING * count and same < count:
+        return (
+            f"too near one value for an interval: of {count} rated cases {same} have the same mean, and "
+            f"{count - same} {'differs' if count - same == 1 else 'differ'} ({_DIFFERING} are needed)"
+        )
+    weights = [1.0 / u.probability for u in units if u.human is not None]
+    worth = math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) if weights else 0.0
+    if max(weights, default=1.0) > min(weights, default=1.0) * (1 + 1e-9) and worth < _WORTH:
+        return (
+            f"drawn too unequally for an interval: {counted(len(weights), 'rated script')} weigh as much as "
+            f"{worth:.1f} ({_WORTH:g} are needed)"
+        )
+    return ""
 
 
 def variance(contributions: Contributions) -> float:
@@ -266,6 +309,8 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
     if agree(contributions):
         note = agreement_note(contributions)
         return Estimate(name, contributions.value, None, None, contributions.units, cases, note=note)
+    if contributions.refused:
+        return Estimate(name, value, None, None, units, cases, note=contributions.refused)
     from scipy import stats  # type: ignore[import-untyped]
 
     freedom = contributions.labelled - 1
@@ -288,7 +333,7 @@ def agreement_note(estimate: Contributions) -> str:
 
 def _p(estimate: Contributions) -> float | None:
     """Two-sided p that the estimate is 0; None where all agree."""
-    if agree(estimate):
+    if agree(estimate) or estimate.refused:
         return None
     from scipy import stats
 

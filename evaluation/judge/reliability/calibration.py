@@ -294,6 +294,11 @@ def as_text(calibration: Calibration) -> str:
         lines.append(
             "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."
         )
+    if any("[too " in line for line in lines):
+        lines.append(
+            "[too few], [too unequal]: simulation supports no interval and no p for so few rated cases that differ, or "
+            "samples drawn with such unequal probabilities; why is in --json. Have people rate more scripts."
+        )
     lines += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
     if calibration.synthetic:
         names = ", ".join(calibration.synthetic)
@@ -305,7 +310,9 @@ def _short(e: Estimate) -> str:
     if e.value is None:
         return "undefined"
     if e.low is None or e.high is None:
-        return f"{e.value:.2f} [all agree]" if e.note.startswith(NO_SPREAD) else f"{e.value:.2f}"
+        why = "all agree" if e.note.startswith(NO_SPREAD) else "too few" if e.note.startswith("too near") else ""
+        why = why or ("too unequal" if e.note.startswith("drawn too") else "")
+        return f"{e.value:.2f} [{why}]" if why else f"{e.value:.2f}"
     return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
 
 

@@ -204,3 +204,18 @@ def test_where_all_agree_no_significance_is_invented(value: float) -> None:
         gap = difference(units, other)
         assert gap.p is None and gap.low is None and "all agree" in gap.text()
         assert needed(units, 0.3).scripts is None and "all agree" in needed(units, 0.3).reason
+
+
+def test_near_the_ceiling_and_with_unequal_chances_no_interval_is_made_up() -> None:
+    """94 % sevens: coverage was 30 to 76 %. Four of twenty that differ are refused, five are not; so is no p."""
+    few, enough = ([Unit(f"c{n}", 6.0, 6.0 if n < d else 7.0) for n in range(20)] for d in (4, 5))
+    found = calibrate(few)
+    assert found.powered.low is None and found.human.low is None and "4 differ (5 are needed)" in found.powered.note
+    assert found.powered.value == pytest.approx(6.8), "the estimate itself stands"
+    assert calibrate(enough).human.low is not None
+    spread = [Unit(f"c{n}", 4.0, float(n % 5 + 1)) for n in range(20)]
+    gap = difference(few, spread)
+    assert gap.low is None and gap.p is None and gap.value is not None
+    unequal = [u._replace(probability=0.02 if n < 3 else 1.0) for n, u in enumerate(spread)]
+    assert "weigh as much as" in calibrate(unequal).powered.note and calibrate(unequal).powered.low is None
+    assert calibrate([u._replace(probability=0.02) for u in spread]).powered.low is not None, "equal ones may be small"
