@@ -241,7 +241,8 @@ _READING = (
     "by case only where neighbours recur, are never the default. Where large losses are rare and none was seen, no",
     "test of these cases can know of them: look at the interval, which allows for them on a scale, and the skewness.",
     "Calibrated figures are refused where simulation supports no interval: near the ceiling with fewer than five rated",
-    "cases that differ, and where unequal sampling leaves the rated scripts worth fewer than ten. A refusal counts as kept.",
+    "cases that differ, and where unequal sampling leaves the rated scripts worth fewer than ten. A refusal counts as",
+    "kept.",
 )
 
 
