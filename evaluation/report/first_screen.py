@@ -1,0 +1,132 @@
+"""The first screen of a report, in words: what was edited, on what, three findings with intervals, the one caveat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from evaluation.analysis.all_answers import AnsweredQuestion, cut_off
+from evaluation.analysis.comparison import Comparison
+from evaluation.metrics.base import Metric, Role, metric_of
+from evaluation.report import narrative
+from evaluation.report.csv_tables import ratings_cell
+from evaluation.report.formatting import percent, spread
+from evaluation.report.sections import ReportSection, TextSection, main_source
+from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_REGIMES = {
+    "single": "each edit alone, then undone",
+    "sequential": "one after the other, all staying in the model",
+    "batch": "many at once",
+}
+_MEANS: Mapping[Role, str] = {
+    "script_efficacy": "where a script was about to name the old object, the new one is more probable",
+    "script_locality": "in scripts about other subjects, the object that was there stays more probable",
+    "efficacy": "after the fact's own prompt, the new object is more probable",
+    "locality": "for other subjects, the object that was there stays more probable",
+}
+
+
+class Finding(NamedTuple):
+    """One finding: a word for the list, and the sentence."""
+
+    title: str
+    text: str
+
+
+class FirstScreen(NamedTuple):
+    """What was edited, an example, and the findings."""
+
+    edited: str
+    example: str
+    findings: tuple[Finding, ...]
+
+
+def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> FirstScreen:
+    """The first screen of a part."""
+    run, table = part.run, part.tables[0]
+    kinds = ", ".join(f"{t.cases:,} {t.group}" for t in part.tables[1:])
+    methods = [r.label for r in table.rows if not r.baseline]
+    names = ", ".join(methods) or "no method"
+    model, split = narrative.model_name(str(run.about["model"])), run.about["split"]
+    edited = (
+        f"{counted(table.cases, 'fact')}{f' ({kinds})' if kinds else ''} of the split {split} "
+        f"{'was' if table.cases == 1 else 'were'} edited in {model} with {names}; "
+        f"{_REGIMES.get(str(run.about['regime']), str(run.about['regime']))}. \u201c{run.baseline.label}\u201d is the "
+        "model without an edit."
+    )
+    return FirstScreen(edited, _example(part), tuple(_findings(part, answers)))
+
+
+def _example(part: ReportSection) -> str:
+    fact = next((c.fact for c in part.run.split.cases if c.key in set(part.run.cases)), None)
+    if fact is None or fact.new is None:
+        return ""
+    return f"{fact.fact_prompt} … {fact.old.text} → {fact.new.text}"
+
+
+def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[Finding]:
+    table, metrics, out = part.tables[0], part.metrics, []
+    efficacy = metric_of(metrics, "script_efficacy") or metric_of(metrics, "efficacy")
+    locality = metric_of(metrics, "script_locality") or metric_of(metrics, "locality")
+    for title, metric in (("Did the edit take?", efficacy), ("What else moved?", locality)):
+        if metric is not None and (text := _by_method(table, metric)):
+            out.append(Finding(title, text))
+    if text := _written(part, answers):
+        out.append(Finding("What does the edited model write?", text))
+    return out
+
+
+def _by_method(table: Comparison, metric: Metric) -> str:
+    """The best and the worst method against no edit, each with its interval."""
+    rows = [r for r in table.rows if not r.baseline and not r.null and r.summaries[metric.name].mean is not None]
+    base = next((r for r in table.rows if r.baseline), None)
+    if not rows:
+        return ""
+    rows.sort(key=lambda r: -(r.summaries[metric.name].mean or 0))
+    ends = [rows[0]] if len(rows) == 1 else [rows[0], rows[-1]]
+    told = " to ".join(f"{spread(r.summaries[metric.name].interval)} % ({r.label})" for r in ends)
+    means = _MEANS.get(metric.role, metric.about) if metric.role else metric.about
+    same = len(ends) == 2 and ends[0].summaries[metric.name].mean == ends[1].summaries[metric.name].mean
+    if same:
+        told = f"{spread(rows[0].summaries[metric.name].interval)} % under every method"
+    text = f"{metric.title} ({means}): {told}"
+    if base is not None and base.summaries[metric.name].mean is not None:
+        text += f"; without an edit {spread(base.summaries[metric.name].interval)} %"
+    return text + "."
+
+
+def _written(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
+    """The text level: what raters say, else which object is written, and how many texts were cut off."""
+    text = _rated(part.text) if part.text is not None else ""
+    metric = next((m for m in part.metrics if m.name == "s_es_gen"), None)
+    if not text and metric is not None:
+        text = _by_method(part.tables[0], metric)
+    cut, count = cut_off(answers)
+    if count:
+        share = percent(cut / count, digits=0)
+        limit = (part.run.about.get("config") or {}).get("generation", {}).get("max_tokens", 256)
+        note = (
+            f"{cut:,} of {counted(count, 'script')} ({share} %) "
+            f"{'was' if cut == 1 else 'were'} cut off at {limit} tokens"
+        )
+        text = f"{text} {note}{': read their ratings with that in mind' if cut else ''}.".strip()
+    return text
+
+
+def _rated(text: TextSection) -> str:
+    source = main_source(text.sources)
+    if source is None:
+        return ""
+    rated = {label: row["coherence"] for label, row in source.cells.items() if "coherence" in row}
+    edited = {label: c for label, c in rated.items() if label not in text.unranked and c.by_case.mean is not None}
+    if not edited:
+        return ""
+    best = max(edited, key=lambda label: edited[label].by_case.mean or 0)
+    told = f"Coherence with the new fact (1 to 7), rated by {source.title}: highest {best} with "
+    told += ratings_cell(edited[best].by_case)
+    plain = [label for label in rated if label in text.unranked]
+    return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."
