@@ -1,7 +1,9 @@
 """The example report of the docs, made whole: run, scripts, judges, raters in a browser, calibration, report.
 
-    python -m benchmarks.report_example      (repository root; needs Chromium; an hour on two cores; goes on when
-    killed)
+    python -m benchmarks.report_example            (repository root; needs Chromium; most of an hour on two idle cores)
+    python -m benchmarks.report_example run        only the model's part, which takes long and goes on when killed
+    python -m benchmarks.report_example rate       the judges and raters of a run that is there
+    python -m benchmarks.report_example render     only the page, from what is there
 
 The judge ``scripted`` and the raters are programs and named so: nothing here says how people or judges agree. What the
 report shows is real work of SmolLM2-135M, which writes no usable scripts.
@@ -29,7 +31,7 @@ from tests.support.scripted_server import ScriptedServer
 RUN = Path("runs/example")
 PAGE = Path("docs/example/report.html")
 RATERS = ("synthetic-a", "synthetic-b")
-RATED = 60
+RATED = 24
 FIELDS = {"rate_executability": ("executability",), "rate_script": ("coherence", "consistency", "completeness")}
 
 
@@ -69,18 +71,21 @@ def said(assigned: Assignment, task: str, rater: str, asks: dict[str, Any]) -> l
     return [str(min(7, max(1, v))) for v in values]
 
 
-def main() -> None:
-    """Every step; finished ones are found done."""
-    store = RUN / "store.duckdb"
+def write() -> None:
+    """The model's part: edits, scores, scripts."""
     scedit("run", "configs/example.toml")
+
+
+def judge_and_rate() -> None:
+    """Judges and raters of the scripts; finished steps are found done."""
+    store = RUN / "store.duckdb"
     if not store.exists():
         scedit("split", "add", "mini", "--store", store)
     scedit("results", "extract-scripts", RUN, "--store", store)
     with ScriptedServer(by_rubric) as server:
         scedit("judge", store, "--model", "scripted", "--base-url", server.url, "--retest", "0.05")
-    scedit(
-        "judge", store, "--model", "embedded", "--limit", RATED, "--seed", "1", "--no-control-items", "--retest", "0"
-    )
+    few = ("--limit", 10, "--seed", 1, "--no-control-items", "--retest", 0)
+    scedit("judge", store, "--model", "embedded", *few)
     for task in FIELDS:
         ratings = RUN / f"{task}.sqlite"
         if not ratings.with_suffix(".done").exists():
@@ -88,7 +93,20 @@ def main() -> None:
             ratings.with_suffix(".done").touch()
         scedit("annotate", "import", task, "--ratings", ratings, "--store", store)
     scedit("results", "calibrate", store, "--judge", "scripted")
-    scedit("report", RUN, "--store", store, "--out", PAGE)
+
+
+def render() -> None:
+    """The page, by the present program."""
+    scedit("report", RUN, "--store", RUN / "store.duckdb", "--out", PAGE)
+
+
+STAGES = {"run": write, "rate": judge_and_rate, "render": render}
+
+
+def main() -> None:
+    """The stages that are named, or all."""
+    for stage in sys.argv[1:] or STAGES:
+        STAGES[stage]()
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from schemas.text.counting import counted
 
 Z95 = 1.96  # as the published intervals; for few units it is too narrow (the t quantile for n = 12 is 2.20)
 PUBLISHED = "1.96·sd/√n"
@@ -112,3 +115,41 @@ def not_excluded(n: int) -> float:
     if n < 1:
         raise ValueError("n must be at least 1")
     return float(1.0 - 0.025 ** (1.0 / n))
+
+
+_CEILING = 0.6  # share of rated cases with one value from which on those that differ decide the interval ...
+_DIFFERING = 5  # ... so fewer of them make none: coverage was 30 to 76 %
+_WORTH = 10.0  # rated scripts that unequal weights must be worth (Kish), for the same reason
+
+
+def unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
+    """Why no interval is made of people's ratings; empty where simulation supports one.
+
+    Near the ceiling the few cases that differ decide, and a sample that missed them says nothing of them; ratings drawn
+    with very unequal probabilities are worth fewer.
+
+    Args:
+        rated: Case, people's mean and sampling probability of every rated script.
+
+    Example:
+        >>> unsupported([(f"c{n}", 6.0 if n == 0 else 7.0, 1.0) for n in range(20)])
+        'too near one value for an interval: of 20 rated cases 19 have the same mean, and 1 differs (5 are needed)'
+    """
+    means: dict[str, list[float]] = {}
+    for case, human, _ in rated:
+        means.setdefault(case, []).append(human)
+    values = Counter(round(math.fsum(said) / len(said), 6) for said in means.values())
+    count, same = sum(values.values()), max(values.values(), default=0)
+    if count - same < min(_DIFFERING, count) and _CEILING * count <= same < count:
+        return (
+            f"too near one value for an interval: of {count} rated cases {same} have the same mean, and "
+            f"{count - same} {'differs' if count - same == 1 else 'differ'} ({_DIFFERING} are needed)"
+        )
+    weights = [1.0 / probability for _, _, probability in rated]
+    worth = math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) if weights else 0.0
+    if max(weights, default=1.0) > min(weights, default=1.0) * (1 + 1e-9) and worth < _WORTH:
+        return (
+            f"drawn too unequally for an interval: {counted(len(weights), 'rated script')} weigh as much as "
+            f"{worth:.1f} ({_WORTH:g} are needed)"
+        )
+    return ""

@@ -16,22 +16,18 @@ learnt from other cases. The sampling weights are normalised (Hajek), and everyt
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
-from curation.stats.intervals import NO_SPREAD, not_excluded, varies
+from curation.stats.intervals import NO_SPREAD, not_excluded, unsupported, varies
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
 FOLDS = 5
 LEAST = 5  # labelled cases below which no interval is worth printing
-_CEILING = 0.6  # share of rated cases with one value from which on those that differ decide the interval ...
-_DIFFERING = 5  # ... so fewer of them make none: coverage was 30 to 76 % (docs/coverage.md)
-_WORTH = 10.0  # rated cases that unequal weights must be worth (Kish), for the same reason
 
 
 class Unit(NamedTuple):
@@ -200,39 +196,8 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     sampling = float((rest_part**2).sum()) / n**2
     rated = sum(u.human is not None for u in units)
     labelled, weight = int((mass > 0).sum()), float(weights.mean())
-    refused = unsupported(units)
+    refused = unsupported([(u.case, u.human, u.probability) for u in units if u.human is not None])
     return Contributions(cases.names, value, part + rest_part, weight, labelled, rated, steady, sampling, refused)
-
-
-def unsupported(units: Sequence[Unit]) -> str:
-    """Why no interval is made of people's ratings of these units; empty where simulation supports one.
-
-    Near the ceiling the few cases that differ decide, and a sample that missed them says nothing of them; ratings drawn
-    with very unequal probabilities are worth fewer.
-
-    Example:
-        >>> unsupported([Unit(f"c{n}", 7.0, 6.0 if n == 0 else 7.0) for n in range(20)])
-        'too near one value for an interval: of 20 rated cases 19 have the same mean, and 1 differs (5 are needed)'
-    """
-    means: dict[str, list[float]] = {}
-    for u in units:
-        if u.human is not None:
-            means.setdefault(u.case, []).append(u.human)
-    values = Counter(round(math.fsum(said) / len(said), 6) for said in means.values())
-    count, same = sum(values.values()), max(values.values(), default=0)
-    if count - same < min(_DIFFERING, count) and same >= _CEILING * count and same < count:
-        return (
-            f"too near one value for an interval: of {count} rated cases {same} have the same mean, and "
-            f"{count - same} {'differs' if count - same == 1 else 'differ'} ({_DIFFERING} are needed)"
-        )
-    weights = [1.0 / u.probability for u in units if u.human is not None]
-    worth = math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) if weights else 0.0
-    if max(weights, default=1.0) > min(weights, default=1.0) * (1 + 1e-9) and worth < _WORTH:
-        return (
-            f"drawn too unequally for an interval: {counted(len(weights), 'rated script')} weigh as much as "
-            f"{worth:.1f} ({_WORTH:g} are needed)"
-        )
-    return ""
 
 
 def variance(contributions: Contributions) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.analysis.all_answers import AnsweredQuestion, cut_off
 from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
@@ -30,7 +30,7 @@ _MEANS: Mapping[Role, str] = {
 }
 
 
-class Finding(NamedTuple):
+class HeadlineFinding(NamedTuple):
     """One finding: a word for the list, and the sentence."""
 
     title: str
@@ -42,7 +42,7 @@ class FirstScreen(NamedTuple):
 
     edited: str
     example: str
-    findings: tuple[Finding, ...]
+    findings: tuple[HeadlineFinding, ...]
 
 
 def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> FirstScreen:
@@ -68,15 +68,15 @@ def _example(part: ReportSection) -> str:
     return f"{fact.fact_prompt} … {fact.old.text} → {fact.new.text}"
 
 
-def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[Finding]:
+def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[HeadlineFinding]:
     table, metrics, out = part.tables[0], part.metrics, []
     efficacy = metric_of(metrics, "script_efficacy") or metric_of(metrics, "efficacy")
     locality = metric_of(metrics, "script_locality") or metric_of(metrics, "locality")
     for title, metric in (("Did the edit take?", efficacy), ("What else moved?", locality)):
         if metric is not None and (text := _by_method(table, metric)):
-            out.append(Finding(title, text))
+            out.append(HeadlineFinding(title, text))
     if text := _written(part, answers):
-        out.append(Finding("What does the edited model write?", text))
+        out.append(HeadlineFinding("What does the edited model write?", text))
     return out
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,16 @@ from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
+from evaluation.analysis.written.all_answers import all_answers
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.report import narrative
+from evaluation.report.contents import contents
 from evaluation.report.correlation_heatmap import heat_map
 from evaluation.report.csv_tables import ratings_cell
+from evaluation.report.first_screen import first_screen
 from evaluation.report.forgetting_plot import forgetting_plot
 from evaluation.report.formatting import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
+from evaluation.report.harmonic_score import harmonic_scores
 from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.report.tradeoff_plot import tradeoff_plot
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
 NO_TEXTS = "Name the store that has them: scedit report RUN --store S."
 NO_TEXTS_THERE = "The store has none that fit: generate them with the run, then report again."
 NO_RATINGS = "Rate the scripts first: scedit annotate new NAME --task rate_script, or scedit judge."
+_WITHOUT_NUMBERS = re.compile(r" \(.*\)$")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -47,6 +53,7 @@ def page(
     store: Path | None,
     calibrations: Sequence[JudgeCalibration] = (),
     published: bool = False,
+    answers_file: str = "",
 ) -> str:
     """The whole file.
 
@@ -57,10 +64,12 @@ def page(
         store: That store.
         calibrations: Judges held to people.
         published: Intervals are of the published kind, and the page says so.
+        answers_file: Name of the file with every answer, where they are not on this page.
     """
     template = _environment().get_template("report.html.j2")
     text = template.render(
-        parts=[_shown(p) for p in parts],
+        parts=[_shown(p, store) for p in parts],
+        answers_file=answers_file,
         published=published,
         others=others,
         calibrations=calibrations,
@@ -68,8 +77,6 @@ def page(
         apart=why_not_comparable(parts),
         built=built,
         store=None if store is None else Path(store).name,
-        missing_texts=NO_TEXTS if store is None else NO_TEXTS_THERE,
-        missing_ratings=NO_RATINGS,
         arrows=ARROWS,
         aspects=ASPECTS,
         short=SHORT,
@@ -79,6 +86,17 @@ def page(
         program=_version(),
     )
     return revealed(text)
+
+
+def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
+    """Every answer as a page of its own, for where the report would be too large with them.
+
+    Args:
+        parts: What the runs gave.
+        report: File name of the report that it belongs to.
+    """
+    template = _environment().get_template("parts/answers_page.html.j2")
+    return revealed(template.render(parts=[_answers(p) | {"about": p.run.about} for p in parts], report=report))
 
 
 def revealed(text: str) -> str:
@@ -121,7 +139,8 @@ def _environment() -> Environment:
         "glue": _glue,
         "p_value": p_value,
         "best": _best,
-        "estimate": lambda e: e.text(2),
+        "estimate": _estimate,
+        "why": _why,
         "unscaled": _unscaled,
         "of_cases": _of_cases,
     }
@@ -135,10 +154,46 @@ def errors(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _shown(part: ReportSection) -> dict[str, Any]:
+def _answers(part: ReportSection) -> dict[str, Any]:
+    """Every answer with what the filter needs: methods and cases in order, and their numbers."""
+    found = all_answers(part.run, None if part.text is None else part.text.texts)
+    labels = list(dict.fromkeys(a.label for q in found for a in q.answers))
+    cases = {q.case.key: q.case for q in found}
+    return {
+        "answers": found,
+        "answer_count": sum(len(q.answers) for q in found),
+        "answer_methods": labels,
+        "answer_labels": {label: n for n, label in enumerate(labels, 1)},
+        "answer_cases": list(cases.values()),
+        "answer_numbers": {key: n for n, key in enumerate(cases, 1)},
+    }
+
+
+def _harmonic(part: ReportSection) -> dict[str, Any]:
+    """The harmonic means by method, and their names."""
+    scores = harmonic_scores(part.tables[0], part.metrics)
+    names = list(dict.fromkeys(s.name for s in scores))
+    by = {label: [s.value for s in scores if s.label == label] for label in dict.fromkeys(s.label for s in scores)}
+    return {"harmonic": by, "harmonic_names": names}
+
+
+def _shown(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
     """What the template reads of one part."""
+    answers = _answers(part)
+    inside = contents(
+        part,
+        answers["answers"],
+        texts_hint=NO_TEXTS if store is None else NO_TEXTS_THERE,
+        ratings_hint=NO_RATINGS,
+    )
     run, table = part.run, part.tables[0]
     return {
+        **answers,
+        **_harmonic(part),
+        "menu": inside.menu,
+        "there": inside.there,
+        "absent": inside.absent,
+        "first": first_screen(part, answers["answers"]),
         "run": run,
         "about": run.about,
         "metrics": part.metrics,
@@ -207,6 +262,26 @@ def _unscaled(value: float | None, rated: bool) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def _estimate(found: Estimate) -> str:
+    """An estimate for a cell; why it has no value or no interval stands under the table (``_why``)."""
+    if found.value is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}" + ("*" if found.note else "")
+    return found.text(2)
+
+
+def _why(estimates: Iterable[Estimate | None]) -> str:
+    """Why estimates of a table have no value (–) or no interval (*), each reason once."""
+    known = [e for e in estimates if e is not None]
+    undefined = Counter(_WITHOUT_NUMBERS.sub("", e.reason) for e in known if e.value is None)
+    bare = Counter(_WITHOUT_NUMBERS.sub("", e.note) for e in known if e.value is not None and e.low is None and e.note)
+    parts = [
+        f"{mark}: {why} ({n})" for mark, found in (("–", undefined), ("*", bare)) for why, n in found.most_common()
+    ]
+    return "; ".join(parts)
+
+
 def _of_cases(share: Estimate | None) -> str:
     """Hits of cases: "3 of 12"; a dash where there is no case."""
     return "–" if share is None or share.value is None else f"{round(share.value * share.n)} of {share.n}"
@@ -218,9 +293,9 @@ def _when(stamp: str) -> str:
 
 
 def _glue(text: str) -> str:
-    """Keep a figure and its interval on one line."""
+    """Keep an interval on one line."""
     whole = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
-    return re.sub(r" \[([^\[\], ]+), ([^\[\], ]+)\]", "\N{NO-BREAK SPACE}[\\1,\N{NO-BREAK SPACE}\\2]", whole)
+    return re.sub(r"\[([^\[\], ]+), ([^\[\], ]+)\]", "[\\1,\N{NO-BREAK SPACE}\\2]", whole)
 
 
 def _setting(value: Any) -> str:

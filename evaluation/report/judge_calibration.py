@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from evaluation.judge.inputs import judge_inputs, question_authors, rated_scripts
+from evaluation.judge.inputs import RatedScript, judge_inputs, question_authors, rated_scripts
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
+from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 
 
 class JudgeCalibration(NamedTuple):
-    """One judge: its calibration, or why there is none; and what it has in common with those it judges."""
+    """One judge: its calibration, or why there is none; and what it has in common with those it judges.
+
+    Attributes:
+        judge: Its name in ratings.
+        calibration: None where there is none; ``why`` says why.
+        flags: What it has in common with those it judges.
+        reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
+        unscored: Kinds of unscored ratings with their number.
+        cost: Dollars of its calls on record; None where no price was known. ``tokens``: of the same calls.
+    """
 
     judge: str
     calibration: Calibration | None
     why: str
     flags: tuple[str, ...]
     estimand: str = ESTIMAND
+    reliability: tuple[JudgeReliability, ...] = ()
+    unscored: Mapping[str, int] = MappingProxyType({})
+    cost: float | None = None
+    tokens: int = 0
 
 
 def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
@@ -42,12 +57,26 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
             ratings = rated_scripts(store, [a.item for a in asks])
             authors = question_authors(store)
         writers = {a.writer for a in asks}
+        summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks)
         for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
+            mine = [g for g in ratings if g.source == judge]
+            record = _on_record(judge, mine, summary)
             told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
-                out.append(
-                    JudgeCalibration(judge, calibrate_judge(ratings, asks, CalibrationRequest(judge=judge)), "", told)
-                )
+                found = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge))
+                out.append(JudgeCalibration(judge, found, "", told)._replace(**record))
             except UserError as error:
-                out.append(JudgeCalibration(judge, None, str(error), told))
+                out.append(JudgeCalibration(judge, None, str(error), told)._replace(**record))
     return out
+
+
+def _on_record(judge: str, ratings: Sequence[RatedScript], summary: JudgeSummary) -> dict[str, Any]:
+    """How reliable a judge is, what it left unscored, and what its calls cost."""
+    lines = [g.line for g in ratings if g.line is not None]
+    costs = [line.cost for line in lines if line.cost is not None]
+    return {
+        "reliability": tuple(r for r in summary.reliability if r.rater == judge),
+        "unscored": summary.unscored.get(judge, {}),
+        "cost": sum(costs) if costs else None,
+        "tokens": sum((line.tokens_in or 0) + (line.tokens_out or 0) for line in lines),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from evaluation.analysis.text_ratings import RatingSource, join_texts, read_text
 from evaluation.metrics.base import Normalisation
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
-from evaluation.report.html_page import errors, page
+from evaluation.report.html_page import answers_page, errors, page
 from evaluation.report.judge_calibration import calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.narrative import model_name
@@ -23,6 +24,7 @@ from schemas.core.clock import now
 from schemas.text.counting import counted
 
 HTML = "report.html"
+LARGEST = 3_000_000  # bytes of the page beyond which every answer stands in a file of its own
 IntervalChoice = Literal["default", "published"]
 
 
@@ -71,10 +73,14 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    shown = page(
-        parts, others, built, store=store, calibrations=calibrations(stores), published=intervals == "published"
+    drawn = partial(
+        page, parts, others, built, store=store, calibrations=calibrations(stores), published=intervals == "published"
     )
-    files = {name: shown, **_tables(parts, others)}
+    files = {name: drawn()}
+    if len(files[name].encode()) > LARGEST:
+        aside = f"{Path(name).stem}-answers.html"
+        files = {name: drawn(answers_file=aside), aside: answers_page(parts, report=name)}
+    files |= _tables(parts, others)
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
     return ReportFiles(_put(target, files), figures)

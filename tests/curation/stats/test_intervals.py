@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.stats.intervals import Interval, mean_interval, not_excluded, paired_interval
+from curation.stats.intervals import Interval, mean_interval, not_excluded, paired_interval, unsupported
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,22 @@ def test_not_excluded_is_the_exact_bound(n, bound):
 def test_not_excluded_needs_a_unit():
     with pytest.raises(ValueError, match="at least 1"):
         not_excluded(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "chances", "why"),
+    [
+        ([7.0] * 16 + [6.0] * 4, [1.0] * 20, "4 differ (5 are needed)"),
+        ([7.0] * 15 + [6.0] * 5, [1.0] * 20, ""),
+        ([7.0] * 20, [1.0] * 20, ""),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], [0.1] * 5, ""),
+        ([float(n % 5) for n in range(20)], [0.02] * 3 + [1.0] * 17, "weigh as much as"),
+        ([float(n % 5) for n in range(20)], [0.4] * 10 + [0.8] * 10, ""),
+        ([], [], ""),
+    ],
+    ids=["four of twenty differ", "five do", "all agree, which has a note of its own", "few and spread", "unequal",
+         "slightly unequal", "nothing"],
+)  # fmt: skip
+def test_what_simulation_does_not_support(values: list[float], chances: list[float], why: str) -> None:
+    found = unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
+    assert (why in found) if why else found == ""

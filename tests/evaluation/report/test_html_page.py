@@ -88,7 +88,7 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
 
 def test_a_rate_without_spread_gets_its_dagger(tmp_path):
     html, _ = read(write_report([finished(tmp_path, editors=[{"name": "push", "params": {"strength": 99}}])]).files[0])
-    assert "100.0\N{NO-BREAK SPACE}[29.2,\N{NO-BREAK SPACE}100.0]†" in html, "three of three: the exact interval"
+    assert "100.0 [29.2,\N{NO-BREAK SPACE}100.0]†" in html, "three of three: the exact interval"
     assert "± 0.0" not in html
     assert "71 points with 3 cases" in html
 

@@ -1,4 +1,4 @@
-"""ROME's score of a method: the harmonic mean of efficacy, paraphrase and neighbourhood success (Meng et al. 2022, S)."""
+"""ROME's score S: the harmonic mean of efficacy, paraphrase and neighbourhood success (Meng et al. 2022)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,85 @@
+"""What a part of a report holds: its sections in order, and what it has not, with the command that would bring it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evaluation.analysis.written.all_answers import AnsweredQuestion
+from evaluation.report.sections import ReportSection
+
+
+class AbsentSection(NamedTuple):
+    """A section that has nothing to show: its title, and what would fill it."""
+
+    title: str
+    hint: str
+
+
+class Contents(NamedTuple):
+    """The sections: (anchor, title) in order, and those that are absent."""
+
+    menu: tuple[tuple[str, str], ...]
+    absent: tuple[AbsentSection, ...]
+
+    @property
+    def there(self) -> frozenset[str]:
+        """Anchors of the sections that are shown."""
+        return frozenset(anchor for anchor, _ in self.menu)
+
+
+_SEQUENTIAL = """scedit run CONFIG --set 'regime={name = "sequential", size = [1, 10, 100]}' --out runs/sequential"""
+
+
+def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint: str, ratings_hint: str) -> Contents:
+    """The sections of a part.
+
+    Args:
+        part: Its figures.
+        answers: What its models wrote.
+        texts_hint: What to do where there are no texts.
+        ratings_hint: What to do where there are no ratings.
+    """
+    single = part.run.about["regime"] == "single"
+    judged = part.text is not None and part.text.judging is not None
+    wrote = bool(part.writing.ladders or part.writing.naming)
+    wanted = [
+        ("table", "Results", True, ""),
+        ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
+        (
+            "ladder",
+            "Where edits fail",
+            wrote,
+            "add s_es_gen and s_es_gen_question to the run's metrics",
+        ),
+        ("text", "Text level", part.text is not None, texts_hint),
+        ("judging", "Can the judge be believed?", judged, ratings_hint),
+        (
+            "correlations",
+            "Correlations",
+            _varies(part),
+            "take more cases: too few metrics vary over three",
+        ),
+        ("breakdown", "Relations and steps", bool(part.breakdowns), "add s_es to the run's metrics"),
+        (
+            "forgetting",
+            "Many edits",
+            bool(part.forgetting),
+            f"every edit was made alone: {_SEQUENTIAL}" if single else "no checkpoint is complete yet",
+        ),
+        ("cost", "Cost", True, ""),
+        ("counts", "Counts", True, ""),
+        ("cases", "Example cases", True, ""),
+        ("answers", "Every answer", bool(answers), texts_hint),
+        ("caveats", "Caveats", True, ""),
+        ("next", "Next steps", True, ""),
+        ("setup", "Set-up", True, ""),
+    ]
+    menu = tuple((anchor, title) for anchor, title, there, _ in wanted if there)
+    absent = tuple(AbsentSection(title, hint) for _, title, there, hint in wanted if not there)
+    return Contents(menu, absent)
+
+
+def _varies(part: ReportSection) -> bool:
+    from evaluation.report.correlation_heatmap import heat_map
+
+    return any(heat_map(c) is not None for c in part.correlations)

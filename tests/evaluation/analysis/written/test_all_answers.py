@@ -1,0 +1,45 @@
+"""Every text is reachable as it was written, with its ratings and how it ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluation.analysis.text_ratings import RatedTexts
+from evaluation.analysis.written.all_answers import all_answers, cut_off
+from evaluation.runs.generated_scripts import generated
+from schemas.answers import Answer
+from tests.support.arithmetic import ArithmeticLM
+from tests.support.judge import rating
+from tests.support.report.texts_run import TEXTS, finished
+
+
+class _Odd(ArithmeticLM):
+    """Writes a remark, an empty step and a character that clears screens, until the limit cuts it off."""
+
+    def _text(self, probe, prompt: str) -> Answer:
+        found = super()._text(probe, prompt)
+        text = f"Note: here\x1b[2J\nStep 1:\n{found.written.text}"
+        return found.model_copy(update={"written": found.written.model_copy(update={"text": text, "ended": "length"})})
+
+
+def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> None:
+    run = finished(tmp_path, ["s_es", *TEXTS], lm=_Odd())
+    script = generated(run)[-1].script
+    texts = RatedTexts(
+        (script,),
+        (rating(script.id, "coherence", 5, reason="it fits"), rating(script.id, "coherence", 2, "person:ann")),
+    )
+    found = all_answers(run, texts)
+    assert all([a.edited for a in q.answers] == [False, True] for q in found), "the unedited model first"
+    assert all(a.text.startswith("Note: here\\u001b[2J\nStep 1:\n") for q in found for a in q.answers)
+    mine = next(a for q in found for a in q.answers if a.ratings)
+    assert [(r.rater, r.value, r.reason) for r in mine.ratings] == [
+        ("ann (rate_script@1)", "2 of 7", ""),
+        ("x (judge_paper@1)", "5 of 7", "it fits"),
+    ]
+    count = sum(len(q.answers) for q in found)
+    assert cut_off(found) == (count, count) and found[0].question in found[0].prompt
+
+
+def test_a_run_without_scripts_has_none(tmp_path: Path) -> None:
+    assert all_answers(finished(tmp_path, ["s_es"]), None) == [] and cut_off([]) == (0, 0)
