@@ -31,7 +31,7 @@ from tests.support.scripted_server import ScriptedServer
 RUN = Path("runs/example")
 PAGE = Path("docs/example/report.html")
 RATERS = ("synthetic-a", "synthetic-b")
-RATED = 24
+RATED = 16
 FIELDS = {"rate_executability": ("executability",), "rate_script": ("coherence", "consistency", "completeness")}
 
 
@@ -84,7 +84,7 @@ def judge_and_rate() -> None:
     scedit("results", "extract-scripts", RUN, "--store", store)
     with ScriptedServer(by_rubric) as server:
         scedit("judge", store, "--model", "scripted", "--base-url", server.url, "--retest", "0.05")
-    few = ("--limit", 10, "--seed", 1, "--no-control-items", "--retest", 0)
+    few = ("--limit", 4, "--seed", 1, "--no-control-items", "--retest", 0)
     scedit("judge", store, "--model", "embedded", *few)
     for task in FIELDS:
         ratings = RUN / f"{task}.sqlite"
