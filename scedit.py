@@ -176,7 +176,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped. Finished work is kept: the same command goes on from here.", err=True)
+        click.echo("Stopped. Finished work is kept: the same command resumes from here.", err=True)
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)

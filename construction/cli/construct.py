@@ -77,7 +77,7 @@ _REPLACE = "The same, but the earlier generation no longer counts; it stays in t
 @click.option(
     "--snapshot",
     type=click.Path(path_type=Path),
-    help="Keep a copy of the store here, to be read while the run goes on.",
+    help="Keep a copy of the store here, to be read while the run continues.",
 )
 @shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
 @model_options

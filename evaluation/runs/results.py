@@ -126,7 +126,7 @@ def load_run(folder: Path) -> Run:
     cases = tuple(about["cases"])
     editors = tuple(_editor_run(folder, entry, cases) for entry in about["runs"] if _begun(folder, entry))
     if not any(e.results for e in editors):
-        raise UserError("no case of this run is finished", where=str(folder), fix="go on with: scedit run CONFIG")
+        raise UserError("no case of this run is finished", where=str(folder), fix="resume it: scedit run CONFIG")
     return Run(folder, about, split, cases, editors)
 
 

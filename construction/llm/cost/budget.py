@@ -166,7 +166,7 @@ class Budget:
         option = "--max-cost" if self.max_cost is not None else "--max-tokens"
         return BudgetReached(
             f"the budget is used up: {self.sentence()}, and the next call may not fit",
-            fix=f"give the same command again with a higher {option} to go on; every reply that was paid for is kept",
+            fix=f"give the same command again with a higher {option} to resume; every reply that was paid for is kept",
         )
 
     def sentence(self) -> str:

@@ -192,7 +192,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path, some, number):
         status, out, err = child.wait(60), child.stdout, child.stderr
         assert status == 128 + number and out == "" and "Traceback" not in err
         last = err.strip().splitlines()[-1]
-        assert "tokens spent, finished work is kept; give the same command again to go on" in last
+        assert "tokens spent, finished work is kept; give the same command again to resume" in last
         kept, seen = replies(tmp_path), len(server.requests)
         assert kept
         whole_run(job, tmp_path, server.url)

@@ -193,7 +193,7 @@ def test_a_budget_in_dollars_stops_the_run_and_a_higher_one_goes_on(construct, p
         assert done.code == 1 and "Traceback" not in done.err
         last = done.err.strip().splitlines()[-1]
         assert last.startswith("Error: the budget is used up: $") and "of $12 and" in last
-        assert last.endswith("give the same command again with a higher --max-cost to go on; every reply that was "
+        assert last.endswith("give the same command again with a higher --max-cost to resume; every reply that was "
                              "paid for is kept")  # fmt: skip
         spent = 0.8 * len(server.requests)
         assert 4.0 < spent <= 12 and f"${spent:.4f} of $12" in last
