@@ -97,7 +97,7 @@ def judge_and_rate() -> None:
 
 def render() -> None:
     """The page, by the present program."""
-    scedit("report", RUN, "--store", RUN / "store.duckdb", "--out", PAGE)
+    scedit("report", RUN, "--store", RUN / "store.duckdb", "--out", PAGE, "--force")
 
 
 STAGES = {"run": write, "rate": judge_and_rate, "render": render}
