@@ -31,6 +31,17 @@ from schemas.verdicts import Verdict
 MADE = {"questions", "scripts", "truncate", "neighbours", "adopt"}  # stages that construction writes
 EXAMPLES = 3
 CLIP = 240
+"""Characters of a reason or an example that are shown."""
+
+
+def clipped(text: str) -> str:
+    """A text as a page shows it: marked where its end is left out.
+
+    Example:
+        >>> clipped("short"), len(clipped("x" * 500)), clipped("x" * 500)[-5:]
+        ('short', 240, 'x ...')
+    """
+    return text if len(text) <= CLIP else f"{text[: CLIP - 4]} ..."
 
 
 def store_yield(path: Path, *, prices: Path | None = None) -> StoreYield:
@@ -147,7 +158,7 @@ class _Count:
             place = (kind, verdict.check, str(verdict.label))
             self._counts[place] += 1
             if len(self._why[place]) < EXAMPLES:
-                self._why[place].append((key, verdict.reason[:CLIP], text[:CLIP]))
+                self._why[place].append((key, clipped(verdict.reason), clipped(text)))
         return standing, verdict.check if verdict else ""
 
     def _reasons(self) -> tuple[Why, ...]:

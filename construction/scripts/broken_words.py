@@ -60,6 +60,8 @@ def broken_words(step: str, names: Iterable[str] = ()) -> str | None:
 
 def _cannot_follow(one: str, two: str, before: set[str]) -> bool:
     """Whether one word cannot stand after another; "and in" can where an "in" stood before."""
+    if two == "about" and one in _ARTICLES | {"with", "as"}:
+        return True
     if one == "and" and two in _PREPOSITIONS - before:
         return True
     if one in _BEFORE and two in _PREPOSITIONS:

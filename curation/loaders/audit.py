@@ -22,6 +22,7 @@ _DAMAGED = (
     ("UTF-8 read as Latin-1", re.compile("Ã[\u0080-¿]|â€|Â[\u0080-¿]")),
     ("a control character", re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")),
     ("an HTML entity", re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);")),
+    ("an escape code", re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")),
 )
 
 CHECKS: Mapping[str, str] = {
@@ -34,7 +35,7 @@ CHECKS: Mapping[str, str] = {
     "neighbour-gives-away": "a neighbour prompt names the old object",
     "repeated-prompt": "the same prompt stands twice in one record",
     "leak-in-script-prompt": "a script prompt names its object before the cut",
-    "damaged-text": "a replacement or control character, an HTML entity, or UTF-8 read as Latin-1",
+    "damaged-text": "a replacement or control character, an HTML entity, an escape code, or UTF-8 read as Latin-1",
     "stray-space": "white space at an end of a text, or two spaces in it",
 }
 """Kinds of problems that the checks report."""
@@ -120,7 +121,7 @@ def _of_text(text: str) -> Iterator[tuple[str, str]]:
         yield "stray-space", "white space at an end"
     elif "  " in text:
         yield "stray-space", "two spaces"
-    if text.isascii() and text.isprintable() and "&" not in text:
+    if text.isascii() and text.isprintable() and "&" not in text and "\\" not in text:
         return
     for what, pattern in _DAMAGED:
         if pattern.search(text):

@@ -19,6 +19,7 @@ from curation.shipped import mini_split
         "Go to to Oslo": "'to' cannot follow 'to'",
         "Get the console and at Oslo": "'at' cannot follow 'and'",
         "Speak about his in Oslo": "'in' cannot follow 'his'",
+        "Outline the about Oslo": "'about' cannot follow 'the'",
         "Take a the bus": "'the' cannot follow 'a'",
         "Take the bus to the": "the step ends with 'the'",
         "Bring your": "the step ends with 'your'",

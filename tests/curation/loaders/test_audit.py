@@ -50,6 +50,9 @@ TEXTS = [
     ("Ã©", ["damaged-text"]),
     ("a\ufffd", ["damaged-text"]),
     ("AT&amp;T", ["damaged-text"]),
+    ("Bogot\\u00e1", ["damaged-text"]),
+    ("Bogot\\xe1", ["damaged-text"]),
+    ("C:\\users", []),
     ("a\u0007b", ["damaged-text"]),
     ("line\nbreak", []),
 ]
