@@ -43,7 +43,7 @@ def test_every_revision_is_listed_in_order_and_withdrawn_ones_say_so(
     item = next(iter(db.items("pilot")))
     for person, value in (("ann", 3), ("bob", 5), ("ann", None)):
         answers = None if value is None else {"executability": value}
-        db.save("pilot", person, item, answers, form="rate_executability@1")
+        db.save("pilot", person, item, answers, form="rate_executability@2")
     (rows,) = tables(open_page("browse.show", "lea"))
     assert [(r["rater"], r["answers"]) for r in rows] == [
         ("ann", "executability 3"), ("bob", "executability 5"), ("ann", "withdrawn"),

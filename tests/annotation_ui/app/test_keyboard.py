@@ -145,7 +145,7 @@ def test_adjudication_by_keys(db: RatingsDB, store: Store, visit: Visit) -> None
     for n, item in enumerate(items[:2]):
         for person, value in (("ann", 1), ("bob", 7 - n)):
             answers = {"coherence": value, "consistency": 7, "completeness": 4}
-            db.save("pilot", person, item, answers, form="rate_script@2")
+            db.save("pilot", person, item, answers, form="rate_script@3")
     page = visit(people.invite(db, "lea", role="lead"))
     page.get_by_role("link", name="Adjudicate").click()
     page.get_by_text("2 items with a disagreement, 0 decided").wait_for()

@@ -39,7 +39,7 @@ def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: 
     button(page, SAVE).click().run()
     (saved,) = db.history("pilot")
     assert saved.answers == {"coherence": 2, "consistency": 7, "completeness": 5, "comment": "vague"}
-    assert (saved.person, saved.item, saved.form) == ("ann", first.item, "rate_script@2")
+    assert (saved.person, saved.item, saved.form) == ("ann", first.item, "rate_script@3")
     assert saved.seconds is not None and saved.seconds >= 0
     second = next_item(db, "pilot", "ann")
     assert second is not None and db.item("pilot", second.item).item.shown["question"] in texts(page)
@@ -126,7 +126,7 @@ def test_nothing_is_done_while_another_campaign_is_open(db: RatingsDB, store: St
     assert page.session_state["campaign"] == "other"
     assert "0 of 12 done" in page.get("progress")[0].proto.text
     for a in db.assignments("other", "ann"):
-        db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+        db.save("other", "ann", a.item, {"executability": 3}, form="rate_executability@2")
     page.run()
     assert "All done" in texts(page)
 
@@ -260,7 +260,7 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store
     button(page, "rest").click().run()
     assert "finish the task “exec” first" in page.warning[0].value and not page.radio
     for a in db.assignments("exec", "ann")[:-1]:
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
     page = open_page("rate.show", "ann")
     button(fill_in(page, 4), SAVE).click().run()
     button(page, "Go on with: rest").click().run()

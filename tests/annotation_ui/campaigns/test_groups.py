@@ -35,7 +35,7 @@ def make(db: RatingsDB, store: Store) -> Make:
 
 def answer_all(db: RatingsDB, name: str) -> None:
     for a in db.assignments(name, "ann"):
-        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@1")
+        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@2")
 
 
 def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:

@@ -22,7 +22,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
             while (a := next_item(opened, "pilot", person)) is not None:
                 n = sum(map(ord, a.item)) % 5 + (person == "bob")
                 answers = {"coherence": 1 + n, "consistency": 7, "completeness": 2 + n}
-                opened.save("pilot", person, a.item, answers, form="rate_script@2", seconds=3)
+                opened.save("pilot", person, a.item, answers, form="rate_script@3", seconds=3)
     assert "12 of    12  3 s an item" in call("status", "-r", db).output
     assert "24 answers, 72 records new" in call("import", "pilot", "-r", db, "-s", store).output
     assert "24 answers, 0 records new" in call("import", "pilot", "-r", db, "-s", store).output
@@ -44,7 +44,7 @@ def test_tasks_are_listed() -> None:
     assert [r["task"] for r in rows] == [
         "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
     ]  # fmt: skip
-    assert "rate_script@2" in call("tasks").output
+    assert "rate_script@3" in call("tasks").output
 
 
 def test_a_number_a_group_and_a_size_that_is_kept(files: tuple[Path, Path]) -> None:

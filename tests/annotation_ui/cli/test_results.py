@@ -24,7 +24,7 @@ def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
         items = sorted({a.item for a in opened.assignments("p")})
         for person, said in values.items():
             for item, value in zip(items, said, strict=False):
-                opened.save("p", person, item, {"executability": value}, form="rate_executability@1", seconds=3)
+                opened.save("p", person, item, {"executability": value}, form="rate_executability@2", seconds=3)
     return items
 
 
@@ -61,8 +61,8 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     call("share", "p", "-r", db)
     with RatingsDB(db) as opened:
         first, second = opened.assignments("p", "ann")[:2]
-        opened.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@1")
-        opened.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@1")
+        opened.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@2")
+        opened.save("p", "ann", second.item, {"executability": 5}, form="rate_executability@2")
     report = tmp_path / "refused.jsonl"
     got = call("import", "p", "-r", db, "-s", store, "--report", report)
     assert got.exit_code == 1
@@ -81,7 +81,7 @@ def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) 
         for person in ("ann", "bob"):
             for n, a in enumerate(sorted(opened.assignments("p", person), key=lambda a: a.item)):
                 value = n % 5 + 2
-                opened.save("p", person, a.item, {"executability": value}, form="rate_executability@1")
+                opened.save("p", person, a.item, {"executability": value}, form="rate_executability@2")
                 rating = Rating(
                     key=f"rating/judge/{a.item}", item_id=a.item, aspect="executability", value=value - 1,
                     rater="judge:m", form="judge_executability@1",
@@ -174,7 +174,7 @@ def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
     with RatingsDB(db) as opened:
         first = next_item(opened, "p", "synthetic-ann")
         assert first is not None
-        opened.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@1")
+        opened.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@2")
     lines = call("agreement", "p", "-r", db, "--resamples", 20).output.splitlines()
     assert lines[1].startswith("SYNTHETIC: synthetic-ann")
 

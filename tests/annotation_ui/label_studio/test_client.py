@@ -260,5 +260,5 @@ def test_executability_is_pushed_before_the_rest_of_its_group(db: RatingsDB, sto
     with pytest.raises(UserError, match="'exec' comes first, and ann has not finished it"):
         site.push(db, "rest")
     for a in db.assignments("exec", "ann"):
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@1")
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
     assert site.push(db, "rest").new == 12
