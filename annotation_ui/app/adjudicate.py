@@ -61,16 +61,18 @@ def _decision(
     context: PageContext, name: str, task: RatingTask, d: ItemDisagreement, before: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """The lead's form; its answers once they are sent and pass, else None."""
+    keys = {f.name: f"decide/{name}/{d.item}/{f.name}" for f in task.form.fields}
+    save = f"decide/{name}/{d.item}"
     with st.form(f"decide-{name}-{d.item}", border=False):
         given = {
-            f.name: widgets.show_field(f, key=f"decide/{name}/{d.item}/{f.name}", value=before.get(f.name))
+            f.name: widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
             for f in task.form.fields
         }
         messages = st.container()
         saved = st.form_submit_button(
-            "Save decision", type="primary", shortcut="Ctrl+Enter", use_container_width=True
+            "Save decision", type="primary", shortcut="Ctrl+Enter", width="stretch", key=save
         )  # fmt: skip
-    keyboard_shortcuts()
+    keyboard_shortcuts(task.form, keys, save)
     if not saved:
         return None
     answers = {k: v for k, v in given.items() if v not in (None, "", [])}

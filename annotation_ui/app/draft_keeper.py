@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import streamlit as st
 
+from annotation_ui.app.keyboard import class_of
+from annotation_ui.interface.texts import ENGLISH, interface_text
 from annotation_ui.tasks.forms import Field, Form
 
 _DRAFT = """
 export default function (component) {
-  const {data, parentElement} = component;
+  const {parentElement} = component;
+  const data = JSON.parse(component.data);
   const boxOf = (field) => document.querySelector("." + field.place);
   const valueOf = (field, box) => {
     if (field.kind === "text") { const area = box.querySelector("textarea"); return area ? area.value : ""; }
@@ -49,10 +53,10 @@ export default function (component) {
         headers: {"x-scedit": "1", "content-type": "application/json"}, body,
       });
       if (!reply.ok) window.__sceditSent = null;
-      say(reply.ok ? "Draft kept." : "The draft is not kept: " + await reply.text());
+      say(reply.ok ? data.words.kept : data.words.lost + await reply.text());
     } catch (error) {
       window.__sceditSent = null;
-      say("The draft is not kept: the server does not answer.");
+      say(data.words.unreachable);
     }
   };
   let timer = 0;
@@ -66,7 +70,9 @@ export default function (component) {
 """
 
 
-def keep_drafts(form: Form, keys: dict[str, str], *, campaign: str, item: str, person: str) -> None:
+def keep_drafts(
+    form: Form, keys: dict[str, str], *, campaign: str, item: str, person: str, language: str = ENGLISH
+) -> None:
     """Send what is typed into a form to the server as it is typed (see ``annotation_ui.app.server``).
 
     Args:
@@ -75,23 +81,14 @@ def keep_drafts(form: Form, keys: dict[str, str], *, campaign: str, item: str, p
         campaign: Where it belongs, with ``item`` and ``person``.
         item: Content id.
         person: Pseudonym.
+        language: Of what is said about the draft.
     """
     fields = [
         {"name": f.name, "kind": f.kind, "place": class_of(keys[f.name]), "values": _values(f)} for f in form.fields
     ]
-    st.components.v2.component("scedit_draft", js=_DRAFT)(
-        data={"fields": fields, "campaign": campaign, "item": item, "person": person}, key="draft"
-    )
-
-
-def class_of(key: str) -> str:
-    """The class that Streamlit gives the element of a key.
-
-    Example:
-        >>> class_of("pilot/3f/comment")
-        'st-key-pilot-3f-comment'
-    """
-    return "st-key-" + "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in key.strip())
+    words = {k: interface_text(language, f"draft_{k}") for k in ("kept", "lost", "unreachable")}
+    data = {"fields": fields, "campaign": campaign, "item": item, "person": person, "words": words}
+    st.components.v2.component("scedit_draft", js=_DRAFT)(data=json.dumps(data), key="draft")
 
 
 def _values(field: Field) -> dict[str, Any]:

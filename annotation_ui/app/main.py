@@ -13,8 +13,10 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext, cookie_name
+from annotation_ui.interface.texts import best_language
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.preferences import read_preferences
 from schemas.core.errors import UserError
 
 
@@ -40,9 +42,11 @@ def main() -> None:
             if person is None:
                 from annotation_ui.app.login import show_login
 
-                show_login(db)
+                show_login(db, best_language(_browser_language()))
                 return
-            context = PageContext(db, person, token(ratings) or "", store)
+            preferences = _preferences(db, person.name)
+            language = best_language(preferences.get("language"), _browser_language())
+            context = PageContext(db, person, token(ratings) or "", store, language)
             if "token" not in st.session_state:
                 st.session_state["token"] = context.token
             if st.session_state.pop("remember", False):
@@ -52,8 +56,23 @@ def main() -> None:
         st.error(widgets.escape_markdown(str(error)))
 
 
+def _browser_language() -> str | None:
+    return str(st.context.locale or "") or None
+
+
+def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
+    """What a person chose; read once a session, and put where the switches of the page find it."""
+    if "preferences" not in st.session_state:
+        st.session_state["preferences"] = read_preferences(db, person)
+    kept: dict[str, str] = st.session_state["preferences"]
+    for name, usual in (("highlight", "yes"), ("auto_save", "no")):
+        st.session_state[name] = st.session_state.get(name, kept.get(name, usual) == "yes")
+    return kept | ({"language": st.session_state["language"]} if "language" in st.session_state else {})
+
+
 def _navigate(context: PageContext) -> None:
     from annotation_ui.app import adjudicate, agreement, browse, guidelines, progress, rate
+    from annotation_ui.app.rating import own_answers
 
     def page(show: object, title: str, path: str, *, first: bool = False) -> object:
         def run() -> None:
@@ -71,7 +90,12 @@ def _navigate(context: PageContext) -> None:
             page(guidelines.show, "Guidelines", "guidelines"),
         ]
     else:
-        pages = [page(rate.show, "Rate", "rate", first=True), page(guidelines.show, "Guidelines", "guidelines")]
+        pages = [
+            page(rate.show, context.say("page_rate"), "rate", first=True),
+            page(own_answers.show, context.say("page_answers"), "answers"),
+            page(guidelines.show, context.say("page_guidelines"), "guidelines"),
+        ]
+        st.session_state["rate_page"] = pages[0]
     chosen = st.navigation(pages, position="top" if context.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
     with st.sidebar:
         widgets.account_box(context)

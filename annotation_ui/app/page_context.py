@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from annotation_ui.interface.texts import ENGLISH, interface_text
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import RaterAccount
 
@@ -23,9 +24,15 @@ class PageContext(NamedTuple):
         person: Who looks, as the server found out.
         token: Their session.
         store: A snapshot of the store, never the store itself, which one process may hold; None where none is given.
+        language: Of the words around the forms.
     """
 
     db: RatingsDB
     person: RaterAccount
     token: str
     store: Path | None
+    language: str = ENGLISH
+
+    def say(self, key: str, **values: object) -> str:
+        """A text of the interface in the person's language."""
+        return interface_text(self.language, key, **values)

@@ -41,6 +41,8 @@ def _row(s: RaterProgress, all_: Sequence[RaterProgress]) -> dict[str, Any]:
     row: dict[str, Any] = {"rater": s.person, "done": s.done, "of": s.assigned}
     if any(x.synthetic for x in all_):
         row["program"] = "yes" if s.synthetic else ""
+    if any(x.skipped for x in all_):
+        row["skipped"] = s.skipped
     row["median time per item"] = "" if s.seconds is None else f"{s.seconds:.0f} s"
     if any(x.training[1] for x in all_):
         row["training items done"] = f"{s.training[0]} of {s.training[1]}"

@@ -5,41 +5,29 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from annotation_ui.app.item import item_html
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import task_of
+from annotation_ui.interface.texts import ENGLISH, interface_text, languages
 from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.preferences import keep_preference
 from annotation_ui.tasks.base import RatingTask
-from annotation_ui.tasks.forms import Field, Form
+from annotation_ui.tasks.forms import COMMENT, Field, Form
 
 if TYPE_CHECKING:
     from curation.store.store import Store
 
 _T = TypeVar("_T")
-
-_CSS = """
-<style>
-.se-cards {display: flex; flex-wrap: wrap; gap: .5rem;}
-.se-card {flex: 1 1 100%; border: 1px solid rgba(128,128,128,.45); border-radius: .5rem; padding: .35rem .75rem;}
-.se-short {flex: 1 1 40%;}
-.se-title {font-size: .8rem; opacity: .8; margin-bottom: .1rem;}
-.se-text {white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; line-height: 1.5;}
-.se-script {font-size: 1.02rem;}
-.se-ends {font-size: .8rem; opacity: .85; margin-top: -.6rem;}
-[data-testid="stForm"] [role="toolbar"] {counter-reset: reason;}
-[data-testid="stForm"] [role="toolbar"] button {counter-increment: reason; white-space: normal; text-align: start;}
-[data-testid="stForm"] [role="toolbar"] button::before {content: counter(reason, lower-alpha); opacity: .7;
-  margin-inline-end: .4rem; font-size: .8rem;}
-.block-container {padding-top: 3.2rem; padding-bottom: 2rem;}
-[data-testid="stRadio"] [role="radiogroup"] {gap: .35rem .9rem;}
-@media (max-width: 640px) {.block-container {padding-top: 4.2rem; padding-left: .8rem; padding-right: .8rem;}}
-</style>
-"""
 
 _SET_COOKIE = """
 export default function (component) {
@@ -62,7 +50,7 @@ _LINE_MARKS = re.compile(r"^([ \t]*\d*)([#>+=.)-])", re.MULTILINE)  # headings, 
 
 def apply_style() -> None:
     """The few rules that all pages share; colours come from the theme, light or dark."""
-    st.html(_CSS)
+    st.html(f"<style>{Path(__file__).with_name('assets').joinpath('style.css').read_text(encoding='utf-8')}</style>")
 
 
 def set_session_cookie(token: str) -> None:
@@ -79,10 +67,41 @@ def show_text(title: str, body: str) -> None:
     st.html(_card(title, body))
 
 
-def show_texts(form: Form, texts: Mapping[str, str]) -> None:
-    """The texts of an item in the form's order; short ones stand side by side."""
-    cards = [_card(s.title, texts[s.name], script=s.style == "script") for s in form.shows if texts.get(s.name)]
-    st.html(f'<div class="se-cards">{"".join(cards)}</div>')
+def show_texts(form: Form, texts: Mapping[str, str], *, highlight: bool = True) -> None:
+    """The texts of an item in the form's order, both objects highlighted where they are named."""
+    st.html(item_html(form, texts, highlight=highlight))
+
+
+def show_guideline(form: Form) -> None:
+    """What is asked, what the answers mean, and the reasons that there are."""
+    for f in form.asked():
+        ends = f"\n{f.low} = {f.low_text}\n{f.high} = {f.high_text}" if f.low_text else ""
+        show_text(f.asks, (f.hint + ends).strip())
+    for f in form.fields:
+        if f.kind == "many":
+            show_text(f.asks, "\n".join(c.text for c in f.choices))
+
+
+def escape_html(body: str) -> str:
+    """A text for ``st.html``, shown as it is."""
+    return html.escape(body)
+
+
+def host_of(url: str) -> str:
+    """The host that an address names.
+
+    Example:
+        >>> host_of("https://app.prolific.com/submissions/complete?cc=C1")
+        'app.prolific.com'
+    """
+    return urlsplit(url).hostname or url
+
+
+@contextmanager
+def opened_again(context: PageContext) -> Iterator[RatingsDB]:
+    """The ratings file, for what happens between two runs of the page."""
+    with RatingsDB(context.db.path) as db:
+        yield db
 
 
 def _card(title: str, body: str, *, script: bool = False) -> str:
@@ -106,21 +125,24 @@ def escape_markdown(body: str) -> str:
     return _LINE_MARKS.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", body))
 
 
-def show_field(f: Field, *, key: str, value: Any) -> Any:
+def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> Any:
     """One field of a form, as it was answered before or open; returns the answer or None."""
-    label = escape_markdown(f.asks) + ("" if f.required or f.kind == "text" else " (if you answered no)")
+    label = escape_markdown(f.asks)
     if f.kind in ("yes_no", "scale"):
         options = list(f.allowed)
         at = None if f.fault(value) else options.index(value)
-        chosen = st.radio(label, options, index=at, horizontal=True, key=key, help=escape_markdown(f.hint) or None)
+        if f.hint:  # above the choices, where it is read before them
+            st.html(f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>')
+        hidden: Any = "collapsed" if f.hint else "visible"
+        chosen = st.radio(label, options, index=at, horizontal=True, key=key, label_visibility=hidden)
         if f.kind == "scale" and f.low_text:
-            ends = f"{f.low} = {f.low_text} · {f.high} = {f.high_text}"
-            st.html(f'<div class="se-ends">{html.escape(ends)}</div>')
+            low, high = html.escape(f"{f.low} = {f.low_text}"), html.escape(f"{f.high} = {f.high_text}")
+            st.html(f'<div class="se-ends"><span>{low}</span> · <span>{high}</span></div>')
         return chosen
     if f.kind == "many":
         known = {c.value: escape_markdown(c.text) for c in f.choices}
         chosen = st.pills(  # all in sight: a list that opens loses clicks on a busy machine
-            label,
+            f"{label} {interface_text(language, 'if_no')}",
             list(known),
             selection_mode="multi",
             default=[v for v in value if v in known] if isinstance(value, list) else [],
@@ -128,24 +150,28 @@ def show_field(f: Field, *, key: str, value: Any) -> Any:
             key=key,
         )
         return list(chosen or [])
-    return st.text_area(label, value=value if isinstance(value, str) else "", key=key, height=68)
+    asks = interface_text(language, "comment") if f == COMMENT else f.asks
+    return st.text_area(escape_markdown(asks), value=value if isinstance(value, str) else "", key=key, height=68)
 
 
-def readable_fault(form: Form, fault: str) -> str:
+def readable_fault(form: Form, fault: str, language: str = ENGLISH) -> str:
     """A fault of the form as people read it: what to do, with the question in place of the field's name."""
+
+    def say(key: str, **values: str) -> str:
+        return interface_text(language, key, **{k: escape_markdown(v) for k, v in values.items()})
+
     for f in form.fields:
-        name, asks = f"'{f.name}'", f"“{escape_markdown(f.asks)}”"
+        name = f"'{f.name}'"
         if fault == f"{name} has no answer":
-            return f"Please answer: {escape_markdown(f.asks)}"
+            return say("please_answer", question=f.asks)
         if fault.startswith(f"{name} is no without a comment"):
-            return f"You answered no to {asks}. Please say why in the comment."
+            return say("please_comment", question=f.asks)
         if fault.startswith(f"{name} is no without a reason") and form.reasons:
-            reasons = escape_markdown(form.field(form.reasons).asks)
-            return f"You answered no to {asks}. Please choose a reason under “{reasons}”"
+            return say("please_reason", question=f.asks, reasons=form.field(form.reasons).asks)
         for choice in f.choices:
             if fault == f"the reason '{choice.value}' needs a comment":
-                return f"You chose “{escape_markdown(choice.text)}”. Please explain it in the comment."
-        fault = fault.replace(name, asks)
+                return say("please_explain", choice=choice.text)
+        fault = fault.replace(name, f"“{escape_markdown(f.asks)}”")
     return fault
 
 
@@ -205,10 +231,20 @@ def counted(number: int, thing: str, things: str = "") -> str:
 
 
 def account_box(context: PageContext) -> None:
-    """The person's name and the way out."""
-    tag = ". This is a program: its answers are labelled synthetic." if context.person.synthetic else ""
-    st.caption(f"Logged in as {escape_markdown(context.person.name)} ({context.person.role}){tag}")
-    if st.button("Log out", key="log-out"):
+    """The person's name, the language and the way out."""
+    role = context.say(f"role_{context.person.role}")
+    line = context.say("logged_in", name=escape_markdown(context.person.name), role=role)
+    st.caption(f"{line}. {context.say('synthetic')}" if context.person.synthetic else line)
+
+    def speak(code: str) -> None:
+        st.session_state["language"] = code
+        with opened_again(context) as db:
+            keep_preference(db, context.person.name, "language", code)
+
+    for code, name in languages().items():
+        if code != context.language:
+            st.button(name, key=f"language-{code}", on_click=speak, args=(code,))
+    if st.button(context.say("log_out"), key="log-out"):
         raters.log_out(context.db, context.token)
         st.session_state.clear()
         st.session_state["logged-out"] = True

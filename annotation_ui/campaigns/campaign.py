@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.frames import keep_frame, read_frame
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
+from annotation_ui.ratings.skips import skipped_items, skips_of_campaign
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form
@@ -199,7 +201,7 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     campaign_task(db, name)
     refuse_unshared(db, campaign)
     raters = [p.name for p in list_raters(db) if p.role == "rater"]
-    started = {(r.person, r.item) for r in db.history(name)}
+    started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
     settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), name)
     existing = db.assignments(name)
     made, taken = assign(list(db.items(name).values()), raters, settings, existing=existing, started=started)
@@ -233,6 +235,7 @@ class RaterProgress(NamedTuple):
         seconds: Median seconds an item, None before the first.
         last: When the last save was.
         odd_times: Answers whose time cannot be one (zero, negative, text); the median leaves them out.
+        skipped: Items that the person could not judge.
     """
 
     person: str
@@ -244,6 +247,7 @@ class RaterProgress(NamedTuple):
     seconds: float | None
     last: str | None
     odd_times: int = 0
+    skipped: int = 0
 
 
 def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
@@ -258,6 +262,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     answers: dict[str, dict[str, Revision]] = {}
     for r in db.current_answers(name):
         answers.setdefault(r.person, {})[r.item] = r
+    skipped = Counter(person for person, _ in skips_of_campaign(db, name))
     out = []
     for person in sorted({*assigned, *answers}):
         mine = answers.get(person, {})
@@ -276,6 +281,7 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
                 median(times) if times else None,
                 max((r.saved_at for r in mine.values()), default=None),
                 sum(r.odd_time for r in mine.values()),
+                skipped[person],
             )
         )
     return out
@@ -285,6 +291,6 @@ _PURPOSES = ("real", "training", "attention")
 
 
 def next_item(db: RatingsDB, name: str, person: str) -> Assignment | None:
-    """The first item in a person's order without an answer, or None when all is done."""
-    done = {r.item for r in db.current_answers(name, person=person)}
+    """The first item in a person's order that is neither answered nor skipped, or None when all is done."""
+    done = {r.item for r in db.current_answers(name, person=person)} | set(skipped_items(db, name, person))
     return next((a for a in db.assignments(name, person) if a.item not in done), None)

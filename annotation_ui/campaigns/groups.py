@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Campaign
+from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks import TASKS
 from schemas.core.errors import UserError
 
@@ -23,6 +24,7 @@ def waiting_for(db: RatingsDB, campaign: Campaign, person: str) -> str | None:
     """The campaign that a person has to finish first; None where nothing stands before this one."""
     for earlier in earlier_campaigns(db, campaign):
         done = {r.item for r in db.current_answers(earlier.name, person=person)}
+        done |= set(skipped_items(db, earlier.name, person))
         if any(a.item not in done for a in db.assignments(earlier.name, person)):
             return earlier.name
     return None

@@ -185,6 +185,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
                 pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not started"
                 watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
                 odd = f", {s.odd_times} times not usable" if s.odd_times else ""
+                odd += f", {s.skipped} skipped" if s.skipped else ""
                 click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}{odd}")
             if count := unreadable_answers(db, campaign.name):
                 click.echo(f"  {count} stored answers cannot be read under the form; statistics leave them out")

@@ -197,10 +197,9 @@ class RatingsDB:
             StoreError: the file cannot be written; nothing was saved.
         """
         with self._transaction() as db:
-            allowed = db.execute(
-                "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?", [campaign, person, item]
-            ).fetchone()
-            if allowed is None:
+            where = [campaign, person, item]
+            known = "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?"
+            if db.execute(known, where).fetchone() is None:
                 raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
             if token is not None:
                 row = db.execute("SELECT id, campaign, person, item FROM revisions WHERE token = ?", [token]).fetchone()
@@ -215,7 +214,8 @@ class RatingsDB:
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [campaign, person, item, form, body, seconds, saved_at or here, token, saved_at and here],
             )
-            db.execute("DELETE FROM drafts WHERE campaign = ? AND person = ? AND item = ?", [campaign, person, item])
+            for table in ("drafts", "skips"):  # an answer replaces both
+                db.execute(f"DELETE FROM {table} WHERE (campaign, person, item) = (?, ?, ?)", [campaign, person, item])
             return int(done.lastrowid or 0)
 
     def revision_of(self, token: str) -> Revision | None:

@@ -150,7 +150,7 @@ def delete_rater(db: RatingsDB, name: str) -> int:
         db.connection.execute(
             "DELETE FROM links WHERE substr(kind, 1, 7) = 'pulled/' AND json_extract(remote, '$[0]') = ?", [name]
         )
-        for table in ("assignments", "sessions", "drafts", "consents"):
+        for table in ("assignments", "sessions", "drafts", "consents", "skips", "preferences"):
             db.connection.execute(f"DELETE FROM {table} WHERE person = ?", [name])
         db.connection.execute("DELETE FROM people WHERE name = ?", [name])
     return int(count)

@@ -38,6 +38,11 @@ CREATE TABLE consents (person TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT
 CREATE TABLE frames (campaign TEXT NOT NULL, item TEXT NOT NULL, probability REAL NOT NULL,
     PRIMARY KEY (campaign, item));
 """,
+    """
+CREATE TABLE skips (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, reason TEXT NOT NULL,
+    seconds REAL, saved_at TEXT NOT NULL, PRIMARY KEY (campaign, person, item));
+CREATE TABLE preferences (person TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (person, name));
+""",
 )
 """What was added since the first version, one text a version; each adds tables and columns and changes nothing."""
 

@@ -38,7 +38,7 @@ def open_page(db: RatingsDB) -> Open:
     testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
 
     def opened(name: str, person: str, *, store: Path | None = None, token: str = "") -> Any:
-        module, function = name.split(".")
+        module, _, function = name.rpartition(".")
         given = {
             "module": module, "function": function, "ratings": str(db.path), "person": person, "token": token,
             "store": str(store) if store else "",

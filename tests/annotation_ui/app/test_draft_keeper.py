@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.app.draft_keeper import class_of
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import keep_draft, read_draft
@@ -15,11 +14,6 @@ from tests.support import served_app as served
 
 FORM = FilterQuestion.form
 HALF = {"meaningful": "no", "reasons": ["duplicate"], "comment": "half a se"}
-
-
-@pytest.mark.parametrize(("key", "name"), [("a b/c.d", "st-key-a-b-c-d"), ("é_1", "st-key--_1")])
-def test_a_place_is_named_as_streamlit_names_it(key: str, name: str) -> None:
-    assert class_of(key) == name
 
 
 def test_a_draft_fills_the_form_and_a_save_ends_it(db: RatingsDB, store: Store, open_page: Open) -> None:

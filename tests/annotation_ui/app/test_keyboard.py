@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.app.keyboard import class_of
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
@@ -45,23 +46,25 @@ def ready(page: Any, done: int, of: int) -> None:
 
 
 def listening(page: Any) -> None:
-    """Wait until keys are listened to and what the run before showed is gone, as a person would."""
+    """Wait until the keys of the form that is shown are listened to: the app itself says so."""
+    page.wait_for_function("() => document.documentElement.dataset.sceditForm")
     page.locator("[data-test-script-state='notRunning']").wait_for()
-    page.wait_for_function("() => window.__sceditKeys")
-    page.locator("[data-stale='true']").first.wait_for(state="detached")
-    page.wait_for_timeout(300)
 
 
 def wait_until(page: Any, answers: list[str]) -> None:
-    for _ in range(100):
-        if checked(page) == answers:
-            return
-        page.wait_for_timeout(50)
+    groups = "[...document.querySelectorAll('[role=radiogroup]')]"
+    answer = "(g) => (g.querySelector('label:has(input:checked)') || {innerText: ''}).innerText.trim()"
+    page.wait_for_function(f"(wanted) => {groups}.map({answer}).join() === wanted", arg=",".join(answers))
     assert checked(page) == answers
 
 
 def last(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
+
+
+@pytest.mark.parametrize(("key", "name"), [("a b/c.d", "st-key-a-b-c-d"), ("é_1", "st-key--_1")])
+def test_a_place_is_named_as_streamlit_names_it(key: str, name: str) -> None:
+    assert class_of(key) == name
 
 
 def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, visit: Visit) -> None:

@@ -1,0 +1,74 @@
+"""The form of an item: questions with their anchors, one key to save, and a way to say that it cannot be judged."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from annotation_ui.app import widgets
+from annotation_ui.app.draft_keeper import keep_drafts
+from annotation_ui.app.keyboard import keyboard_shortcuts
+from annotation_ui.app.page_context import PageContext
+from annotation_ui.app.rating.saving import begin_item, field_keys, save_key
+from annotation_ui.ratings.skips import REASONS
+from annotation_ui.tasks.forms import Form
+
+
+def show_form(
+    context: PageContext, campaign: str, item: str, form: Form, before: dict[str, Any], faults: list[str]
+) -> None:
+    """One item's form.
+
+    Args:
+        context: Of the page.
+        campaign: Where the item belongs.
+        item: Content id.
+        form: What is asked.
+        before: Answers to begin with.
+        faults: What was wrong with the answers that were sent.
+    """
+    begin_item(item)
+    st.session_state["shown"] = (campaign, item)
+    keys, saves = field_keys(campaign, item, form), save_key(campaign, item)
+    with st.form(f"form-{campaign}-{item}", border=False):
+        for f in form.fields:
+            if f.kind != "text":
+                widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
+        if faults:
+            st.error("  \n".join(faults))
+        st.form_submit_button(context.say("save"), type="primary", shortcut="Ctrl+Enter", width="stretch", key=saves)
+        for f in form.fields:
+            if f.kind == "text":
+                widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
+    keyboard_shortcuts(form, keys, saves, auto_save=bool(st.session_state.get("auto_save")))
+    keep_drafts(form, keys, campaign=campaign, item=item, person=context.person.name, language=context.language)
+
+
+def show_keys(context: PageContext, form: Form) -> None:
+    """What the keys do, for the fields that there are."""
+    kinds = {f.kind for f in form.fields}
+    top = max((f.high for f in form.fields if f.kind == "scale"), default=0)
+    keys = [context.say("keys_scale", high=top)] if "scale" in kinds else []
+    keys += [context.say("keys_yes_no")] if "yes_no" in kinds else []
+    line = [context.say("keys_answer", keys=", ".join(keys))]
+    line += [context.say("keys_reasons")] if "many" in kinds else []
+    words = "; ".join([*line, context.say("keys_save")])
+    st.html(f'<div class="se-keys">{html.escape(context.say("keys"))}: {html.escape(words)}.</div>')
+
+
+def show_skip(context: PageContext, campaign: str, item: str) -> None:
+    """A way to say that an item cannot be judged: words if there are any, then the reason, which skips it."""
+    key = f"skip/{campaign}/{item}"
+
+    def skip(reason: str) -> None:
+        words = str(st.session_state.get(f"{key}/words") or "").strip()
+        st.session_state["skip"] = (campaign, item, f"{reason}: {words}" if words else reason)
+
+    with st.popover(context.say("cannot_judge")):
+        st.write(context.say("skip_asked"))
+        st.text_input(context.say("comment"), key=f"{key}/words", max_chars=900)
+        for reason in REASONS:
+            label = context.say(f"skip_{reason}")
+            st.button(label, key=f"{key}/{reason}", on_click=skip, args=(reason,), width="stretch")

@@ -1,0 +1,103 @@
+"""What a rater sent with the last click or key: an answer or a skip, saved before the next item is shown."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import streamlit as st
+
+from annotation_ui.app import widgets
+from annotation_ui.app.page_context import PageContext
+from annotation_ui.campaigns.campaign import task_of
+from annotation_ui.campaigns.control_items import wrong_fields
+from annotation_ui.ratings.skips import skip_item
+from annotation_ui.tasks.forms import Form
+from schemas.core.errors import StoreError, UserError
+
+_LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
+
+
+def field_keys(campaign: str, item: str, form: Form) -> dict[str, str]:
+    """The keys of a form's widgets, by field."""
+    return {f.name: f"{campaign}/{item}/{f.name}" for f in form.fields}
+
+
+def save_key(campaign: str, item: str) -> str:
+    """The key of an item's button that saves."""
+    return f"save/{campaign}/{item}"
+
+
+def begin_item(item: str) -> None:
+    """Start the clock of an item that is shown for the first time, and name its save."""
+    st.session_state.setdefault("begun", {}).setdefault(item, (time.time(), uuid.uuid4().hex))
+
+
+def handle_pending(context: PageContext, campaign: str) -> list[str]:
+    """Save what was sent; returns what to say beside the form, empty where all went well or nothing was sent."""
+    shown = st.session_state.get("shown")
+    if shown is None or shown[0] != campaign:
+        return []
+    item = shown[1]
+    if st.session_state.get(save_key(campaign, item)):
+        return _save(context, campaign, item)
+    skipped = st.session_state.pop("skip", None)
+    if skipped is not None and skipped[:2] == (campaign, item):
+        return _guarded(lambda: _skip(context, campaign, item, skipped[2]))
+    return []
+
+
+def _save(context: PageContext, campaign: str, item: str) -> list[str]:
+    task = task_of(context.db, campaign)
+    form = task.form
+    keys = field_keys(campaign, item, form)
+    sent = {name: st.session_state.get(key) for name, key in keys.items()}
+    given = {k: v for k, v in sent.items() if v not in (None, "", [])}
+    faults = form.faults(given)
+    if faults:
+        return [widgets.readable_fault(form, fault, context.language) for fault in faults]
+    _, token = st.session_state["begun"][item]
+
+    def save() -> None:
+        me = context.person.name
+        clean = form.clean(given)
+        context.db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
+
+    refused = _guarded(save)
+    if not refused:
+        _leave(item)
+        placed = context.db.item(campaign, item)
+        if placed.purpose == "training":
+            st.session_state["learned"] = (wrong_fields(placed, task, given), placed.expected or {})
+    return refused
+
+
+def _skip(context: PageContext, campaign: str, item: str, reason: str) -> None:
+    skip_item(context.db, campaign, context.person.name, item, reason, seconds=_seconds(item))
+    _leave(item)
+
+
+def _leave(item: str) -> None:
+    st.session_state["begun"].pop(item, None)
+    for name in ("back", "shown"):
+        st.session_state.pop(name, None)
+
+
+def _seconds(item: str) -> float:
+    """The time on an item; a save at once took some time, a clock that was put back did not."""
+    start: float = st.session_state["begun"][item][0]
+    spent = min(time.time() - start, _LONGEST)
+    return max(round(spent, 1), 0.1) if spent > 0 else spent
+
+
+def _guarded(act: Any) -> list[str]:
+    """Do something with the file; a full disk or a lock is a sentence, and the form stays as it is filled in."""
+    try:
+        act()
+    except StoreError as error:
+        fix = f" {error.fix[0].upper()}{error.fix[1:]}." if error.fix else ""
+        return [widgets.escape_markdown(f"{error.what[0].upper()}{error.what[1:]}.{fix}")]
+    except UserError as error:
+        return [widgets.escape_markdown(str(error))]
+    return []

@@ -1,0 +1,1 @@
+"""The words of the rating app, a file a language."""
