@@ -22,7 +22,7 @@ def items(db: RatingsDB, store: Store) -> list[str]:
     found = sorted({a.item for a in db.assignments("pilot")})
     for item, values in zip(found, ((1, 7), (4, 5), (3, 3)), strict=False):
         for person, value in zip(("ann", "bob"), values, strict=True):
-            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@1")
+            db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2")
     return found
 
 
@@ -81,7 +81,7 @@ def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(
     db: RatingsDB, items: list[str], open_page: Open
 ) -> None:
     for comment in ("first thought", "<b>second</b>"):
-        db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@1")
+        db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@2")
     page = open_page("adjudicate.show", "lea")
     html = " ".join(e.value for e in page.get("html"))
     assert "&lt;b&gt;second&lt;/b&gt;" in html and "first thought" not in html and "Comment by ann" in html
@@ -102,5 +102,5 @@ def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_p
     pilot(db, store, "ann", "bob", task=TASK, known=known)
     (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
     for person, value in (("ann", 1), ("bob", 7)):
-        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@1")
+        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@2")
     assert "no disagreements" in texts(open_page("adjudicate.show", "lea"))

@@ -23,7 +23,7 @@ def rows(page: Any, n: int = 0) -> list[dict[str, Any]]:
 
 
 def save(db: RatingsDB, person: str, item: str, value: int, seconds: float | None = 4.0) -> None:
-    db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@1", seconds=seconds)
+    db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@2", seconds=seconds)
 
 
 def bar(page: Any) -> tuple[int, str]:
@@ -74,7 +74,7 @@ def test_a_withdrawn_answer_is_not_done(db: RatingsDB, store: Store, open_page: 
     pilot(db, store, "ann", task=TASK)
     item = db.assignments("pilot")[0].item
     save(db, "ann", item, 3)
-    db.save("pilot", "ann", item, None, form=f"{TASK}@1")
+    db.save("pilot", "ann", item, None, form=f"{TASK}@2")
     assert rows(open_page("progress.show", "lea"))[0]["done"] == 0
 
 
@@ -92,7 +92,7 @@ def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page
     pilot(db, store, "ann", task=TASK)
     pilot(db, store, "ann", task="filter_question", name="second")
     page = open_page("progress.show", "lea")
-    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@1)", "second (filter_question@1)"]
+    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@2)", "second (filter_question@1)"]
     assert [rows(page, n)[0]["of"] for n in (0, 1)] == [12, 24]
 
 
