@@ -55,7 +55,6 @@ def wait_until(page: Any, answers: list[str]) -> None:
     groups = "[...document.querySelectorAll('[role=radiogroup]')]"
     answer = "(g) => (g.querySelector('label:has(input:checked)') || {innerText: ''}).innerText.trim()"
     page.wait_for_function(f"(wanted) => {groups}.map({answer}).join() === wanted", arg=",".join(answers))
-    assert checked(page) == answers
 
 
 def last(db: RatingsDB) -> dict[str, Any]:
@@ -138,7 +137,8 @@ def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit
     page.keyboard.press("9")  # no such point on the scale
     page.keyboard.press("Control+Enter")
     page.get_by_text("Please answer: Consistency").wait_for()
-    assert db.history("pilot") == [] and checked(page) == ["2", "", ""]
+    wait_until(page, ["2", "", ""])  # the run before may stand beside for a moment
+    assert db.history("pilot") == []
 
 
 @pytest.mark.slow
