@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
+from schemas.core.json_text import canonical_text
 from schemas.core.records import Frozen, Record
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -26,3 +28,12 @@ class Case(Record):
     questions: tuple[ScriptQuestion, ...] = ()
     prompts: tuple[ScriptPrompt, ...] = ()
     neighbours: tuple[CaseNeighbour, ...] = ()
+
+    @cached_property
+    def canonical_once(self) -> str:
+        """``canonical``, kept: a case is long, and its id and its split's digest are made of the same text."""
+        return canonical_text(self)
+
+    def canonical(self) -> str:
+        """The payload's canonical JSON text, of which the id is made."""
+        return self.canonical_once

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from construction.llm.cli_options import journal_option, model_options
-from curation.cli.options import json_option, limit_option, shared_option, store_option
+from curation.cli.data import listed_conflicts, update_text
+from curation.cli.options import identity_options_beside, json_option, limit_option, shared_option, store_option
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
     from construction.pipeline.adopt import Adopted
     from construction.pipeline.job import PreparedJob
+    from curation.loaders.importer import Identity
 
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Second model that checks every question and prompt for leaks; named as for --author."
@@ -189,12 +191,16 @@ def _clip(text: str, length: int = 100) -> str:
     "--source", default="written by hand", show_default=True, help="Name of the source, stored with each fact."
 )
 @click.option("--licence", default="not stated", show_default=True, help="Licence, stored with each fact.")
+@identity_options_beside
 @json_option
-def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_json: bool) -> None:
+def import_scripts(cases: Path, store_path: Path, source: str, licence: str, identity: Identity, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
 
     One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
     old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
+
+    A key that another file uses for other content is a conflict, as in data import: nothing is imported. A corrected
+    file under the same --known-as replaces all that it brought; --replace takes keys over, --as NAME keeps both.
 
     Example: scedit data import-scripts mine.jsonl --store my.duckdb --source "our lab" --licence CC-BY-4.0
     """
@@ -202,17 +208,24 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, as_
     from construction.pipeline.adopt import keep
     from schemas.facts import Source
 
-    adopted = take(cases, source=Source(name=source, licence=licence))
-    keep(adopted, store_path, origin=str(cases))
+    adopted = take(cases, source=Source(name=source, licence=licence), prefix=identity.prefix)
+    with listed_conflicts():
+        update = keep(adopted, store_path, origin=str(cases), identity=identity)
     if as_json:
         reasons = [
             {"case": o.case, "kind": o.kind, "text": o.text, "check": o.verdict.by, "label": o.verdict.label,
              "reason": o.verdict.reason, "item": o.verdict.item_id}
             for o in adopted.objections
         ]  # fmt: skip
-        click.echo(json.dumps({"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}))
+        click.echo(
+            json.dumps(
+                {"cases": adopted.cases, "records": len(adopted.records), "not_kept": reasons}
+                | {name: getattr(update, name) for name in ("source", "new", "changed", "gone", "set_aside", "taken")}
+            )
+        )
         return
     click.echo("\n".join(_objection_lines(adopted)))
+    click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
     click.echo(f"Next: scedit split freeze NAME --store {store_path}")
 
 

@@ -14,11 +14,15 @@ from construction.neighbours.same_object import norm
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
+from curation.loaders.importer import UNNAMED, Identity
+from curation.loaders.key_prefix import check_prefix
 from curation.similarity.record_texts import record_text
+from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError
+from schemas.core.ids import digest
 from schemas.core.records import Frozen, Key, Record, Text
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.lineage import Lineage
@@ -88,8 +92,13 @@ class Adopted(NamedTuple):
     objections: tuple[Objection, ...] = ()
 
 
-def adopt(path: Path, *, source: Source) -> Adopted:
+def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adopted:
     """Cut and check the cases of a file.
+
+    Args:
+        path: The file.
+        source: Where its facts come from.
+        prefix: Stands before all keys, where others use the same ones.
 
     Raises:
         DataError: a line that is no written case; nothing of the file is used then.
@@ -102,6 +111,8 @@ def adopt(path: Path, *, source: Source) -> Adopted:
     objections: dict[str, Objection] = {}
     for row in rows:
         case = validate(WrittenCase, row.data, where=row.where)
+        if prefix is not None:
+            case = case.model_copy(update={"key": f"{check_prefix(prefix)}/{case.key}"})
         items: dict[str, Record] = {}
         for record in _records(case, source, where=row.where):
             if isinstance(record, Verdict):
@@ -122,12 +133,24 @@ def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Obje
     return Objection(case.key, item.kind, text, verdict)
 
 
-def keep(adopted: Adopted, store: Path, *, origin: str) -> None:
-    """Put adopted cases with their verdicts and lineage into a store, which is created if absent."""
-    made_at = now()
-    lines = (Lineage(item_id=r.id, stage="adopt", made_at=made_at, detail={"from": origin}) for r in adopted.records)
+def keep(adopted: Adopted, store: Path, *, origin: str, identity: Identity = UNNAMED) -> SourceUpdate:
+    """Put adopted cases with their verdicts and lineage into a store, which is created if absent; all or nothing.
+
+    Args:
+        adopted: What came of the file.
+        store: The store.
+        origin: The file.
+        identity: As what the file is known to the store; its name and digest where nothing is said.
+
+    Raises:
+        ConflictError: keys that another source uses for other content.
+    """
+    act = Lineage(item_id="", stage="adopt", made_at=now(), detail={"from": origin})
+    content = digest(["written cases", *(record.id for record in adopted.records)])
     with Store.open(store, create=True) as kept:
-        kept.put([*adopted.records, *adopted.verdicts], lines)
+        return kept.put_source(
+            identity.of(origin, content), adopted.records, act, replace=identity.replace, beside=adopted.verdicts
+        )
 
 
 def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Record]:

@@ -154,6 +154,15 @@ def _files_in(value: Any) -> list[Path]:
 
 def identity_options(command: F) -> F:
     """``--source``, ``--replace`` and ``--as``: the parameter ``identity``, as what a file is known to a store."""
+    return _with_identity(command, "--source")
+
+
+def identity_options_beside(command: F) -> F:
+    """The same where ``--source`` names where the facts come from: the source in the store is ``--known-as``."""
+    return _with_identity(command, "--known-as")
+
+
+def _with_identity(command: F, name: str) -> F:
 
     @functools.wraps(command)
     def with_identity(*args: Any, source_name: str | None, replace: bool, prefix: str | None, **options: Any) -> Any:
@@ -165,10 +174,10 @@ def identity_options(command: F) -> F:
 
     beside = "Put this name before all keys, so that both stand."
     taken = "Take the place of other sources' records with the same keys."
-    again = "Name of the source; the same name again replaces all that it brought."
+    again = "Name of the source in the store; the same name again replaces all that it brought."
     with_identity = click.option("--as", "prefix", metavar="NAME", help=beside)(with_identity)
     with_identity = click.option("--replace", is_flag=True, help=taken)(with_identity)
-    with_identity = click.option("--source", "source_name", metavar="NAME", help=again)(with_identity)
+    with_identity = click.option(name, "source_name", metavar="NAME", help=again)(with_identity)
     return with_identity  # type: ignore[return-value]
 
 

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 @store_option(required=False, also="Gives split, verdicts, ratings, lineage.")
 @shared_option("--split-file", type=click.Path(path_type=Path), also="Instead of a split in --store.")
 @click.option("--formats", help="Formats divided by commas; all that can hold a case of the split when left out.")
+@click.option(
+    "--knowedit-lists",
+    is_flag=True,
+    help="The easyedit file also gets the lists that EasyEdit's own KnowEdit reader looks for.",
+)
 @click.option("--creator", help="Who publishes it, for the metadata.")
 @click.option("--url", help="Where it will be found, for the metadata.")
 @click.option("--cite", help="How to cite it, for the metadata.")
@@ -36,6 +41,7 @@ def publish(
     store_path: Path | None,
     split_file: Path | None,
     formats: str | None,
+    knowedit_lists: bool,
     creator: str | None,
     url: str | None,
     cite: str | None,
@@ -55,6 +61,7 @@ def publish(
 
     from curation.export.croissant import About
     from curation.export.publish import publish as write
+    from curation.rules.release import note_published
     from curation.store.store import Store
 
     if date is not None:
@@ -64,7 +71,11 @@ def publish(
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         made = _split(name, store, split_file)
-        done = write(made, out_dir, store=store, formats=chosen, about=about, replace=force)
+        done = write(
+            made, out_dir, store=store, formats=chosen, about=about, replace=force, knowedit_lists=knowedit_lists
+        )
+    if store_path and split_file is None:
+        note_published(store_path, made)
     if as_json:
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from curation.export.croissant import About, DataFile, croissant
 from curation.export.dataset_card import ReleasePart, card
-from curation.export.formats import EXPORTERS, Exporter
+from curation.export.formats import EXPORTERS, Exporter, chosen_exporter
 from curation.export.summary import survey
 from curation.files.atomic import atomic_file, atomic_folder
 from curation.files.checksums import sha256
@@ -40,6 +40,7 @@ def publish(
     formats: Sequence[str] | None = None,
     about: About | None = None,
     replace: bool = False,
+    knowedit_lists: bool = False,
 ) -> PublishResult:
     """Write a release.
 
@@ -50,11 +51,16 @@ def publish(
         formats: Names in ``EXPORTERS``; all of ``DEFAULT`` that can hold a case of the split where None.
         about: Creator, address, date and citation for the metadata.
         replace: Put the release in the place of an earlier one.
+        knowedit_lists: The file for EasyEdit also gets the lists that its own KnowEdit reader looks for.
 
     Raises:
         UserError: unknown format, a format that can hold none of the cases, a taken or unwritable folder.
     """
     chosen, skipped = _formats(split, formats)
+    if knowedit_lists:
+        if "easyedit" not in chosen:
+            raise UserError("only the format easyedit has lists of KnowEdit", fix="add easyedit to --formats")
+        chosen["easyedit"] = chosen_exporter("easyedit", knowedit_lists=True)
     if replace and folder.is_dir() and any(folder.iterdir()):
         _check_release(folder)
     found, cases = survey(split, store), {}

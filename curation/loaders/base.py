@@ -306,11 +306,15 @@ def read_text(path: Path) -> str:
         DataError: empty or not UTF-8.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start})", where=str(path), fix="save it as UTF-8") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"not UTF-8 text (byte {error.start})", where=f"{path}, line {line}", fix="save it as UTF-8"
+        ) from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
     if not text.strip():

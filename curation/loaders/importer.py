@@ -106,10 +106,10 @@ def import_file(
     made_at = now()
     first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
     rest = identity.keyed(itertools.chain([] if first is None else [first], records))
-    pairs = ((r, Lineage(item_id=r.id, stage="load", made_at=made_at, detail={"from": source})) for r in rest)
+    act = Lineage(item_id="", stage="load", made_at=made_at, detail={"from": source})
     known = identity.of(source, _content(source, reading.format, mapping))
     with Store.open(path, create=True) as store:
-        update = store.put_source(known, pairs, replace=identity.replace, whole=limit is None)
+        update = store.put_source(known, rest, act, replace=identity.replace, whole=limit is None)
         for said in store.arrived_contradictions():
             told.note(Problem(f"{source}, {said.key}", "contradictory", said.text))
     return FileImport(update.put, told.facts, told.problems, tuple(told.shown), reading.format, update)
@@ -179,10 +179,10 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
     made_at = now()
     seen = DiskMap()
     records = (r for r in split_records(split) if seen.add(int(r.id[:15], 16)))  # a neighbour can be in many cases
-    pairs = ((r, Lineage(item_id=r.id, stage="import", made_at=made_at, detail={"from": origin})) for r in records)
+    act = Lineage(item_id="", stage="import", made_at=made_at, detail={"from": origin})
     known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
-        return store.put_source(known, pairs, replace=identity.replace, split=split)
+        return store.put_source(known, records, act, replace=identity.replace, split=split)
 
 
 def split_records(split: Split) -> Iterator[Record]:

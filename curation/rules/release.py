@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.rules.explain import explain, rule_of
@@ -14,12 +15,15 @@ from curation.splits.names import SEAL, check_name, seal
 from curation.splits.split_file import Split, under_version
 from curation.splits.versions import Diff, Version, changelog, check_version, diff
 from curation.store.store import Store
-from schemas.core.clock import today
-from schemas.core.errors import UserError
+from schemas.core.clock import now, today
+from schemas.core.errors import StoreError, UserError
+from schemas.lineage import Lineage
 
 log = logging.getLogger(__name__)
 
 _OWN = ("format", "split", "version", "cases", "digest", SEAL)
+PUBLISHED = "publish"
+"""The stage under which a store's lineage says that a split went out."""
 FIFTH = 0.2
 """Share of the prompts from which on a threshold that takes them out is warned of."""
 
@@ -221,17 +225,37 @@ def _versions(store: Store, name: str) -> list[str]:
     return [str(v) for v in sorted(found, key=lambda v: v.order, reverse=True)]
 
 
+def note_published(path: Path, split: Split) -> bool:
+    """Remember in a store that a split of it was published: its cases are in people's hands, candidate or not.
+
+    False where the store holds no such split, or cannot be written.
+    """
+    label = f"{split.name}@{split.version}"
+    line = Lineage(item_id=split.digest, stage=PUBLISHED, made_at=now(), request=label, detail={"split": label})
+    try:
+        with Store.open(path, write=True) as store:
+            held = any(name == label and digest == split.digest for name, digest, _ in store.split_names())
+            if held:
+                store.put([], [line])
+            return held
+    except StoreError:
+        return False
+
+
 def _latest(store: Store, name: str) -> Split | None:
     versions = _versions(store, name)
     return store.open_split(f"{name}@{versions[0]}") if versions else None
 
 
 def _predecessor(store: Store, candidate: Split) -> Split | None:
-    """The highest version that may be in people's hands: released, or frozen without the suffix of a candidate."""
+    """The highest version that may be in people's hands: released, published, or frozen without a suffix."""
+    published = {str(line.detail.get("split")) for line in store.lineages(stage=PUBLISHED)}
     for version in _versions(store, candidate.name):
         split = store.open_split(f"{candidate.name}@{version}")
         other = version != candidate.version and split.digest != candidate.digest
-        if "release" in split.header or (other and not Version.parse(version).suffix):
+        if "release" in split.header or (
+            other and (not Version.parse(version).suffix or f"{candidate.name}@{version}" in published)
+        ):
             return split
     return None
 

@@ -211,17 +211,23 @@ class Verdicts:
         settled: Mapping[str, Decision] | None = None,
     ) -> None:
         self._rule, self._several = rule, several
-        self._said: dict[str, list[StoredVerdict]] = defaultdict(list)
+        self._said: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
         self._units = list(units) if units is not None else [t.unit for t in rule.thresholds]
         self._settled: Mapping[str, Decision] = {} if settled is None else settled
+        self._needed = any(t.missing != "keep" for t in rule.thresholds)
+        self._bounds: dict[tuple[str, str | None], list[int]] = {}
+        looked: dict[tuple[str, str | None], tuple[bool, bool]] = {}
         for verdict in verdicts:
-            if counts(rule, verdict.by, verdict.model):
-                self._add(verdict)
+            if (kind := looked.get((verdict.by, verdict.model))) is None:
+                kind = counts(rule, verdict.by, verdict.model), rater_of_verdict(verdict.by) is not None
+                looked[verdict.by, verdict.model] = kind
+            if kind[0]:
+                self._add(verdict, by_person=kind[1])
 
-    def _add(self, verdict: Verdict) -> None:
+    def _add(self, verdict: Verdict, *, by_person: bool) -> None:
         by = sys.intern(verdict.by)
-        if rater_of_verdict(by) is not None:
+        if by_person:
             if verdict.label not in (None, "unscored"):
                 self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
             return
@@ -238,7 +244,10 @@ class Verdicts:
                 self._said[_place(verdict.item_id, verdict.related)].append(StoredVerdict(outcome, by, verdict.model))
 
     def _thresholds(self, verdict: Verdict) -> list[int]:
-        return [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
+        if (found := self._bounds.get((verdict.by, verdict.model))) is None:
+            found = [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
+            self._bounds[verdict.by, verdict.model] = found
+        return found
 
     def _bound(self, verdict: Verdict, n: int) -> None:
         threshold = self._rule.thresholds[n]
@@ -256,7 +265,10 @@ class Verdicts:
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so."""
-        said = _newest(self._said.get(_place(item, related), ()))
+        stored = self._said.get(_place(item, related))
+        if not stored and not self._needed and (related or item not in self._settled):
+            return KEPT
+        said = _newest(stored or ())
         people = [s for s in said if s.rater is not None]
         if people and self._rule.people_outrank:
             return self._people(people)

@@ -149,10 +149,14 @@ class RunningDigest:
 
     def add(self, key: str, payload: dict[str, Any]) -> bool:
         """Take in a case; False (and nothing is taken in) where its key does not come after the one before."""
+        return self.add_text(key, canonical_json(payload))
+
+    def add_text(self, key: str, text: str) -> bool:
+        """The same of a case's canonical JSON text."""
         if key <= self._last:
             return False
         self._last, self.cases = key, self.cases + 1
-        self._hash.update(canonical_json(payload).encode("utf-8", "surrogatepass") + b"\n")
+        self._hash.update(text.encode("utf-8", "surrogatepass") + b"\n")
         return True
 
     def hexdigest(self) -> str:

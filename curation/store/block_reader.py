@@ -14,7 +14,7 @@ from schemas.verdicts import Verdict
 
 R = TypeVar("R", bound=Record)
 PORTION = 20_000
-_SELECT = "SELECT kind, body FROM records WHERE kind = ? AND current AND "
+_SELECT = "SELECT kind, body, id FROM records WHERE kind = ? AND current AND "
 
 
 class KeyRange(NamedTuple):
@@ -159,7 +159,7 @@ class BlockReader:
     def links(self, by: Sequence[str], items: Collection[str] | None = None) -> Iterator[Verdict]:
         """Verdicts with a value by some judges, in order of their keys; with ``items``, on these or related to them."""
         sql = (
-            "SELECT kind, body FROM records WHERE kind = 'verdict' AND current "
+            "SELECT kind, body, id FROM records WHERE kind = 'verdict' AND current "
             "AND body->>'$.by' IN (SELECT unnest(?::VARCHAR[])) AND body->>'$.value' IS NOT NULL"
         )
         values: list[Any] = [list(by)]

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from curation.store.last_look import note_whole, untouched
 from schemas.core.errors import StoreError
 from schemas.text.counting import counted
 
@@ -34,16 +35,22 @@ def _fits(data: bytes) -> bool:
     return int.from_bytes(data[:8], "little") == checksum(data[8:])
 
 
+def readable_headers(path: Path) -> bool:
+    """Whether one of the three headers is as it was written; else blocks cannot be looked at."""
+    with open(path, "rb") as file:
+        return any(len(head) == HEADER and _fits(head) for head in [file.read(HEADER) for _ in range(3)])
+
+
 def bad_blocks(path: Path) -> tuple[int, ...]:
     """Numbers of the blocks whose content is not that of their checksum, from 0; a block that is cut off is one.
 
     Nothing is found where the headers do not fit either: DuckDB looks at these itself, or counts in another way.
     """
+    if not readable_headers(path):
+        return ()
     found: list[int] = []
     with open(path, "rb") as file:
-        heads = [file.read(HEADER) for _ in range(3)]
-        if not any(len(head) == HEADER and _fits(head) for head in heads):
-            return ()
+        file.seek(3 * HEADER)
         number = 0
         while data := file.read(BLOCK):
             if len(data) < BLOCK or not _fits(data):
@@ -85,10 +92,15 @@ def is_damage(error: duckdb.Error) -> bool:
 def refuse_damaged(path: Path, config: dict[str, Any]) -> None:
     """Refuse a store of which a block that is in use is not what was written.
 
+    A large store that nobody touched since it was last known to be whole is not read again.
+
     Raises:
         StoreError: such a block.
     """
+    if untouched(path):
+        return
     if not (bad := bad_blocks(path)):
+        note_whole(path, looked=True)
         return
     broken = broken_tables(path, config)
     if broken == ():

@@ -208,7 +208,7 @@ def _find_conflicts(db: Connection, name: str) -> int:
 def _listed(db: Connection) -> tuple[KeyConflict, ...]:
     rows = db.execute(
         f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
-              AND l.stage IN ('load', 'import')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
+              AND l.stage IN ('load', 'import', 'adopt')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
     ).fetchall()
     return tuple(KeyConflict(k, key, holder or (EARLIER if came else MADE_HERE)) for k, key, holder, came in rows)
 

@@ -282,7 +282,9 @@ class StoreReader(BlockReader):
             cursor.close()
 
     def _made(self, row: tuple[Any, ...]) -> Record:
-        return _record(row)
+        record = _record(row)
+        record.__dict__["id"] = row[2]  # the same hash, made when the record came; ``store salvage`` compares them
+        return record
 
     def _count(self, sql: str) -> int:
         row = self._db.execute(sql).fetchone()

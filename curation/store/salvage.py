@@ -14,7 +14,7 @@ import duckdb
 
 from curation.files.atomic import atomic_path
 from curation.store.connection import limits
-from curation.store.damage import BLOCK, HEADER, bad_blocks, broken_tables, checksum, is_damage
+from curation.store.damage import BLOCK, HEADER, bad_blocks, broken_tables, checksum, is_damage, readable_headers
 from curation.store.reader import KINDS
 from curation.store.store import Store
 from schemas.core.errors import StoreError, UserError
@@ -144,9 +144,11 @@ class _Source:
         yield self.path
         copy = self._copy()
         yield copy
-        bad = bad_blocks(copy)
+        bad = bad_blocks(copy) if readable_headers(copy) else None
         yield self._new_head()
-        for number in bad or bad_blocks(copy):  # the catalogue's own block: what hangs on it proves itself by its id
+        for number in (
+            bad_blocks(copy) if bad is None else bad
+        ):  # the catalogue's own block: what hangs on it proves itself by its id
             with open(copy, "r+b") as file:
                 file.seek(3 * HEADER + number * BLOCK)
                 data = file.read(BLOCK)

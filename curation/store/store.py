@@ -21,6 +21,7 @@ from curation.store.connection import Transaction, closed, connect, prepare, swe
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.damage import Connection
 from curation.store.import_sources import ImportSource, SourceUpdate, known_name, make_tables, put_dumped, settle
+from curation.store.last_look import note_whole
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
 from schemas.cases import Case
@@ -77,7 +78,9 @@ class Store(StoreReader):
         """Close the file; a writer's lock is given up, and reading on is refused."""
         release(self._held)
         self._db.close()
-        self._db = closed(self.path)
+        if self._write:
+            note_whole(self.path)
+        self._db, self._write = closed(self.path), False
 
     def __enter__(self) -> Store:
         return self
@@ -105,20 +108,24 @@ class Store(StoreReader):
     def put_source(
         self,
         source: ImportSource,
-        pairs: Iterable[tuple[Record, Lineage]],
+        records: Iterable[Record],
+        act: Lineage,
         *,
         replace: bool = False,
         whole: bool = True,
         split: Split | None = None,
+        beside: Iterable[Record] = (),
     ) -> SourceUpdate:
         """Keep all records of a source in one transaction: what it held before and brings no more is gone.
 
         Args:
             source: Under which name it is known; the same file again goes by the name it was given once.
-            pairs: Its records, each with its lineage.
+            records: Its records.
+            act: How they came, for the lineage of each; whatever item it names.
             replace: Take the place of other sources' records with the same key; what hung on those is set aside.
             whole: The source was read to its end; else nothing of it is gone.
             split: A frozen split to keep with them.
+            beside: Records of no source and without lineage that are kept with them, such as verdicts on them.
 
         Raises:
             ConflictError: keys that others use for another content, without ``replace``.
@@ -128,12 +135,16 @@ class Store(StoreReader):
             make_tables(self._db)
             source = known_name(self._db, source)
             gathered = PendingRows(self._db, watch=True)
-            for chunk in chunks(pairs):
-                gathered.records([record for record, _ in chunk])
-                gathered.lineage([line for _, line in chunk])
+            for chunk in chunks(records):
+                gathered.records(chunk)
+                gathered.acts([record.id for record in chunk], act)
             update = settle(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
             if split is not None:
                 self._keep_split(split)
+            others = PendingRows(self._db)
+            for chunk in chunks(beside):
+                others.records(chunk)
+            others.done()
             return update
 
     def arrived_contradictions(self) -> list[Contradiction]:
@@ -197,13 +208,13 @@ class Store(StoreReader):
                 self._put_positions(label, ids, 0)
                 self._put_header(header)
         found, running = self.open_split(label), RunningDigest()
-        fits = all(running.add(case.key, case.payload()) for case in found.cases)
+        fits = all(running.add_text(case.key, case.canonical()) for case in found.cases)
         if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
             raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
 
     def _digested(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
         for case in cases:
-            if not running.add(case.key, case.payload()):
+            if not running.add_text(case.key, case.canonical()):
                 raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
             yield case
 

@@ -15,6 +15,7 @@ import duckdb
 
 from curation.store.damage import Connection
 from schemas.core.errors import DataError
+from schemas.core.json_text import stored_text
 from schemas.core.records import Frozen, Record
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult
@@ -54,7 +55,8 @@ class PendingRows:
         if watch:
             for name, columns in _WATCHED.items():
                 db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
-        self._records = self._lines = 0
+        self._records = self._lines = self._acts = 0
+        self._act: Lineage | None = None
         self._seen = self._new = self._changed = 0
 
     def records(self, records: Sequence[Record]) -> None:
@@ -79,10 +81,21 @@ class PendingRows:
         if self._lines >= BATCH:
             self._merge_lines()
 
+    def acts(self, ids: Sequence[str], act: Lineage) -> None:
+        """The same with one act for many records: ``act`` under each of the ids, as ``lineage`` would keep it."""
+        if not ids:
+            return
+        self._act = act
+        self._gather("acted", [(id_,) for id_ in ids], self._acts)
+        self._acts += len(ids)
+        if self._acts >= BATCH:
+            self._merge_acts()
+
     def done(self) -> PutResult:
         """Merge what is left; returns the counts of everything."""
         self._merge()
         self._merge_lines()
+        self._merge_acts()
         return PutResult(self._seen, self._new, self._changed)
 
     def _gather(self, table: str, rows: Sequence[tuple[object, ...]], held: int) -> None:
@@ -153,6 +166,21 @@ class PendingRows:
         names = ", ".join(name for name, _ in _COLUMNS["line"])
         self._db.execute(f"INSERT INTO lineage SELECT {names} FROM line WHERE n NOT IN (SELECT n FROM told) ORDER BY n")
 
+    def _merge_acts(self) -> None:
+        if not self._acts or self._act is None:
+            return
+        self._acts, act = 0, self._act
+        _, begin, rest = json_of(act).partition(f'{{"item_id":{json.dumps(act.item_id)}')
+        assert begin, "the id comes first in a line of lineage"
+        plain = [act.stage, act.made_at, act.model, act.prompt, act.request, act.tokens_in, act.tokens_out, act.cost]
+        self._db.execute(
+            "INSERT INTO lineage SELECT item_id, $1, $2, $3, $4, $5, $6, $7, $8, "
+            """'{"item_id":"' || item_id || '"' || $9 FROM acted """
+            "WHERE item_id NOT IN (SELECT item_id FROM lineage WHERE stage = $1 "
+            "AND request IS NOT DISTINCT FROM $5) ORDER BY n",
+            [*plain, rest],
+        )
+
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _TEXT = "VARCHAR"
@@ -162,6 +190,7 @@ _WATCHED = {
 }
 _COLUMNS = {
     "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
+    "acted": [("item_id", _TEXT)],
     "line": [
         *((name, _TEXT) for name in ("item_id", "stage", "made_at", "model", "prompt", "request")),
         ("tokens_in", "BIGINT"),
@@ -217,7 +246,7 @@ def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], *colum
 
 def json_of(value: Frozen) -> str:
     """A record as the store's JSON text."""
-    return json.dumps(value.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+    return stored_text(value)
 
 
 def parent_of(record: Record) -> str | None:

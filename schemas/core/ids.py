@@ -34,7 +34,12 @@ def content_id(kind: str, payload: Any) -> str:
         >>> content_id("fact", {"a": 1}) == content_id("fact", {"a": 1})
         True
     """
-    text = f"{kind}\n{canonical_json(payload)}"
+    return text_id(kind, canonical_json(payload))
+
+
+def text_id(kind: str, canonical: str) -> str:
+    """The same of a payload's canonical JSON text."""
+    text = f"{kind}\n{canonical}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:ID_LENGTH]
 
 

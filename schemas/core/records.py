@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
-from schemas.core.ids import content_id
+from schemas.core.ids import text_id
+from schemas.core.json_text import canonical_text
 
 
 def _clean(text: str) -> str:
@@ -45,12 +46,17 @@ class Record(Frozen):
     @cached_property
     def id(self) -> str:
         """Content hash: equal content (key included) has equal id, in every process and on every machine."""
-        return content_id(self.kind, self.payload())
+        return text_id(self.kind, self.canonical())
+
+    def canonical(self) -> str:
+        """The payload's canonical JSON text, of which the id is made."""
+        return canonical_text(self)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with some fields replaced; it has an id of its own (pydantic would copy the cached one)."""
         copied = super().model_copy(update=update, deep=deep)
-        copied.__dict__.pop("id", None)
+        for cached in ("id", "canonical_once"):
+            copied.__dict__.pop(cached, None)
         return copied
 
     def payload(self) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from curation.files.disk_map import DiskMap
 from curation.loaders.base import FormatReader, Loader, Problem, Row, RowItem
 from curation.loaders.reading.json_reader import start
-from curation.loaders.reading.raw_records import LIMIT
+from curation.loaders.reading.raw_records import LIMIT, NOT_UTF8
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
 from schemas.core.records import Record
@@ -84,12 +85,18 @@ class DerivedKeys:
         return fact.model_copy(update={"key": f"{fact.key}~{said[:6]}"})
 
 
-def _other(kind: Any, data: dict[str, Any]) -> Record:
+@cache
+def _kinds() -> dict[str, type[Record]]:
     from curation.store.reader import KINDS  # here: needs DuckDB, which plain facts do not
 
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
-    return KINDS[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
+    return KINDS
+
+
+def _other(kind: Any, data: dict[str, Any]) -> Record:
+    kinds = _kinds()
+    if kind not in kinds:
+        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")
+    return kinds[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
 
 
 def csv_rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
@@ -145,7 +152,7 @@ def _cells(header: list[str], values: list[str], row: Row) -> Row | Problem:
     try:
         "".join(values).encode("utf-8")
     except UnicodeEncodeError:
-        return row.problem("malformed", "not UTF-8 text")
+        return row.problem("malformed", NOT_UTF8)
     return row._replace(data=dict(zip(header, (v.strip() for v in values), strict=True)))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from curation.loaders.reading.raw_records import (
     CHUNK,
     LIMIT,
+    NOT_UTF8,
     Parser,
     Problem,
     Row,
@@ -96,7 +97,7 @@ def _element(window: _Window, parser: Parser, limit: int) -> Any | _Fault:
                 return _Fault("malformed", f"the record is longer than {size_of(limit)}")
             if end < len(window.text) or window.ended:
                 if unclean(window.text[window.at : end]):
-                    parser.odd = "not UTF-8 text"
+                    parser.odd = NOT_UTF8
                 window.at = end
                 return value
         have = len(window.text) - window.at

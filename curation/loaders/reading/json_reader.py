@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 from curation.loaders.reading.json_array import array
-from curation.loaders.reading.raw_records import CHUNK, LIMIT, Parser, Problem, Row, cut_off, reason_of, row_of, size_of
+from curation.loaders.reading.raw_records import (
+    CHUNK,
+    LIMIT,
+    NOT_UTF8,
+    Parser,
+    Problem,
+    Row,
+    cut_off,
+    reason_of,
+    row_of,
+    size_of,
+)
 from schemas.core.errors import DataError, UserError
 
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
@@ -77,11 +88,11 @@ def _text(file: BinaryIO) -> Iterator[str]:
 
 
 def _lines(file: BinaryIO, path: Path, *, limit: int) -> Iterator[Row | Problem]:
-    parser, number, seen = Parser(), 0, 0
+    parser, number, seen, place = Parser(), 0, 0, f"{path}, line "
     begin = file.tell()
     while raw := file.readline(limit + 1):
         number += 1
-        where = f"{path}, line {number}"
+        where = f"{place}{number}"
         if len(raw) > limit:
             yield Problem(where, "malformed", f"the line is longer than {size_of(limit)}")
             while raw and not raw.endswith(b"\n"):
@@ -105,7 +116,7 @@ def _line(raw: bytes, parser: Parser, where: str, number: int) -> Row | Problem:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Problem(where, "malformed", f"not UTF-8 text (byte {error.start + 1} of the line)")
+        return Problem(where, "malformed", f"byte {error.start + 1} of the line is {NOT_UTF8}")
     try:
         value = parser.whole(text)
     except json.JSONDecodeError as error:

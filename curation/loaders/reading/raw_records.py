@@ -101,6 +101,9 @@ def unclean(text: str) -> bool:
     return False
 
 
+NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
+
+
 def incomplete(error: json.JSONDecodeError, text: str) -> bool:
     """Whether a fault may be nothing but the end of the text that was read so far."""
     return error.pos >= len(text) - 16 or error.msg.startswith("Unterminated")

@@ -4,16 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from construction.cli.construct import import_scripts
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.selection import SplitRule, choose
 from curation.shipped import mini_path, mini_split
 from curation.splits.split_file import make_split
+from curation.store.import_sources import ConflictError
 from curation.store.store import Store
 from schemas.core.errors import DataError
-from schemas.facts import Source
+from schemas.facts import Fact, Source
+from schemas.lineage import Lineage
+from schemas.scripts import ScriptPrompt
 
 SOURCE = Source(name="ScEdit Toolkit mini", licence="CC0-1.0")
 CASE = {
@@ -125,3 +128,68 @@ def test_every_case_with_an_objection_is_listed_with_its_reason_and_text(tmp_pat
     )
     assert {o["case"] for o in data["not_kept"]} == {c["key"] for c in bad}
     assert all(o["text"] and o["reason"] for o in data["not_kept"])
+
+
+def written(path: Path, *cases: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    return path
+
+
+def bring(store: Path, file: Path, *options: str) -> Result:
+    return CliRunner().invoke(import_scripts, [str(file), "--store", str(store), *options])
+
+
+def facts(store: Path) -> dict[str, str]:
+    with Store.open(store) as kept:
+        return {f.key: f.old.text for f in kept.all(Fact)}
+
+
+def test_two_files_with_the_same_keys_do_not_become_one(tmp_path: Path) -> None:
+    """The rules of ``data import``: refused as a whole, taken over with --replace, both kept with --as."""
+    store, other = tmp_path / "s.duckdb", change(subject={"text": "Chile"}, old={"text": "Santiago"}, neighbours=[],
+        questions=question("How to visit the congress of Chile?", "Pack a bag", "Fly to Santiago"))  # fmt: skip
+    first, second = written(tmp_path / "a.jsonl", CASE), written(tmp_path / "b.jsonl", other, change(key="w/2"))
+    assert bring(store, first).exit_code == 0
+    before = facts(store)
+    refused = bring(store, second)
+    assert isinstance(refused.exception, ConflictError) and "conflict: fact w/1: held by a.jsonl#" in refused.stderr
+    assert facts(store) == before, "nothing of the second file was kept"
+
+    assert bring(store, second, "--as", "lab").exit_code == 0
+    assert facts(store)["w/1"] == "Lima" and facts(store)["lab/w/1"] == "Santiago"
+    assert facts(store)["lab/w/2/n1"] == "Lima"
+
+    assert bring(store, second, "--replace").exit_code == 0
+    assert facts(store)["w/1"] == "Santiago"
+    assert "Santiago" in next(p for p in prompts(store) if p.key == "w/1/q1/s/p").targets
+    assert bring(store, second).exit_code == 0, "the same again changes nothing"
+
+
+def prompts(store: Path) -> list[ScriptPrompt]:
+    with Store.open(store) as kept:
+        return list(kept.all(ScriptPrompt))
+
+
+def test_a_corrected_file_replaces_all_that_it_brought(tmp_path: Path) -> None:
+    store, file = tmp_path / "s.duckdb", tmp_path / "a.jsonl"
+    assert bring(store, written(file, CASE, change(key="w/2")), "--known-as", "ours").exit_code == 0
+    done = bring(store, written(file, change(neighbours=[])), "--known-as", "ours", "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.output)
+    assert (said["source"], said["new"], said["gone"]) == ("ours", 0, 14)
+    assert set(facts(store)) == {"w/1"}
+
+
+def test_a_store_of_before_is_corrected_only_when_that_is_said(tmp_path: Path) -> None:
+    store, adopted = tmp_path / "s.duckdb", adopt(written(tmp_path / "a.jsonl", CASE), source=SOURCE)
+    with Store.open(store, create=True) as kept:  # as 0.1.0 did
+        lines = [Lineage(item_id=r.id, stage="adopt", made_at="t") for r in adopted.records]
+        kept.put([*adopted.records, *adopted.verdicts], lines)
+    same = adopt(tmp_path / "a.jsonl", source=SOURCE)
+    assert keep(same, store, origin="a.jsonl").new == 0
+    with pytest.raises(ConflictError, match="held by an unnamed earlier source"):
+        changed = adopt(written(tmp_path / "b.jsonl", change(new={"text": "Rome"})), source=SOURCE)
+        keep(changed, tmp_path / "t.duckdb", origin="b.jsonl")
+        with Store.open(tmp_path / "u.duckdb", create=True) as kept:
+            kept.put([*adopted.records, *adopted.verdicts], lines)
+        keep(changed, tmp_path / "u.duckdb", origin="b.jsonl")

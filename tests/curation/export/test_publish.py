@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -156,3 +157,12 @@ def test_datasets_reads_the_shapes_of_others_offline(
     if format == "scedit-cf":
         assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in chosen]
         assert table["subject"][:] == [c.fact.subject.text for c in chosen]
+
+
+def test_the_lists_of_knowedit_on_request(tmp_path: Path) -> None:
+    publish(mini_split(), tmp_path / "r", formats=("easyedit",), knowedit_lists=True)
+    rows = json.loads((tmp_path / "r" / "mini.easyedit.json").read_text("utf-8"))
+    assert all("Reasoning" in row["portability"] and "Relation_Specificity" in row["locality"] for row in rows)
+    with pytest.raises(UserError, match="only the format easyedit has lists of KnowEdit"):
+        publish(mini_split(), tmp_path / "s", formats=("facts",), knowedit_lists=True)
+    assert not (tmp_path / "s").exists()

@@ -247,3 +247,33 @@ def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path,
     done = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
     assert (done.facts, done.problems) == (2, 1) and "surrogate" in done.shown[0].what
     assert [p.kind for p in defects(path)[1]] == ["malformed"]
+
+
+LATIN = '{"subject": "Z\u00fcrich", "relation": "P36", "prompt": "{} is in", "old": "Bern"}'
+
+
+@pytest.mark.parametrize("name", ["f.jsonl", "f.json"])
+def test_another_encoding_is_one_sentence_with_line_and_next_step(tmp_path: Path, name: str) -> None:
+    good = LATIN.replace("\u00fc", "u")
+    text = f"{good}\n{LATIN}\n" if name == "f.jsonl" else f"[{good},\n{LATIN}]\n"
+    (tmp_path / name).write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=r"line 2: .*not UTF-8 text \(Latin-1 or .*save the file as UTF-8"):
+        load(tmp_path / name, "jsonl").require()
+    assert len(load(tmp_path / name, "jsonl").require(skip_bad=True)) == 1
+
+
+def test_an_older_version_of_a_split_after_its_facts_were_corrected_is_a_conflict(tmp_path: Path) -> None:
+    """Its cases say what is no longer current: nothing is taken back unseen, and --as keeps it beside."""
+    store, split = tmp_path / "s.duckdb", mini_split()
+    import_split(split, store, origin="mini")
+    first = split.cases[0]
+    mended = first.model_copy(update={"fact": first.fact.model_copy(update={"paraphrases": ("Mended {}",)})})
+    corrected = make_split("mini", [mended, *list(split.cases)[1:]], version="2.0.0")
+    import_split(corrected, store, origin="mini2", identity=Identity(replace=True))
+    with pytest.raises(ConflictError, match="1 record of 'mini@1.0.0.* would take the place of others"):
+        import_split(split, store, origin="mini")
+    import_split(split, store, origin="mini", identity=Identity(prefix="old"))
+    with Store.open(store) as kept:
+        assert kept.get(first.fact.key) == mended.fact
+        assert next(iter(kept.open_split("old").cases)).fact.key == f"old/{first.fact.key}"
+        assert kept.open_split("mini@1.0.0").digest == split.digest, "the version itself is in the store since before"

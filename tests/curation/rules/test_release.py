@@ -10,7 +10,7 @@ import pytest
 
 from curation.quality.sample import draw, keep_sample, sheet
 from curation.quality.sheets import import_sheets, write_sheet
-from curation.rules.release import compare, freeze, freeze_with_report, release
+from curation.rules.release import compare, freeze, freeze_with_report, note_published, release
 from curation.rules.rule import SplitRule
 from curation.splits.errata import Erratum
 from curation.splits.split_file import Split, load_split, make_split, write_split
@@ -245,3 +245,19 @@ def test_a_threshold_that_takes_out_more_than_a_fifth_is_warned_of(
         store.put([said(P0.id, "near@1", value=0.5)])
         found = freeze_with_report(store, "mine", rule)
     assert found.warnings and "takes out 1 of 3 prompts (33%)" in caplog.text
+
+
+def test_a_candidate_that_was_published_is_a_predecessor(two_edits: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        candidate = freeze(store, "mine", SplitRule(), version="1.0.0-rc1")
+    assert note_published(two_edits, candidate) and note_published(two_edits, candidate)
+    assert not note_published(two_edits, candidate._replace(version="7.0.0")), "the store holds no such split"
+    assert not note_published(two_edits.with_name("none.duckdb"), candidate)
+    with Store.open(two_edits, write=True) as store:
+        assert len(list(store.lineages(stage="publish"))) == 1
+        store.put([said(P0.id, "leak@1", "drop")])
+        freeze(store, "mine", SplitRule(), version="1.0.0-rc2")
+        with pytest.raises(UserError, match="hides a major change"):
+            release(store, "mine@1.0.0-rc2", version="1.0.0", without_sample="x")
+        made = release(store, "mine@1.0.0-rc2", without_sample="x")
+        assert made.changes is not None and (made.changes.old.version, made.split.version) == ("1.0.0-rc1", "2.0.0")

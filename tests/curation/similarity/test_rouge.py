@@ -1,14 +1,12 @@
-"""ROUGE-1 by hand, and the join against the double loop."""
+"""ROUGE-1 by hand, and the filter by parity."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from curation.similarity.rouge import can_reach, encode, plain_text, rouge1_f, similar_pairs, words
-from tests.support.curation.near_texts import made, slow_pairs
+from curation.similarity.rouge import can_reach, encode, plain_text, rouge1_f, words
+from tests.support.curation.near_texts import made
 
 
 @pytest.mark.parametrize(
@@ -36,34 +34,6 @@ def test_plain_text_keeps_what_tells_names_apart() -> None:
     assert plain_text("C++") != plain_text("C") != plain_text("C#")
     assert plain_text(" The  Hague. ") == plain_text("the hague")
     assert plain_text("?!") == "?!", "a text without a letter is still itself"
-
-
-@pytest.mark.parametrize("threshold", [0.05, 0.4, 0.5, 0.7, 0.8, 1.0])
-@pytest.mark.parametrize("work", [1, 300, 10**6])
-def test_the_join_equals_the_double_loop(threshold: float, work: int) -> None:
-    texts = made(130, seed=int(threshold * 100))
-    found = {
-        (int(i), int(j)): v
-        for block in similar_pairs(encode(texts), threshold=threshold, work=work)
-        for i, j, v in zip(*block, strict=True)
-    }
-    assert found == pytest.approx(slow_pairs(texts, threshold))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.text(alphabet="ab c東é ", max_size=14), max_size=14), st.sampled_from([0.2, 0.4, 2 / 3, 1.0]))
-def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshold: float) -> None:
-    blocks = list(similar_pairs(encode(texts), threshold=threshold, work=7))
-    found = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
-    assert len(found) == len(set(found)), "each pair once"
-    assert set(found) == set(slow_pairs(texts, threshold))
-
-
-def test_two_collections_are_joined_across_only() -> None:
-    texts = made(90, seed=3)
-    blocks = similar_pairs(encode(texts), threshold=0.5, between=40)
-    found = {(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)}
-    assert found == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
 
 
 def test_the_parity_filter_rules_out_much_and_nothing_true() -> None:

@@ -33,9 +33,9 @@ def source(name: str, digest: str | None = None, *, named: bool = True) -> Impor
 def bring(
     store: Store, name: str | ImportSource, records: Iterable[Record], *, replace: bool = False, whole: bool = True
 ) -> SourceUpdate:
-    pairs = ((r, Lineage(item_id=r.id, stage="load", made_at="2026-01-01T00:00:00")) for r in records)
+    act = Lineage(item_id="", stage="load", made_at="2026-01-01T00:00:00")
     known = name if isinstance(name, ImportSource) else source(name)
-    return store.put_source(known, pairs, replace=replace, whole=whole)
+    return store.put_source(known, records, act, replace=replace, whole=whole)
 
 
 def counts(update: SourceUpdate) -> tuple[int, int, int]:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from curation.store import writer
+from curation.store.import_sources import ImportSource
 from curation.store.store import Store
 from curation.store.writer import chunks, json_of, parent_of
-from schemas.core.errors import DataError
+from schemas.core.errors import DataError, StoreError
 from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.facts import Fact, Object
@@ -140,3 +141,41 @@ def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) ->
 def test_chunks_are_of_one_size_but_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "CHUNK", 3)
     assert [list(chunks(range(n))) for n in (0, 1, 3, 4)] == [[], [[0]], [[0, 1, 2]], [[0, 1, 2], [3]]]
+
+
+@pytest.mark.usefixtures("small")
+def test_an_act_on_many_records_is_kept_as_lineage_of_each_would_be(tmp_path: Path) -> None:
+    """The short way of an import against the plain one: the same rows, also where some acts are known already."""
+    act = Lineage(item_id="x", stage="load", made_at="t", model='m"', tokens_in=3, cost=0.5, detail={"from": 'a"b\n'})
+    facts = [peru_fact(f"f/{n % 7}", old=Object(text=f"Lima {n}")) for n in range(12)]
+    rows = []
+    for name in ("plain", "short"):
+        with Store.open(tmp_path / name, create=True) as store:
+            for some in (facts[:5], facts):
+                if name == "plain":
+                    store.put(some, [act.model_copy(update={"item_id": f.id}) for f in some])
+                else:
+                    source = ImportSource("s", "f", "d", named=True)
+                    store.put_source(source, some, act, replace=True, whole=False)
+            names = [d[0] for d in store._db.execute("SELECT * FROM records").description]
+            columns = ", ".join(n for n in names if n != "seq")
+            rows.append(
+                store._db.execute(f"SELECT {columns} FROM records ORDER BY seq").fetchall()
+                + store._db.execute("SELECT * FROM lineage").fetchall()
+            )
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 24
+
+
+def test_verdicts_beside_a_source_are_of_no_source_and_come_with_it_or_not_at_all(path: Path) -> None:
+    act = Lineage(item_id="", stage="adopt", made_at="t")
+    verdict = said(EDIT.id, "a@1", "keep")
+    with Store.open(path, create=True) as store:
+        store.put_source(ImportSource("s", "f", "d", named=True), [EDIT], act, beside=[verdict])
+        assert [line.item_id for line in store.lineages()] == [EDIT.id]
+        assert store.sources_of(EDIT.id) == ["s"] and store.sources_of(verdict.id) == []
+        other = said(EDIT.id, "b@1", "keep")
+        changed = EDIT.model_copy(update={"paraphrases": ("x {}",)})
+        with pytest.raises(StoreError, match="would take the place"):
+            store.put_source(ImportSource("t", "g", "e", named=True), [changed], act, beside=[other])
+        assert [v.by for v in store.verdicts()] == ["a@1"]

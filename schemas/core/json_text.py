@@ -1,0 +1,176 @@
+"""Records as JSON text without the way over plain values: writers that are put together once for each class of values.
+
+``model_dump`` and ``json.dumps`` stay the definition: a writer gives the same text byte for byte. Where a class or a
+value is not of the plain kind that a writer knows (another serialiser, a subclass, a number that is no number), the
+text is made as defined.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+from json.encoder import encode_basestring  # type: ignore[attr-defined, unused-ignore]
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Writer = Callable[[Any], str]
+
+_STORED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_NUMBERS = re.compile(r"[0-9][eE][-+]?[0-9]|0\.0000")
+"""Where pydantic may write a very small or great number in another way than Python does (1e-7, 1e-07)."""
+
+
+class _Unusual(Exception):
+    """A value that is not of the type its field has: the writer gives up."""
+
+
+class _NoWriter(Exception):
+    """A type that no writer is known for."""
+
+
+def stored_text(value: BaseModel) -> str:
+    """A value's JSON text in the order of its fields, as stores hold it.
+
+    Example:
+        >>> from schemas.facts import Entity
+        >>> stored_text(Entity(text="Peru"))
+        '{"text":"Peru","aliases":[],"wikidata":null}'
+    """
+    if writer_of(cls := type(value), ordered=False) is not None:
+        try:
+            text: str = cls.__pydantic_serializer__.to_json(value).decode()
+        except ValueError:  # half of a surrogate pair
+            text = "0.0000"
+        if not _NUMBERS.search(text):
+            return text
+    return _text(value, _STORED, ordered=False)
+
+
+def canonical_text(value: BaseModel) -> str:
+    """A value's canonical JSON text, with sorted names: what ids and digests are made of.
+
+    Example:
+        >>> from schemas.facts import Entity
+        >>> canonical_text(Entity(text="Peru"))
+        '{"aliases":[],"text":"Peru","wikidata":null}'
+    """
+    return _text(value, _CANONICAL, ordered=True)
+
+
+def _text(value: BaseModel, encoder: json.JSONEncoder, *, ordered: bool) -> str:
+    if (writer := writer_of(type(value), ordered=ordered)) is not None:
+        try:
+            return writer(value)
+        except (_Unusual, KeyError, TypeError):
+            pass
+    return encoder.encode(value.model_dump(mode="json"))
+
+
+@cache
+def writer_of(cls: type[BaseModel], *, ordered: bool) -> Writer | None:
+    """The writer of a class, its names sorted or in the order of its fields; None where it needs ``model_dump``."""
+    try:
+        return _model(cls, ordered)
+    except _NoWriter:
+        return None
+
+
+def _model(cls: type[BaseModel], ordered: bool) -> Writer:
+    decorated, config = cls.__pydantic_decorators__, cls.model_config
+    special = (decorated.field_serializers, decorated.model_serializers, decorated.computed_fields)
+    if (
+        any(special)
+        or config.get("serialize_by_alias")
+        or config.get("extra") == "allow"
+        or cls.__pydantic_root_model__
+    ):
+        raise _NoWriter
+    if "model_dump" in {name for c in cls.__mro__ if c not in BaseModel.__mro__ for name in vars(c)}:
+        raise _NoWriter
+    names = sorted(cls.model_fields) if ordered else list(cls.model_fields)
+    parts, opening = [], "{"
+    for name in names:
+        parts.append((f"{opening}{encode_basestring(name)}:", name, _field(cls.model_fields[name], ordered)))
+        opening = ","
+    if not parts:
+        raise _NoWriter
+
+    def write(value: Any) -> str:
+        if type(value) is not cls:
+            raise _Unusual
+        held = value.__dict__
+        return "".join([before + field(held[name]) for before, name, field in parts]) + "}"
+
+    return write
+
+
+def _field(field: FieldInfo, ordered: bool) -> Writer:
+    if field.exclude or getattr(field, "exclude_if", None) or not all(map(_plain, field.metadata)):
+        raise _NoWriter
+    return _of(field.annotation, ordered)
+
+
+def _plain(metadata: object) -> bool:
+    """Whether what is said beside a type leaves alone how it is written, as pydantic's validators and bounds do."""
+    return (
+        not hasattr(metadata, "__get_pydantic_core_schema__")
+        or type(metadata).__module__ == "pydantic.functional_validators"
+    )
+
+
+def _of(kind: Any, ordered: bool) -> Writer:
+    """The writer of a type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        if not all(map(_plain, inner[1:])):
+            raise _NoWriter
+        return _of(inner[0], ordered)
+    if origin in (Union, UnionType) and len(inner) == 2 and NoneType in inner:
+        return _optional(_of(next(a for a in inner if a is not NoneType), ordered))
+    if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
+        return _tuple(_of(inner[0], ordered))
+    if kind is str or (origin is Literal and all(type(a) is str for a in inner)):
+        return cast(Writer, encode_basestring)  # a TypeError for anything but text
+    if kind in (bool, int, float):
+        return {bool: _bool, int: _int, float: _float}[kind]
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return _model(kind, ordered)
+    raise _NoWriter
+
+
+def _bool(value: Any) -> str:
+    if type(value) is not bool:
+        raise _Unusual
+    return "true" if value else "false"
+
+
+def _int(value: Any) -> str:
+    if type(value) is not int:
+        raise _Unusual
+    return int.__repr__(value)
+
+
+def _float(value: Any) -> str:
+    if type(value) is not float or not math.isfinite(value):
+        raise _Unusual
+    return float.__repr__(value)
+
+
+def _optional(inner: Writer) -> Writer:
+    return lambda value: "null" if value is None else inner(value)
+
+
+def _tuple(inner: Writer) -> Writer:
+    def write(value: Any) -> str:
+        if type(value) is not tuple:
+            raise _Unusual
+        return "[" + ",".join(map(inner, value)) + "]"
+
+    return write
