@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from construction.llm.cli_options import journal_option, model_options
-from curation.cli.data import listed_conflicts, update_text
-from curation.cli.options import identity_options_beside, json_option, limit_option, shared_option, store_option
+from curation.cli.options import (
+    identity_options_beside,
+    json_option,
+    limit_option,
+    listed_conflicts,
+    shared_option,
+    store_option,
+    update_text,
+)
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,10 @@ from curation.cli.options import (
     json_option,
     json_options,
     limit_option,
+    listed_conflicts,
     shared_option,
     store_option,
+    update_text,
     writes,
 )
 from schemas.text.counting import counted
@@ -25,7 +26,6 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from curation.loaders import Problem
     from curation.loaders.importer import Identity
-    from curation.store.import_sources import SourceUpdate
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
 
@@ -99,31 +99,6 @@ def import_(
         click.echo(f"no longer current: {key}", err=True)
 
 
-def update_text(update: SourceUpdate) -> str:
-    """What a source changed, in a clause; what did not happen is left out."""
-    parts = [f"{update.new:,} of them new"]
-    parts += [f"{update.changed:,} changed"] if update.changed else []
-    parts += [f"{update.taken:,} taken over from others"] if update.taken else []
-    parts += [f"{update.gone:,} gone"] if update.gone else []
-    parts += [f"{update.set_aside:,} set aside that hung on what was replaced"] if update.set_aside else []
-    return ", ".join(parts)
-
-
-@contextlib.contextmanager
-def listed_conflicts() -> Iterator[None]:
-    """Conflicts of keys are listed on standard error before the error that says what can be done."""
-    from curation.store.import_sources import ConflictError
-
-    try:
-        yield
-    except ConflictError as error:
-        for conflict in error.conflicts:
-            click.echo(f"conflict: {conflict.kind} {conflict.key}: held by {conflict.holder}", err=True)
-        if error.number > len(error.conflicts):
-            click.echo(f"... and {error.number - len(error.conflicts):,} more", err=True)
-        raise
-
-
 @click.command()
 @json_options
 def formats(as_json: bool) -> None:
@@ -161,15 +136,19 @@ def audit(
 ) -> None:
     """Load files (or all of a folder) and count what is wrong with them, by file and kind.
 
+    What facts of one file say against those of another is listed with the later file.
+
     Example: scedit data audit data/counterfact --examples 2
     """
+    from curation.loaders.audit import AcrossFiles
     from curation.loaders.audit import defects as find
     from schemas.core.errors import DataError
 
-    lost = 0
+    lost, across = 0, AcrossFiles()
     for path in _files(paths):
         try:
             loaded, problems = find(path, format_name)
+            problems = (*problems, *across.against_earlier(path, loaded))
         except DataError as error:
             if len(paths) == 1 and path == paths[0]:
                 raise

@@ -13,9 +13,12 @@ import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from curation.store.import_sources import SourceUpdate
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -179,6 +182,31 @@ def _with_identity(command: F, name: str) -> F:
     with_identity = click.option("--replace", is_flag=True, help=taken)(with_identity)
     with_identity = click.option(name, "source_name", metavar="NAME", help=again)(with_identity)
     return with_identity  # type: ignore[return-value]
+
+
+def update_text(update: SourceUpdate) -> str:
+    """What a source changed, in a clause; what did not happen is left out."""
+    parts = [f"{update.new:,} of them new"]
+    parts += [f"{update.changed:,} changed"] if update.changed else []
+    parts += [f"{update.taken:,} taken over from others"] if update.taken else []
+    parts += [f"{update.gone:,} gone"] if update.gone else []
+    parts += [f"{update.set_aside:,} set aside that hung on what was replaced"] if update.set_aside else []
+    return ", ".join(parts)
+
+
+@contextlib.contextmanager
+def listed_conflicts() -> Iterator[None]:
+    """Conflicts of keys are listed on standard error before the error that says what can be done."""
+    from curation.store.import_sources import ConflictError
+
+    try:
+        yield
+    except ConflictError as error:
+        for conflict in error.conflicts:
+            click.echo(f"conflict: {conflict.kind} {conflict.key}: held by {conflict.holder}", err=True)
+        if error.number > len(error.conflicts):
+            click.echo(f"... and {error.number - len(error.conflicts):,} more", err=True)
+        raise
 
 
 def limit_option(*, default: int | None = None, minimum: int = 1, also: str = "") -> Callable[[F], F]:

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.data import listed_conflicts, update_text
-from curation.cli.options import identity_options, json_option, shared_option, store_option, writes
+from curation.cli.options import (
+    identity_options,
+    json_option,
+    listed_conflicts,
+    shared_option,
+    store_option,
+    update_text,
+    writes,
+)
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:

@@ -47,6 +47,34 @@ def defects(path: Path, format: str | None = None) -> tuple[LoadResult, tuple[Pr
     return loaded, (*loaded.problems, *audit(loaded), *texts(path))
 
 
+class AcrossFiles:
+    """What the facts of several files say against each other; inside one file the loader says it."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], tuple[Path, Fact]] = {}
+
+    def against_earlier(self, path: Path, loaded: LoadResult) -> Iterator[Problem]:
+        """Contradictions of a file's facts with those of the files before; temporal ones only follow each other."""
+        here: dict[tuple[str, str], tuple[Path, Fact]] = {}
+        for fact in loaded.facts:
+            if fact.change == "temporal":
+                continue
+            pair = (fact.subject.text.casefold(), fact.relation.id)
+            here.setdefault(pair, (path, fact))
+            if (known := self._said.get(pair)) is None:
+                continue
+            other, before = known
+            if before.old.text.casefold() != fact.old.text.casefold():
+                verb, said, own = "says", before.old.text, fact.old.text
+            elif before.new and fact.new and before.new.text.casefold() != fact.new.text.casefold():
+                verb, said, own = "edits to", before.new.text, fact.new.text
+            else:
+                continue
+            what = f"'{before.key}' of {other} {verb} '{said}' for this subject and relation, this one '{own}'"
+            yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
+        self._said = {**here, **self._said}
+
+
 def audit(loaded: LoadResult) -> Iterator[Problem]:
     """Problems of the facts and script prompts of a file, in their order."""
     for fact in loaded.facts:

@@ -51,7 +51,7 @@ class Store(StoreReader):
     """
 
     def __init__(self, db: Connection, path: Path, *, write: bool) -> None:
-        self._db, self.path, self._write = db, path, write
+        self._db, self.path, self._write, self._open = db, path, write, True
         self._held = hold(path, "the store in use")
 
     @classmethod
@@ -78,9 +78,9 @@ class Store(StoreReader):
         """Close the file; a writer's lock is given up, and reading on is refused."""
         release(self._held)
         self._db.close()
-        if self._write:
+        if self._write and self._open:  # closing again says nothing of what others did since
             note_whole(self.path)
-        self._db, self._write = closed(self.path), False
+        self._db, self._open = closed(self.path), False
 
     def __enter__(self) -> Store:
         return self

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from curation.cli.data import audit as audit_command
 from curation.loaders import LoadResult
 from curation.loaders.audit import CHECKS, audit, texts
 from schemas.facts import Fact, Object
@@ -64,3 +66,17 @@ def test_checks_of_texts(tmp_path: Path, text: str, kinds: list[str]) -> None:
     found = list(texts(tmp_path / "f.jsonl"))
     assert [p.kind for p in found] == kinds
     assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in found)
+
+
+def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Path) -> None:
+    row = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+    rows = {"a": row, "b": {**row, "old": "Cusco"}, "c": {**row, "subject": "PERU", "new": "Rome"}, "d": row}
+    rows["e"] = {**row, "old": "Quito", "changed_on": "2020-01-01"}  # temporal: one follows the other
+    for name, data in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(data) + "\n")
+    shown = CliRunner().invoke(audit_command, [str(tmp_path), "--jsonl"])
+    said = [json.loads(line) for line in shown.output.splitlines()]
+    found = {Path(s["file"]).name: s["what"] for s in said if s["kind"] == "contradictory"}
+    assert set(found) == {"b.jsonl", "c.jsonl"}
+    assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in found["b.jsonl"] and "this one 'Cusco'" in found["b.jsonl"]
+    assert "edits to 'Oslo'" in found["c.jsonl"]
