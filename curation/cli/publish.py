@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--knowedit-lists",
     is_flag=True,
-    help="The easyedit file also gets the lists that EasyEdit's own KnowEdit reader looks for.",
+    help="With easyedit: also the lists of portability and locality that EasyEdit's own KnowEdit reader looks for.",
 )
 @click.option("--creator", help="Who publishes it, for the metadata.")
 @click.option("--url", help="Where it will be found, for the metadata.")
