@@ -47,7 +47,8 @@ def ready(page: Any, done: int, of: int) -> None:
 
 def listening(page: Any) -> None:
     """Wait until the keys of the form that is shown are listened to: the app itself says so."""
-    page.wait_for_function("() => document.documentElement.dataset.sceditForm")
+    shown = "document.documentElement.dataset.sceditForm"  # of this form, not of the one before
+    page.wait_for_function(f"() => {shown} && document.querySelector('.' + {shown} + ' button')")
     page.locator("[data-test-script-state='notRunning']").wait_for()
 
 
