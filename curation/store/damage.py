@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,19 +45,28 @@ def readable_headers(path: Path) -> bool:
 def bad_blocks(path: Path) -> tuple[int, ...]:
     """Numbers of the blocks whose content is not that of their checksum, from 0; a block that is cut off is one.
 
-    Nothing is found where the headers do not fit either: DuckDB looks at these itself, or counts in another way.
+    Nothing is found where the headers do not fit either: DuckDB looks at these itself, or counts in another way. What
+    stands behind the last block that the headers count is left of a writer that was killed: nothing uses it.
     """
     if not readable_headers(path):
         return ()
     found: list[int] = []
     with open(path, "rb") as file:
-        file.seek(3 * HEADER)
+        end = _block_count([file.read(HEADER) for _ in range(3)][1:])
         number = 0
-        while data := file.read(BLOCK):
+        while (end is None or number < end) and (data := file.read(BLOCK)):
             if len(data) < BLOCK or not _fits(data):
                 found.append(number)
             number += 1
     return tuple(found)
+
+
+def _block_count(heads: list[bytes]) -> int | None:
+    """How many blocks the newer of the two database headers counts; None where one of them does not fit."""
+    if not all(len(head) == HEADER and _fits(head) for head in heads):
+        return None
+    rounds = [struct.unpack_from("<QQQQ", head, 8) for head in heads]  # iteration, meta block, free list, blocks
+    return int(max(rounds)[3])
 
 
 def broken_tables(path: Path, config: dict[str, Any]) -> tuple[str, ...] | None:

@@ -127,6 +127,19 @@ def test_a_file_that_is_cut_off(path: Path) -> None:
     assert path.stat().st_size == len(data) - BLOCK // 2
 
 
+@pytest.mark.parametrize("rest", [bytes(BLOCK), b"x" * BLOCK, b"x" * 700])
+def test_what_a_killed_writer_left_behind_the_last_block_is_no_damage(path: Path, rest: bytes) -> None:
+    """A kill while the log is written into the file: the headers do not count what was begun."""
+    path.write_bytes(path.read_bytes() + rest + bytes(BLOCK))
+    assert bad_blocks(path) == ()
+    with Store.open(path, write=True) as store:
+        store.put([peru_fact("f/more")])
+    with Store.open(path) as store:
+        assert store.get("f/more") and list(store.open_split("mini").cases)
+    flip(path, 3 * HEADER + BLOCK // 2)
+    assert bad_blocks(path) == (0,)
+
+
 def test_half_a_block_that_nothing_uses_is_no_damage(path: Path) -> None:
     """A killed writer leaves such blocks: they are free, and the store is whole."""
     with duckdb.connect(str(path)) as db:
