@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums, drawn, ends
+from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums, drawn, ends_of_spread
 from curation.stats.coefficients import (
     Level,
     Weights,
@@ -210,6 +210,6 @@ def _of_sums(
 
 def _estimate(name: str, value: float, draws: Floats, table: RatingTable, resampling: Resampling) -> Estimate:
     cases = len(table.case_groups.names)
-    low, high, note = ends(draws, resampling, cases=cases)
+    low, high, note = ends_of_spread(draws, resampling, cases=cases)
     method = resampling.describe("case bootstrap") if low is not None else ""
     return Estimate(name, value, low, high, len(table.units), cases, method, note=note)

@@ -97,6 +97,12 @@ def ends(draws: Floats, resampling: Resampling, *, cases: int) -> Ends:
     return Ends(float(low), float(high), "; ".join(notes))
 
 
+def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> Ends:
+    """Like :func:`ends`, with none where every resample gives the same value: an interval of no width says too much."""
+    found = ends(draws, resampling, cases=cases)
+    return found._replace(low=None, high=None) if found.low == found.high else found
+
+
 def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:
     """Mean of each case's values, in order of appearance: what is independent, and what the tables average."""
     found, data = _checked(values, cases)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, drawn, ends
+from curation.stats.bootstrap import DEFAULT, Resampling, drawn, ends_of_spread
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import RatingTable
 
@@ -72,7 +72,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
             units = np.concatenate([np.repeat(members[g], int(w)) for g, w in enumerate(row) if w])
             one = mean_correlation(values[units])
             found.append(math.nan if math.isnan(one) else math.sqrt(max(0.0, spearman_brown(one, k))))
-    low, high, note = ends(np.array(found), resampling, cases=cases)
+    low, high, note = ends_of_spread(np.array(found), resampling, cases=cases)
     value = math.sqrt(spearman_brown(r, k))
     return Estimate(
         name,

@@ -201,3 +201,10 @@ def test_prevalence_sums_to_one():
     found = prevalence(krippendorffs(), resampling=NONE)
     assert sum(e.value for e in found.values()) == pytest.approx(1)
     assert not prevalence(table([[None]], scale=(1, 2)))[1.0].defined
+
+
+@pytest.mark.parametrize("statistic", [lambda t: alpha(t, level="nominal"), gwet, exact_agreement], ids=["a", "g", "e"])
+def test_an_agreement_without_exception_has_no_interval_of_no_width(statistic):
+    found = statistic(table([[1, 2] * 6, [1, 2] * 6]))
+    assert found.value == pytest.approx(1) and (found.low, found.high) == (None, None)
+    assert "every resample gives the same value" in found.note
