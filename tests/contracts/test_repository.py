@@ -83,3 +83,19 @@ def test_tests_and_their_processes_write_into_no_users_cache(monkeypatch: pytest
     ours = cache_dir().resolve()
     monkeypatch.delenv("SCEDIT_CACHE")
     assert ours != cache_dir().resolve()
+
+
+def test_every_file_of_a_package_goes_into_the_wheel() -> None:
+    """Files beside the code are named in pyproject.toml; a folder of code is a package, which it finds by itself."""
+    setuptools = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]
+    named = {
+        path
+        for package, patterns in setuptools["package-data"].items()
+        for pattern in patterns
+        for path in (ROOT / package.replace(".", "/")).glob(pattern)
+    }
+    for top in setuptools["packages"]["find"]["include"]:
+        files = [p for p in (ROOT / top.rstrip("*")).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        assert files
+        for path in files:
+            assert path in named if path.suffix != ".py" else (path.parent / "__init__.py").is_file(), path
