@@ -31,7 +31,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 CLI = "import sys, scedit; sys.exit(scedit.main())"
 BUILD = ("construction.pipeline.session", "construction.pipeline.job", "construction.llm.connection")
-EVALUATE = ("torch", "transformers", "evaluation.runs.session", "evaluation.models.language_model")
 
 
 class Program:

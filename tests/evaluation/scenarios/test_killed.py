@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,7 @@ from evaluation.runs.plan import ask, load_metrics
 from evaluation.runs.runner import EditorOutcome, Runner
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
-from tests.support import ROOT
+from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_cases, make_config
 from tests.support.tiny import make
 
@@ -44,50 +40,19 @@ def run(out: Path, regime: str) -> list[EditorOutcome]:
     ).run()
 
 
-SERVED = """
-import os, sys
+PROGRAM = """
+import sys
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from tests.evaluation.scenarios.test_killed import run
-for line in sys.stdin:  # loaded once: every order is run by a child of its own, which the test kills
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        run(Path(line.split()[0]), line.split()[1])
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitpid(child, 0)[1], flush=True)
+run(Path(sys.argv[1]), sys.argv[2])
 """
 
 
-class Forks:
-    """Runs in children of a process that has everything loaded, so that a kill costs no start."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVED],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        )
-
-    def start(self, out: Path, regime: str) -> int:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{out} {regime}\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def ended(self) -> int:
-        assert self.process.stdout
-        return int(self.process.stdout.readline())
-
-    def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait(120)
+def start(out: Path, regime: str) -> programs.Program:
+    """A run in a process of its own, forked from one that has everything loaded, so that a kill costs no start."""
+    return programs.start(PROGRAM, out, regime, modules=(__name__,))
 
 
 def lines(out: Path) -> dict[str, dict[str, Any]]:
@@ -111,34 +76,29 @@ def finished(out: Path) -> int:
 
 def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None:
     """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run."""
-    draw, forks = random.Random(seed), Forks()
-    try:
-        forks.start(folder / "whole", regime)
-        assert forks.ended() == 0
-        whole, out = lines(folder / "whole"), folder / "killed0"
-        want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
-        assert not any(result["error"] for result in want.values())
-        shots = 0
-        while True:
-            child = forks.start(out, regime)
-            aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
-            while shots < kills and finished(out) < min(aim, len(whole) - 1):
-                time.sleep(0.002)
-            if shots < kills:
-                time.sleep(wait)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-            status, now = forks.ended(), lines(out)
-            assert status in (0, signal.SIGKILL)
-            assert {k: now[k] for k in kept} == kept, "no finished unit was lost or done again"
-            shots, kept = shots + (status == signal.SIGKILL), now
-            if status == 0:
-                assert {k: numbers(v) for k, v in now.items()} == want
-                if shots == kills:
-                    return
-                out, kept = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
-    finally:
-        forks.close()
+    draw = random.Random(seed)
+    assert start(folder / "whole", regime).wait() == 0
+    whole, out = lines(folder / "whole"), folder / "killed0"
+    want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
+    assert not any(result["error"] for result in want.values())
+    shots = 0
+    while True:
+        child = start(out, regime)
+        aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
+        while shots < kills and finished(out) < min(aim, len(whole) - 1):
+            time.sleep(0.002)
+        if shots < kills:
+            time.sleep(wait)
+            child.kill()
+        status, now = child.wait(), lines(out)
+        assert status in (0, -signal.SIGKILL), child.stderr
+        assert {k: now[k] for k in kept} == kept, "no finished unit was lost or done again"
+        shots, kept = shots + (status == -signal.SIGKILL), now
+        if status == 0:
+            assert {k: numbers(v) for k, v in now.items()} == want
+            if shots == kills:
+                return
+            out, kept = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
 
 
 def test_killed_three_times(tmp_path: Path) -> None:
