@@ -12,9 +12,15 @@ from curation.cli.options import json_options, limit_option, store_option
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluation.reproduction.comparison import FigureComparison, PublishedTable, Requirement
+    from evaluation.reproduction.comparison import FigureComparison
+    from evaluation.reproduction.our_figures import OurResults
+    from evaluation.reproduction.published import PublishedTable
+    from evaluation.reproduction.published_data import PublishedData
+    from evaluation.reproduction.requirements import Requirement
+    from schemas.cases import Case
 
 _FILE = click.Path(path_type=Path)
+_VERDICTS = ("within", "undecided", "outside", "not comparable", "no figure")
 _SMALL = ("none", "prompt", "ft", "rome")
 
 
@@ -40,10 +46,13 @@ def reproduce(
     """Show a published table (NAME) beside our figures from the run FOLDERS.
 
     Lists what a full reproduction needs, what is missing on this machine and which settings differ, and shows ours
-    with a tolerance for every printed figure. Without NAME it lists the tables. Figures are compared only where model
-    and data are the published ones; a small run here only shows that the pipeline runs.
+    with a tolerance for every printed figure. Without NAME it lists the tables. Figures are compared only where model,
+    data (case by case with the files in --data), set-up and judge are the published ones; a small run here only shows
+    that the pipeline runs. Texts of closed models (Table 8) need no run: --store is enough.
     """
-    from evaluation.reproduction.comparison import compare_figures, published_table, published_tables, requirements
+    from evaluation.reproduction.comparison import compare_figures
+    from evaluation.reproduction.published import published_table, published_tables
+    from evaluation.reproduction.requirements import requirements
 
     if name is None:
         for known in published_tables():
@@ -54,10 +63,12 @@ def reproduce(
     if small:
         _small(limit, out)
         folders = (*folders, out)
-    elif not folders and store is not None:
-        raise UserError("ratings alone do not say which cases they are of", fix="name the run too: RUN --store S")
-    found = [] if not folders else _compared(what, folders, store)
-    rows = found or compare_figures(what, ())
+    elif not folders and store is not None and what.kind not in ("text", "agreement"):
+        raise UserError(
+            f"a store alone has no figures of {name}", where=str(store), fix="name the run too: RUN --store S"
+        )
+    published = _data_files(what, data)
+    rows = compare_figures(what, _our_results(folders, store, published))
     wanted = requirements(what, data=data)
     if as_json:
         for need in wanted:
@@ -65,18 +76,40 @@ def reproduce(
         for row in rows:
             click.echo(json.dumps({**row._asdict(), "printed": row.printed._asdict()}, ensure_ascii=False))
         return
-    _tell(what, wanted, rows, with_runs=bool(folders))
+    _tell(what, wanted, rows, with_ours=bool(folders or store))
+    for file in published.values():
+        click.echo(f"Data: {file.path}, {file.cases:,} cases, SHA-256 {file.sha256} (the authors print none).")
 
 
-def _compared(what: PublishedTable, folders: tuple[Path, ...], store: Path | None) -> list[FigureComparison]:
+def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, PublishedData]:
+    """The published files of a table that lie in a folder."""
+    from evaluation.reproduction.published_data import published_data
+
+    return {} if folder is None else published_data((Path(f).stem for f in what.data["data"]), folder)
+
+
+def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, PublishedData]) -> OurResults:
     from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
     from evaluation.report.sections import make_sections
-    from evaluation.reproduction.comparison import compare_figures
+    from evaluation.reproduction.our_figures import OurResults
     from evaluation.runs.results import load_run
 
-    texts = join_texts([read_texts(place) for place in stores_of(folders, store)])
+    places = stores_of(folders, store)
+    texts = join_texts([read_texts(place) for place in places])
     parts, others = make_sections([load_run(f) for f in folders], None, texts)
-    return compare_figures(what, parts, others)
+    keys = {s.case for text in others for s in text.texts.scripts}
+    return OurResults(parts, others, data, {c.key: c for place in places for c in _stored_cases(place, keys)})
+
+
+def _stored_cases(place: Path, keys: set[str]) -> list[Case]:
+    """Cases of a store, for scripts that no run is of."""
+    from curation.store.store import Store
+    from schemas.cases import Case
+
+    if not keys:
+        return []
+    with Store.open(place) as store:
+        return list(store.by_keys(Case, keys))
 
 
 def _small(limit: int, out: Path) -> None:
@@ -94,8 +127,8 @@ def _small(limit: int, out: Path) -> None:
     execute(parse_config(told, where="the small run"), on_event=Progress())
 
 
-def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_runs: bool) -> None:
-    from evaluation.reproduction.comparison import SOURCE, short, unit
+def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool) -> None:
+    from evaluation.reproduction.published import SOURCE, short, unit
 
     click.secho(f"{what.title}, in {unit(what)}", bold=True)
     click.echo(f"{SOURCE}; {what.where}")
@@ -112,19 +145,28 @@ def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComp
         p = row.printed
         who = " ".join(t for t in (p.model, p.method, p.split) if t)
         told = row.told + (f"; printed: {p.note}" if p.note else "")
-        tolerance = "" if row.tolerance is None else f"{row.tolerance:.2f}"
+        tolerance = _tolerance(row)
         lines.append(
             (who, short(p.metric), _figure(p.value, p.half), _figure(row.ours, row.half), tolerance, row.verdict, told)
         )
     wide = [max(len(line[n]) for line in lines) for n in range(6)]
     for line in lines:
         click.echo("  " + "  ".join(text.ljust(w) for text, w in zip(line, [*wide, 0], strict=True)).rstrip())
-    counts = {v: sum(r.verdict == v for r in rows) for v in ("within", "outside", "not comparable", "no figure")}
+    counts = {v: sum(r.verdict == v for r in rows) for v in _VERDICTS}
     click.echo("\n" + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + ".")
+    if counts["within"] + counts["undecided"] + counts["outside"]:
+        click.echo("Tolerance: half width of the difference, 95 %; for the same cases from that of values that vary")
+        click.echo("together as far as they can (within) to that of other cases (outside); between them: undecided.")
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
-    if not with_runs:
+    if not with_ours:
         click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S], or --run for a small run here.")
+
+
+def _tolerance(row: FigureComparison) -> str:
+    if row.tolerance is None or row.paired is None:
+        return ""
+    return f"{row.tolerance:.2f}" if row.paired == row.tolerance else f"{row.paired:.2f} to {row.tolerance:.2f}"
 
 
 def _figure(value: float | None, half: float | None) -> str:

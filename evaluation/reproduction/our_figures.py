@@ -1,0 +1,209 @@
+"""Our figures of a printed kind, each with what keeps it from being the published one: model, data, judge, set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evaluation.analysis.comparison import Comparison, MethodRow
+from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
+from evaluation.metrics.base import Role, metric_of
+from evaluation.report.sections import ReportSection, TextSection, main_source
+from evaluation.reproduction.published import PrintedFigure, PublishedTable
+from evaluation.reproduction.published_data import PublishedData, data_difference
+from evaluation.reproduction.table_2_check import CASES
+from evaluation.runs.results import cases_by_key
+from evaluation.runs.validity_variants import COMPONENT
+from schemas.cases import Case
+from schemas.text.counting import counted
+
+_ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
+_GROUPS = {"ScEdit-CF": "counterfactual", "ScEdit-T": "temporal"}
+_RATED = frozenset(SHORT.values())
+
+
+class OurFigure(NamedTuple):
+    """A figure of ours.
+
+    Attributes:
+        value: In the unit of the table. ``half``: half of its published kind of interval, None where there is none.
+        differs: What is not as published, in words; empty where it may be compared.
+        basis: On what it rests.
+    """
+
+    value: float
+    half: float | None
+    differs: tuple[str, ...]
+    basis: str
+
+
+class OurResults(NamedTuple):
+    """What ours is looked for in.
+
+    Attributes:
+        parts: Runs, as a report takes them.
+        others: Scripts of models that no run is of (Table 8).
+        data: Published files that are here, by data set.
+        cases: Cases by key, for scripts of no run.
+    """
+
+    parts: Sequence[ReportSection] = ()
+    others: Sequence[TextSection] = ()
+    data: Mapping[str, PublishedData] = {}
+    cases: Mapping[str, Case] = {}
+
+
+def our_figures(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    """Every figure of ours of a printed kind, those that may be compared first."""
+    return sorted(_KINDS[what.kind](what, entry, ours), key=lambda o: len(o.differs))
+
+
+def _model_and_cases(
+    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[Case], ours: OurResults
+) -> Iterator[str]:
+    """In what model (by the last part of its name) and cases are not the published ones."""
+    hub = what.data["models"].get(entry.model, "")
+    mine, theirs = (x.rstrip("/").rsplit("/", 1)[-1].casefold() for x in (model, hub))
+    if mine != theirs:
+        yield f"another model than {entry.model}"
+    listed, part = list(cases), "cases" in what.data
+    count = what.data.get("cases", CASES.get(entry.split, -1))
+    if len(listed) != count:
+        yield f"{len(listed):,} cases, not {count:,}"
+    if mine == theirs and len(listed) == count and (why := data_difference(entry.split, listed, ours.data, part=part)):
+        yield why
+
+
+def _set_up(part: ReportSection, row: MethodRow) -> Iterator[str]:
+    """In what a method's row was not made as the published ones."""
+    run = next(e for e in part.run.editors if e.label == row.label)
+    if (regime := str(part.run.about["regime"])) != "single":
+        yield f"regime {regime}, not each edit alone"
+    if COMPONENT in run.manifest.components:
+        yield f"a validity row ({run.manifest.components[COMPONENT].partition('@')[0]})"
+    if row.failed or row.pending:
+        yield f"{counted(row.failed + row.pending, 'case')} without answers"
+
+
+def _token(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    out = []
+    for part in ours.parts:
+        kind = _GROUPS[entry.split]
+        cases = [c for c in cases_by_key(part.run).values() if c.fact.change == kind]
+        table, metric = _table(part, kind, len(cases)), metric_of(part.metrics, _ROLES[entry.metric])
+        if table is None or metric is None:
+            continue
+        model = str(part.run.about["model"])
+        for row in table.rows:
+            s = row.summaries[metric.name]
+            if row.editor != what.data["methods"][entry.method] or s.mean is None:
+                continue
+            differs = [*_model_and_cases(what, entry, model, cases, ours), *_set_up(part, row)]
+            if part.normalisation != "mean":
+                differs.append(f"normalisation {part.normalisation}, published is mean")
+            told = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {s.cases} cases, {row.label}"
+            out.append(OurFigure(100 * s.mean, None if s.half is None else 100 * s.half, tuple(differs), told))
+    return out
+
+
+def _table(part: ReportSection, kind: str, cases: int) -> Comparison | None:
+    """The table over the cases of one kind: its own, or that of all cases where there is no other kind."""
+    own = next((t for t in part.tables if t.group == kind), None)
+    return own or (part.tables[0] if part.tables[0].cases == cases else None)
+
+
+class _Texts(NamedTuple):
+    """Scripts of one model: their cases, the method behind each label, and the run they are of."""
+
+    text: TextSection
+    cases: Sequence[Case]
+    methods: Mapping[str, str]
+    part: ReportSection | None
+
+
+def _known_texts(ours: OurResults) -> Iterator[_Texts]:
+    for part in ours.parts:
+        if part.text is not None:
+            methods = {e.label: e.manifest.editor for e in part.run.editors}
+            yield _Texts(part.text, list(cases_by_key(part.run).values()), methods, part)
+    for text in ours.others:
+        keys = dict.fromkeys(s.case for s in text.texts.scripts)
+        yield _Texts(text, [ours.cases[k] for k in keys if k in ours.cases], {}, None)
+
+
+def _judge_differs(what: PublishedTable, source: RatingSource) -> Iterator[str]:
+    judge = what.data.get("judge")
+    if judge not in source.raters:
+        yield f"not rated by {judge}"
+    elif len(source.raters) > 1:
+        yield "rated by others too"
+
+
+def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    out = []
+    for known in _known_texts(ours):
+        sources = known.text.sources
+        source = next((s for s in sources if what.data.get("judge") in s.raters), main_source(sources))
+        for label, row in () if source is None else source.cells.items():
+            if known.methods.get(label, label) != what.data["methods"][entry.method] or entry.metric not in row:
+                continue
+            cell = row[entry.metric]
+            if source is None or cell.by_script.mean is None:
+                continue
+            model = known.text.model.partition("@")[0]
+            differs = [*_model_and_cases(what, entry, model, known.cases, ours), *_judge_differs(what, source)]
+            if known.part is not None:
+                table_row = next(r for r in known.part.tables[0].rows if r.label == label)
+                differs += _set_up(known.part, table_row)
+            told = f"{known.text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
+            out.append(OurFigure(cell.by_script.mean, cell.by_script.half, tuple(differs), told))
+    return out
+
+
+def _agreement(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    out = []
+    for text in [*(p.text for p in ours.parts if p.text is not None), *ours.others]:
+        found = None if text.judging is None else text.judging.people.get(entry.metric)
+        if found is None or found.alpha.value is None:
+            continue
+        who = PROGRAMS if text.texts.synthetic else PEOPLE
+        told = f"{text.model}, {found.units} scripts, {found.raters} {who}"
+        half = _half(found.alpha.low, found.alpha.high)
+        out.append(OurFigure(found.alpha.value, half, ("other raters and scripts",), told))
+    return out
+
+
+def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    out = []
+    first, second = entry.metric.split(", ")
+    for part in ours.parts:
+        for view in part.correlations:
+            pair = view.between(first, second)
+            if view.view != "pooled" or pair is None or pair.correlation.value is None:
+                continue
+            e, model = pair.correlation, str(part.run.about["model"])
+            differs = [*_model_and_cases(what, entry, model, cases_by_key(part.run).values(), ours)]
+            for row in part.tables[0].rows:
+                differs += [] if row.null else _set_up(part, row)
+            editors = {r.editor for r in part.tables[0].rows if not r.null}
+            if editors != set(what.data["methods"].values()):
+                differs.append(f"other methods ({', '.join(sorted(editors))})")
+            source = None if part.text is None else main_source(part.text.sources)
+            if {first, second} & _RATED and source is not None:
+                differs += _judge_differs(what, source)
+            p = "–" if e.p is None else f"{e.p:.2g}"
+            told = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
+            out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), told))
+    return out
+
+
+def _half(low: float | None, high: float | None) -> float | None:
+    return None if low is None or high is None else (high - low) / 2
+
+
+_KINDS: dict[str, Callable[[PublishedTable, PrintedFigure, OurResults], list[OurFigure]]] = {
+    "token": _token,
+    "text": _text,
+    "agreement": _agreement,
+    "correlation": _correlation,
+}

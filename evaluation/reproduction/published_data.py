@@ -1,0 +1,108 @@
+"""Whether a run's cases are those of a published file: compared by what they edit and ask, case by case."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.files.checksums import sha256
+from curation.loaders import load
+from schemas.cases import Case
+from schemas.core.errors import UserError
+from schemas.core.ids import canonical_json, digest
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import ScriptPrompt
+from schemas.text.counting import counted
+
+FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}
+"""Name and format of the published file of each data set. The authors publish no digests."""
+
+
+class PublishedData(NamedTuple):
+    """A published file as it lies here.
+
+    Attributes:
+        path: Where.
+        sha256: Of the file's bytes.
+        contents: Digest of what each case edits and asks -> how often the file has it.
+    """
+
+    path: Path
+    sha256: str
+    contents: Counter[str]
+
+    @property
+    def cases(self) -> int:
+        """Number of cases of the file."""
+        return self.contents.total()
+
+
+def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedData]:
+    """The published files of these data sets that lie in a folder, by data set.
+
+    Args:
+        names: ``ScEdit-CF``, ``ScEdit-T``.
+        folder: Where to look.
+
+    Raises:
+        UserError: there is no such folder.
+        DataError: a file has no usable case.
+    """
+    if not folder.is_dir():
+        raise UserError(
+            "there is no such folder of published data", where=str(folder), fix="name the folder that holds the files"
+        )
+    out = {}
+    for name in dict.fromkeys(names):
+        file, format = FILES[name]
+        path = folder / file
+        if path.is_file():
+            out[name] = PublishedData(path, sha256(path), Counter(_contents_of_file(path, format)))
+    return out
+
+
+def _contents_of_file(path: Path, format: str) -> list[str]:
+    loaded = load(path, format)
+    facts = loaded.require()
+    prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
+    near: dict[str, list[str]] = defaultdict(list)
+    for record in loaded.records:
+        if isinstance(record, ScriptPrompt):
+            prompts[record.fact].append(record)
+        elif isinstance(record, Neighbour):
+            near[record.edit].append(record.fact)
+    return [_content(f, prompts[f.key], [p for n in near[f.key] for p in prompts[n]]) for f in facts]
+
+
+def content_of(case: Case) -> str:
+    """Digest of what a case edits and asks: the edit, its script prompts and its neighbours', keys and order aside."""
+    return _content(case.fact, case.prompts, [p for n in case.neighbours for p in n.prompts])
+
+
+def _content(fact: Fact, prompts: Iterable[ScriptPrompt], near: Iterable[ScriptPrompt]) -> str:
+    edit = [fact.change, fact.subject.text, fact.fact_prompt, fact.old.text, "" if fact.new is None else fact.new.text]
+    asked = [sorted([p.text, p.separator, p.targets[0]] for p in side) for side in (prompts, near)]
+    return digest([canonical_json([edit, *asked])])
+
+
+def data_difference(name: str, cases: Iterable[Case], files: Mapping[str, PublishedData], *, part: bool = False) -> str:
+    """In what cases differ from the published ones; empty where they are the same.
+
+    Args:
+        name: Data set, such as ``ScEdit-CF``.
+        cases: Ours.
+        files: Published files that are here.
+        part: Ours may be some of the published cases (Table 8 has 100 of them).
+    """
+    if name not in files:
+        return f"data not checked: name the folder of {FILES[name][0]} with --data"
+    ours, theirs = Counter(map(content_of, cases)), files[name].contents
+    strange, lacking = (ours - theirs).total(), (theirs - ours).total()
+    told = []
+    if strange:
+        told.append(f"{counted(strange, 'case')} of {ours.total():,} {'is' if strange == 1 else 'are'} not in the file")
+    if lacking and not part:
+        told.append(f"{counted(lacking, 'case')} of the file {'is' if lacking == 1 else 'are'} not here")
+    return f"other data than {FILES[name][0]}: {', '.join(told)}" if told else ""

@@ -1,0 +1,14 @@
+"""What a reproduction needs, and whether it is here."""
+
+from __future__ import annotations
+
+from evaluation.reproduction.published import published_table
+from evaluation.reproduction.requirements import requirements
+
+
+def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):
+    (tmp_path / "ScEdit-CF.json").write_text("[]")
+    found = {n.what: n.here for n in requirements(published_table("scedit-table2"), data=tmp_path)}
+    assert found["data: ScEdit-CF.json"] and not found["data: ScEdit-T.json"]
+    assert found["method: rome"] and found["method: memit"]
+    assert all(n.fix for n in requirements(published_table("scedit-table8")))
