@@ -51,7 +51,7 @@ class Verdict(Record):
     spans: tuple[Span, ...] = ()
 
     @model_validator(mode="after")
-    def _whole(self) -> Verdict:
+    def _validate_whole(self) -> Verdict:
         if self.label in ("drop", "unscored", "unsure") and not self.reason.strip():
             raise ValueError(f"a verdict '{self.label}' carries a reason")
         if self.label is None and self.value is None:

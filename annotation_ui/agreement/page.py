@@ -68,28 +68,28 @@ def page_body(report: TaskReport, judgements: Sequence[Judgement], task: RatingT
     parts = [
         _STYLE,
         '<div class="ag">',
-        f"<p>{_e(report.task)}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, "
+        f"<p>{_escape(report.task)}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, "
         f"{counted(len(report.people), 'person', 'people')} "
-        f"({_e(people)}). Intervals resample cases, 95 %.</p>",
+        f"({_escape(people)}). Intervals resample cases, 95 %.</p>",
     ]
     if report.synthetic:
-        names = _e(", ".join(report.synthetic))
+        names = _escape(", ".join(report.synthetic))
         parts.append(f'<p class="warn">Synthetic: {names} are programs. Nothing here says how people agree.</p>')
     parts.append(_summary(report))
     for a in report.aspects:
         parts.append(_aspect(a, [m for m in judgements if m.aspect == a.aspect], task))
-    parts.append(_pooled(report))
+    parts.append(_pooled_row(report))
     parts.append(_outlook(report))
     parts.append("</div>")
     return "".join(parts)
 
 
-def _e(text: object) -> str:
+def _escape(text: object) -> str:
     return html.escape(str(text))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{_e(h)}</th>" for h in head)
+    top = "".join(f"<th>{_escape(h)}</th>" for h in head)
     lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
@@ -98,9 +98,9 @@ def _summary(report: TaskReport) -> str:
     """Alpha by aspect: number, picture, the paper's value."""
     rows = []
     for a in report.aspects:
-        said = _e(a.agreement.alpha.text())
+        said = _escape(a.agreement.alpha.text())
         published = "" if a.published is None else f"{a.published:.2f}"
-        rows.append([_e(a.aspect), said, _track(a.agreement.alpha, a.published), published])
+        rows.append([_escape(a.aspect), said, _track(a.agreement.alpha, a.published), published])
     name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
     ordinal = any(a.published is not None for a in report.aspects)
     paper = "ScEdit Table 5" if ordinal else ""
@@ -137,12 +137,14 @@ def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) 
             ("Gwet's AC2, quadratic weights", g.ac2),
             (a.ceiling.name, a.ceiling),
         ]
-    out = [f"<h2>{_e(a.aspect)}</h2>", _bars(judgements, task, a.aspect)]
-    out.append(_table(["statistic", "value"], [[_e(n), _e(e.text())] for n, e in rows]))
+    out = [f"<h2>{_escape(a.aspect)}</h2>", _bars(judgements, task, a.aspect)]
+    out.append(_table(["statistic", "value"], [[_escape(n), _escape(e.text())] for n, e in rows]))
     if a.pairs:
         head = ["two people", "Spearman", "Kendall", "exact"]
         out.append(
-            _table(head, [[_e(f"{p.first}, {p.second}"), *_texts(p.spearman, p.kendall, p.exact)] for p in a.pairs])
+            _table(
+                head, [[_escape(f"{p.first}, {p.second}"), *_texts(p.spearman, p.kendall, p.exact)] for p in a.pairs]
+            )
         )
     each: list[tuple[str, Mapping[str, Estimate]]] = [
         ("alpha without", a.without), ("above (+) or below (-) the others", a.severity), ("drift (Spearman)", a.drift),
@@ -151,12 +153,12 @@ def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) 
     if each:
         people = list(each[-1][1])
         head = ["person", *(name for name, _ in each)]
-        out.append(_table(head, [[_e(p), *(_e(values[p].text(2)) for _, values in each)] for p in people]))
+        out.append(_table(head, [[_escape(p), *(_escape(values[p].text(2)) for _, values in each)] for p in people]))
     for p in a.judges:
-        gap = "" if p.difference is None else f"; mean difference {_e(p.difference.text(2))}"
-        same = "" if p.alpha is None else f"; {_e(p.alpha.name)} {_e(p.alpha.text())}"
-        told = f"Spearman {_e(p.spearman.text())}, Kendall {_e(p.kendall.text())}{same}{gap}"
-        out.append(f"<p>{_e(p.first)} against the mean of people: {told}</p>")
+        gap = "" if p.difference is None else f"; mean difference {_escape(p.difference.text(2))}"
+        same = "" if p.alpha is None else f"; {_escape(p.alpha.name)} {_escape(p.alpha.text())}"
+        told = f"Spearman {_escape(p.spearman.text())}, Kendall {_escape(p.kendall.text())}{same}{gap}"
+        out.append(f"<p>{_escape(p.first)} against the mean of people: {told}</p>")
     if a.judges:
         out.append(
             f'<p class="note">The paper prints alpha {PUBLISHED_JUDGE["alpha"]} and Spearman '
@@ -167,7 +169,7 @@ def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) 
 
 
 def _texts(*estimates: Estimate) -> list[str]:
-    return [_e(e.text(2)) for e in estimates]
+    return [_escape(e.text(2)) for e in estimates]
 
 
 def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str:
@@ -179,17 +181,18 @@ def _bars(judgements: Sequence[Judgement], task: RatingTask, aspect: str) -> str
         n = counts.get(value, 0)
         width = 100 * n / most if most else 0
         rows.append(
-            f'<tr><td>{_e(value)}</td><td style="width:60%"><div class="bar" style="width:{width:.1f}%"></div></td>'
+            f"<tr><td>{_escape(value)}</td>"
+            f'<td style="width:60%"><div class="bar" style="width:{width:.1f}%"></div></td>'
             f"<td>{n}</td></tr>"
         )
     return f'<table class="bars" style="max-width:26rem"><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _pooled(report: TaskReport) -> str:
+def _pooled_row(report: TaskReport) -> str:
     if report.pooled is None:
         return ""
     return (
-        f"<h2>Pooled over aspects</h2><p>{_e(report.pooled.name)}: {_e(report.pooled.text())}</p>"
+        f"<h2>Pooled over aspects</h2><p>{_escape(report.pooled.name)}: {_escape(report.pooled.text())}</p>"
         '<p class="note">Pooling raises alpha wherever aspects differ in level, so this is no summary of them. '
         f"The paper's {PUBLISHED_POOLED} is such a value.</p>"
     )
@@ -200,5 +203,5 @@ def _outlook(report: TaskReport) -> str:
     if not rows:
         return ""
     head = ["aspect", "now", *(f"{n} more cases" for n in rows[0] if n not in ("aspect", "now"))]
-    table = [[_e(r["aspect"]), *(f"{w:.2f}" for k, w in r.items() if k != "aspect")] for r in rows]
+    table = [[_escape(r["aspect"]), *(f"{w:.2f}" for k, w in r.items() if k != "aspect")] for r in rows]
     return "<h2>Width of alpha's interval with more cases</h2>" + _table(head, table)

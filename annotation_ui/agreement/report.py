@@ -123,7 +123,7 @@ def agreement_report(
         items=len({m.item for m in human_judgements}),
         cases=len({m.case for m in human_judgements}),
         aspects=aspects,
-        pooled=_pooled(human_judgements, task, resampling) if len(aspects) > 1 else None,
+        pooled=_pooled_estimate(human_judgements, task, resampling) if len(aspects) > 1 else None,
         seconds={n: _median([m for m in human_judgements if m.name == n]) for n in names},
     )
 
@@ -161,11 +161,11 @@ def _pairs(ratings: RatingTable, resampling: Resampling) -> tuple[RaterPair, ...
         two = ratings.of_raters((a, b)).values
         both = np.flatnonzero(~np.isnan(two).any(axis=1))
         cases = [ratings.cases[int(u)] for u in both]
-        out.append(_correlated(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, resampling))
+        out.append(_correlate(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, resampling))
     return tuple(out)
 
 
-def _correlated(
+def _correlate(
     a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, resampling: Resampling
 ) -> RaterPair:
     if len(x) < 3:
@@ -206,7 +206,7 @@ def _judges(
         rows = [(i, who, v) for i in items for who, v in ((name, mine[i]), ("people", round(means[i])))]
         both = rating_table(rows, cases={i: cases[i] for i in items}, scale=tuple(range(1, 8)))
         same = exact_agreement(both, resampling=resampling)
-        pair = _correlated(name, "mean of people", x, y, of, same, resampling)
+        pair = _correlate(name, "mean of people", x, y, of, same, resampling)
         if len(x) >= 3:
             both_alpha = alpha(both, level="ordinal", resampling=resampling)
             pair = pair._replace(difference=difference(x, y, of, resampling=resampling), alpha=both_alpha)
@@ -214,7 +214,7 @@ def _judges(
     return tuple(out)
 
 
-def _pooled(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
+def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
     fields = {f.name: f for f in task.form.asked()}
     first = next(iter(fields.values()))
     scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")

@@ -40,14 +40,14 @@ def show(context: PageContext) -> None:
         widgets.show_texts(task.form, context.db.item(name, d.item).item.shown)
         st.caption(f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)")
     with right:
-        _said(context, name, d)
+        _show_answers(context, name, d)
         given = _decision(context, name, task, d, decided[d.item].answers if d.item in decided else {})
     if given is not None:
         context.db.adjudicate(name, d.item, context.person.name, task.form.clean(given))
         st.rerun()
 
 
-def _said(context: PageContext, name: str, d: ItemDisagreement) -> None:
+def _show_answers(context: PageContext, name: str, d: ItemDisagreement) -> None:
     """What people answered, and their comments."""
     st.dataframe(
         [{"rater": p, **dict(a)} for p, a in sorted(d.said.items())], hide_index=True, width="stretch"

@@ -35,16 +35,16 @@ def show(context: PageContext) -> None:
     with left:
         widgets.show_texts(task.form, placed.item.shown)
     with right:
-        widgets.show_text("About this item", _about(item, placed))
+        widgets.show_text("About this item", _describe_item(item, placed))
     rows = [
-        {"rater": r.person, "answers": _said(r.answers), "saved (UTC)": r.saved_at[:19].replace("T", " ")}
+        {"rater": r.person, "answers": _answers_text(r.answers), "saved (UTC)": r.saved_at[:19].replace("T", " ")}
         for r in context.db.history(name, item=item)
     ]
     _table("Answers", rows, "Nobody has answered yet.")
     _from_store(context, item)
 
 
-def _about(item: str, placed: CampaignItem) -> str:
+def _describe_item(item: str, placed: CampaignItem) -> str:
     lines = [f"id: {item}", f"purpose: {placed.purpose}", f"case: {placed.item.case}"]
     lines += [f"stratum: {placed.item.stratum}"] if placed.item.stratum else []
     lines += [] if placed.probability is None else [f"inclusion probability: {placed.probability:.3g}"]
@@ -59,7 +59,7 @@ def _table(title: str, rows: list[dict[str, Any]], empty: str) -> None:
         st.caption(empty)
 
 
-def _said(answers: dict[str, object] | None) -> str:
+def _answers_text(answers: dict[str, object] | None) -> str:
     return "withdrawn" if answers is None else widgets.answers_line(answers)
 
 

@@ -96,8 +96,8 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     _feedback(context)
     at = _place(mine, passed, done, skipped)
     if at is None:
-        _finished(context, campaign, others)
-        _back(context, passed, None)
+        _show_end(context, campaign, others)
+        _go_back(context, passed, None)
         return
     _options(context)
     placed = db.item(campaign.name, at.item)
@@ -116,7 +116,7 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
         draft = read_draft(db, campaign.name, me, at.item, task.form)
         show_form(context, campaign.name, at.item, task.form, draft or before, faults)
         with st.container(horizontal=True):
-            _back(context, passed, at)
+            _go_back(context, passed, at)
             if at.item not in done:
                 show_skip(context, campaign.name, at.item)
         show_keys(context, task.form)
@@ -155,7 +155,7 @@ def _options(context: PageContext) -> None:
             st.toggle(context.say(name), key=name, on_change=keep, args=(name,))
 
 
-def _finished(context: PageContext, campaign: Campaign, others: list[str]) -> None:
+def _show_end(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     """Thanks, once nothing is left in any campaign; else the next one. A crowd campaign ends with its code."""
     code, url = str(campaign.settings.get("completion_code", "")), str(campaign.settings.get("completion_url", ""))
     if code:
@@ -196,7 +196,7 @@ def _feedback(context: PageContext) -> None:
         st.success(context.say("training_right", answers=right, because=because))
 
 
-def _back(context: PageContext, passed: list[Assignment], at: Assignment | None) -> None:
+def _go_back(context: PageContext, passed: list[Assignment], at: Assignment | None) -> None:
     """Go back to the previous item: to look at one's own answer, and to change it."""
     earlier = [a for a in passed if at is None or a.position < at.position]
 

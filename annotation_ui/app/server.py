@@ -68,7 +68,7 @@ def routes(ratings: Path) -> list[Route]:
 
 
 async def _session(ratings: Path, request: Request) -> Response:
-    if not _own(request):
+    if not _is_own_request(request):
         return PlainTextResponse("not from a page of the app", 403)
     response = Response(status_code=204)
     if request.method == "DELETE":
@@ -91,7 +91,7 @@ async def _session(ratings: Path, request: Request) -> Response:
 
 
 async def _draft(ratings: Path, request: Request) -> Response:
-    said = await _body(request) if _own(request) else None
+    said = await _body(request) if _is_own_request(request) else None
     if said is None or not isinstance(said.get("answers"), dict):
         return PlainTextResponse("no draft of this app", 400)
     token = request.cookies.get(cookie_name(ratings), "")
@@ -115,7 +115,7 @@ async def _draft(ratings: Path, request: Request) -> Response:
     return response
 
 
-def _own(request: Request) -> bool:
+def _is_own_request(request: Request) -> bool:
     """Whether a page of the app asks: another site cannot set this header."""
     return request.headers.get("x-scedit") == "1"
 

@@ -81,20 +81,20 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
         if placed is None:
             stray.append(RejectedAnswer(r.person, r.item, "the campaign has no such item"))
         elif placed.purpose == "real":
-            answer = _given(r, placed.item, placed.probability)
+            answer = _to_answer(r, placed.item, placed.probability)
             given.append(answer._replace(grown_at=grown if r.saved_at < grown else ""))
     kept = import_answers(store, task, given)
     kept = kept._replace(rejected=(*kept.rejected, *stray))
-    kept = _decided(db.adjudications(name), items, store, task, kept)
+    kept = _add_decisions(db.adjudications(name), items, store, task, kept)
     history = len(db.history(name)) - len(current)
     return ImportResult(kept.answers, kept.new, kept.rejected, history)
 
 
-def _given(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
+def _to_answer(r: Revision, item: TaskItem, probability: float | None) -> RaterAnswer:
     return RaterAnswer(item, r.person, r.answers or {}, r.form, r.saved_at, r.seconds, "ratings file", probability)
 
 
-def _decided(
+def _add_decisions(
     decisions: Mapping[str, Adjudication],
     items: Mapping[str, CampaignItem],
     store: Store,

@@ -57,13 +57,13 @@ def assign(
             fix="invite more, or ask for less overlap",
         )
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
-    kept = _fixed(existing, started, people)
+    kept = _keep_assignments(existing, started, people)
     movable = [a for a in existing if a not in kept and a.item in real]
     shares = _Shares([*kept, *movable], people, real)
     added = _fill(shares, people, settings, started)
     taken, given = _level(movable, people, shares.load, shares.held)
     extra = [p.item.id for p in items if p.purpose != "real"]
-    return _placed(items, [*added, *given], existing, extra, people, settings), taken
+    return _place_items(items, [*added, *given], existing, extra, people, settings), taken
 
 
 class _Shares:
@@ -115,7 +115,7 @@ def _fill(
     return added
 
 
-def _fixed(
+def _keep_assignments(
     existing: Sequence[Assignment], started: Collection[tuple[str, str]], people: Sequence[str]
 ) -> set[Assignment]:
     """Assignments that stay: those answered, and all of a batch that has begun; of people who left, the answered."""
@@ -164,7 +164,7 @@ def _level(
     return taken, given
 
 
-def _placed(
+def _place_items(
     items: Sequence[CampaignItem],
     added: Sequence[tuple[str, str]],
     existing: Sequence[Assignment],

@@ -103,7 +103,7 @@ def create_campaign(
     before = {c.name: c for c in db.campaigns()}.get(name)
     if before is not None and before.task == task.form.name:
         task = campaign_task(db, name)
-    items = _chosen(store, task, sharing.only)
+    items = _choose_items(store, task, sharing.only)
     if not items:
         raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
     if before is not None and before.task == task.form.name:
@@ -111,7 +111,7 @@ def create_campaign(
     refuse_disorder(db, name, task.form.name, sharing.group)
     placed_before = db.items(name) if before else {}
     controls = [place_control_item(k, task) for k in known if k.id not in placed_before]
-    drawn = _drawn(db, name, [i for i in items if not is_control(i, known)], sharing, placed_before, before)
+    drawn = _draw_items(db, name, [i for i in items if not is_control(i, known)], sharing, placed_before, before)
     refuse_double_use([*placed_before.values(), *drawn.new], known)
     settings = sharing.model_dump(mode="json") | {
         "split": digest, "population": len(items), "form_digest": form_digest(task.form),
@@ -125,7 +125,7 @@ def create_campaign(
     return [*drawn.new, *controls]
 
 
-def _drawn(
+def _draw_items(
     db: RatingsDB,
     name: str,
     items: list[TaskItem],
@@ -209,7 +209,7 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     return len(made), len(taken)
 
 
-def _chosen(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
+def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
     if only not in ("all", "unsure"):
         raise UserError(f"items cannot be chosen by '{only}'", allowed="all, unsure")
     items = list(task.items(store))

@@ -16,7 +16,7 @@ def campaigns_of_group(db: RatingsDB, group: str) -> list[Campaign]:
 
 def earlier_campaigns(db: RatingsDB, campaign: Campaign) -> list[Campaign]:
     """Campaigns of the group that everybody does before this one: theirs shows less than this one tells."""
-    after = _after(campaign.task)
+    after = _tasks_before(campaign.task)
     return [c for c in campaigns_of_group(db, str(campaign.settings.get("group", ""))) if c.task in after]
 
 
@@ -33,7 +33,9 @@ def waiting_for(db: RatingsDB, campaign: Campaign, person: str) -> str | None:
 def closed_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
     """Items whose answer a person cannot change any more: a later campaign has shown more of them."""
     later = [
-        c for c in campaigns_of_group(db, str(campaign.settings.get("group", ""))) if campaign.task in _after(c.task)
+        c
+        for c in campaigns_of_group(db, str(campaign.settings.get("group", "")))
+        if campaign.task in _tasks_before(c.task)
     ]
     return {r.item for c in later for r in db.current_answers(c.name, person=person)}
 
@@ -45,7 +47,7 @@ def refuse_disorder(db: RatingsDB, name: str, task: str, group: str) -> None:
         UserError: it should.
     """
     for other in campaigns_of_group(db, group):
-        if other.name != name and task in _after(other.task) and db.history(other.name):
+        if other.name != name and task in _tasks_before(other.task) and db.history(other.name):
             raise UserError(
                 f"'{task}' comes before '{other.task}', and '{other.name}' of the group '{group}' has answers already",
                 fix="make it in a group of its own, for other raters",
@@ -66,6 +68,6 @@ def refuse_unshared(db: RatingsDB, campaign: Campaign) -> None:
             )
 
 
-def _after(task: str) -> tuple[str, ...]:
+def _tasks_before(task: str) -> tuple[str, ...]:
     after: tuple[str, ...] = TASKS.get(task).after
     return after

@@ -125,7 +125,7 @@ def grow_sample(
 
     goal = _goal(lambda q: sum(expected(q).values()), size, sum(i.id in drawn for i in items), len(items))
     rng = random.Random(seed(name, "grow", str(len(drawn)), str(len(items))))
-    counts, share = _rounded(expected(goal), rng), shares(goal)
+    counts, share = _round_systematically(expected(goal), rng), shares(goal)
     now = {c: c[1] + (1 - c[1]) * share[c] for c in order}
     new = [CampaignItem(i, probability=now[c]) for c in order for i in rng.sample(out[c], counts[c])]
     return SampleDraw(new, {i.id: now[c] for c in order for i in cells[c]})
@@ -147,7 +147,9 @@ def _goal(coming: Callable[[float], float], size: SampleSize, inside: int, total
     return high
 
 
-def _rounded(expected: Mapping[tuple[str, float], float], rng: random.Random) -> dict[tuple[str, float], int]:
+def _round_systematically(
+    expected: Mapping[tuple[str, float], float], rng: random.Random
+) -> dict[tuple[str, float], int]:
     """Whole numbers whose expectations are these: the fractions are rounded by one systematic draw."""
     point, reached, out = rng.random(), 0.0, {}
     for cell, share in expected.items():

@@ -186,12 +186,12 @@ def pull(
             done = pull_isolated(db, name, folder)
         else:
             done = _site(folder).pull(db, name)
-    _tell(done, report_path, as_json=as_json)
+    _print_pull(done, report_path, as_json=as_json)
     if done.rejected or done.missing:
         raise SystemExit(1)
 
 
-def _tell(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
+def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
     rows = [f._asdict() for f in done.rejected] + [{"missing": m} for m in done.missing]
     if report_path:
         from curation.files.atomic import write_text

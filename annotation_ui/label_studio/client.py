@@ -158,7 +158,7 @@ class LabelStudioSite:
             raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
         refuse_push(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
-        apart = person is not None or self._apart(db, campaign, task)
+        apart = person is not None or self._needs_own_projects(db, campaign, task)
         for a in (a for a in assigned if items[a.item].purpose != "training"):  # trained in the app, see refuse_push
             whose.setdefault(a.person if apart else _EVERYBODY, []).append(a.item)
         projects, new, known = {}, 0, 0
@@ -187,7 +187,7 @@ class LabelStudioSite:
             self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
 
     @staticmethod
-    def _apart(db: RatingsDB, campaign: Campaign, task: RatingTask) -> bool:
+    def _needs_own_projects(db: RatingsDB, campaign: Campaign, task: RatingTask) -> bool:
         """Whether everybody needs a project of their own: a blind task, or not everybody judges everything."""
         raters = sum(p.role == "rater" for p in list_raters(db))
         return task.blind or int(campaign.settings["overlap"]) < raters
@@ -218,7 +218,7 @@ class LabelStudioSite:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""
         known = db.remote_names(self.url, f"task/{name}/{owner}")
         if len(known) < (self.sdk.projects.get(project).task_number or 0):
-            there = {_named_item(t) or "": str(t["id"]) for t in self._paged(project)}
+            there = {_named_item(t) or "": str(t["id"]) for t in self._pages(project)}
             fresh = [(i, t) for i, t in there.items() if i and i not in known]
             db.link(self.url, f"task/{name}/{owner}", fresh)
             known |= dict(fresh)
@@ -243,7 +243,7 @@ class LabelStudioSite:
         for owner, number in projects.items():
             pushed = {task: item for item, task in db.remote_names(self.url, f"task/{name}/{owner}").items()}
             try:
-                tasks = list(self._paged(int(number)))
+                tasks = list(self._pages(int(number)))
                 config = getattr(self.sdk.projects.get(int(number)), "label_config", None)
             except ApiError as error:
                 gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
@@ -259,7 +259,7 @@ class LabelStudioSite:
         gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in given})
         return validate_annotations(db, name, given, gone, site=self.url, unchecked=unchecked)
 
-    def _paged(self, project: int) -> Iterator[dict[str, Any]]:
+    def _pages(self, project: int) -> Iterator[dict[str, Any]]:
         """All tasks of a project with their annotations, a page at a time (one big export times out)."""
         page = 1
         while True:
@@ -292,7 +292,9 @@ def annotations_of_task(
         digests: What the task's data must come to, where that was kept.
     """
     if not isinstance(task, Mapping):
-        yield _unreadable(None, "a line of the export", "it is no task: an object with annotations is expected")
+        yield _unreadable_annotation(
+            None, "a line of the export", "it is no task: an object with annotations is expected"
+        )
         return
     item = _named_item(task) if pushed is None else pushed.get(str(task.get("id")))
     data, changed = task.get("data"), digests.fault(item, task.get("data")) if digests else ""
@@ -300,7 +302,7 @@ def annotations_of_task(
     for n, a in enumerate(annotations if isinstance(annotations, list) else [None]):
         if not isinstance(a, Mapping):
             name = f"number {n + 1} of task {task.get('id')}"
-            yield _unreadable(item, name, "it is no annotation: an object is expected")
+            yield _unreadable_annotation(item, name, "it is no annotation: an object is expected")
             continue
         by = a.get("completed_by")
         by = by.get("id") if isinstance(by, Mapping) else by
@@ -329,7 +331,7 @@ def _named_item(task: Mapping[str, Any]) -> str | None:
     return None if found is None else str(found)
 
 
-def _unreadable(item: str | None, name: str, why: str) -> RawAnnotation:
+def _unreadable_annotation(item: str | None, name: str, why: str) -> RawAnnotation:
     return RawAnnotation(
         item, None, "", None, "unknown", forged=False, result=None, cancelled=False, at="", seconds=None, unique=name,
         broken=why,

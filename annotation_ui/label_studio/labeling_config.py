@@ -27,13 +27,13 @@ def label_config(form: Form) -> str:
     run across groups and mislead), and every judgement is required in the browser, which the import does not trust.
     """
     to = f"shown_{form.shows[-1].name}"
-    shown = [_shown(s.name, s.title, script=s.style == "script") for s in form.shows]
+    shown = [_object_tag(s.name, s.title, script=s.style == "script") for s in form.shows]
     asked = [_field(f, to) for f in form.fields]
     parts = [
         "<View>",
         f"  <Style>{_STYLE}  </Style>",
         f'  <Header value={quoteattr(form.title)} size="4"/>',
-        _said("intro", form.intro),
+        _choice_value("intro", form.intro),
         '  <View className="se-wrap">',
         '  <View className="se-left">',
         *shown,
@@ -47,13 +47,13 @@ def label_config(form: Form) -> str:
     return "\n".join(parts)
 
 
-def _shown(name: str, title: str, *, script: bool) -> str:
+def _object_tag(name: str, title: str, *, script: bool) -> str:
     style = ' className="se-script"' if script else ""
     body = f'<View{style}><Text name="shown_{name}" value="${name}" granularity="word"/></View>'
     return f'    <View className="se-card"><Header value={quoteattr(title)} size="5"/>{body}</View>'
 
 
-def _said(name: str, text: str) -> str:
+def _choice_value(name: str, text: str) -> str:
     return f'  <View className="se-hint"><Text name="{name}_text" value={quoteattr(text)}/></View>'
 
 
@@ -64,7 +64,7 @@ def _field(field: Field, to: str) -> str:
         hint = " ".join(x for x in (field.hint, ends) if x)
     else:
         hint = field.hint
-    said = _said(f"hint_{field.name}", hint) if hint else ""
+    said = _choice_value(f"hint_{field.name}", hint) if hint else ""
     return f'    <View className="se-card">{head}{said}{_control(field, to)}</View>'
 
 

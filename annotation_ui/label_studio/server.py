@@ -96,8 +96,8 @@ def start_server(folder: Path, *, port: int | None = None, patience: float = 300
         return known
     if port is None:
         before = int(known.url.rsplit(":", 1)[1]) if known else None
-        port = before if before and not _taken(before) else _free_port()
-    if _taken(port):
+        port = before if before and not _is_taken(before) else _free_port()
+    if _is_taken(port):
         raise UserError(f"port {port} is taken by another program", fix="name another with --port")
     keep = known or ServerAccess("", "owner@scedit.invalid", secrets.token_urlsafe(18), secrets.token_hex(20))
     now = keep._replace(url=f"http://{HOST}:{port}")
@@ -203,7 +203,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _taken(port: int) -> bool:
+def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -156,7 +156,7 @@ class _Intake:
             raise UserError(f"it was {before[0]}'s when it was pulled before: it was re-assigned")
         token = f"label-studio/{a.unique}/{a.at}"
         last, same = self.latest.get((person, item)), self.db.revision_of(token)
-        if last is not None and last.token != token and _revised(last) >= _moment(a.at):
+        if last is not None and last.token != token and _time_of_revision(last) >= _moment(a.at):
             raise UserError(f"a newer answer of {person} holds, saved {last.saved_at[:19].replace('T', ' ')}")
         if same is not None and (same.person, same.item) == (person, item) and same.answers != answers:
             raise UserError("it was changed without a new date: the answer that was pulled before holds")
@@ -176,7 +176,7 @@ class _Intake:
             self.db.link(self.site, f"pulled/{self.name}", fresh)
 
 
-def _revised(last: Revision) -> datetime:
+def _time_of_revision(last: Revision) -> datetime:
     """When a revision was made where it was made; earlier versions stored the time of the pull for annotations."""
     if last.token is not None and last.token.startswith("label-studio/"):
         return _moment(last.token.rpartition("/")[2])
@@ -233,7 +233,7 @@ def _refusal(a: RawAnnotation, form: Form, mine: set[tuple[str, str]]) -> str:
         return f"the item is not assigned to {a.person}"
     if a.seconds is not None and not _is_duration(a.seconds):
         return f"its lead time is {reprlib.repr(a.seconds)}, not a number of seconds"
-    if _printable(a.unique + a.at) != a.unique + a.at:
+    if _make_printable(a.unique + a.at) != a.unique + a.at:
         return "its name or date holds half a character, which cannot be stored"
     if a.at and _moment(a.at) == _NO_DATE:
         return f"its date is {reprlib.repr(a.at)}, which is no date"
@@ -247,14 +247,14 @@ def _is_duration(seconds: Any) -> bool:
     return number and 0 <= seconds <= LONGEST
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     """A text that can be written to any file: half characters are spelt out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _fault(a: RawAnnotation, why: str) -> RejectedAnnotation:
     told = (a.unique, a.person or f"account {a.account}", a.item or "unknown", why)
-    return RejectedAnnotation(*map(_printable, told))
+    return RejectedAnnotation(*map(_make_printable, told))
 
 
 def read_export(path: Path) -> list[Any]:

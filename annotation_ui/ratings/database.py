@@ -145,7 +145,7 @@ class RatingsDB:
     def items(self, campaign: str) -> dict[str, CampaignItem]:
         """The items of a campaign by id, in the order in which they were placed."""
         rows = self._db.execute("SELECT * FROM items WHERE campaign = ? ORDER BY rowid", [campaign]).fetchall()
-        return {r["id"]: _placed(r) for r in rows}
+        return {r["id"]: _campaign_item(r) for r in rows}
 
     def item(self, campaign: str, item: str) -> CampaignItem:
         """One item.
@@ -156,7 +156,7 @@ class RatingsDB:
         row = self._db.execute("SELECT * FROM items WHERE campaign = ? AND id = ?", [campaign, item]).fetchone()
         if row is None:
             raise UserError(f"no item '{item}' in the campaign '{campaign}'", where=str(self.path))
-        return _placed(row)
+        return _campaign_item(row)
 
     def assignments(self, campaign: str, person: str | None = None) -> list[Assignment]:
         """Who is to judge what, by person and position."""
@@ -303,7 +303,7 @@ class RatingsDB:
         return self._transaction()
 
 
-def _placed(row: sqlite3.Row) -> CampaignItem:
+def _campaign_item(row: sqlite3.Row) -> CampaignItem:
     expected = None if row["expected"] is None else json.loads(row["expected"])
     return CampaignItem(TaskItem.model_validate_json(row["body"]), row["purpose"], expected, row["probability"])
 

@@ -48,7 +48,7 @@ class Field(Frozen):
     required: bool = True
 
     @model_validator(mode="after")
-    def _whole(self) -> Field:
+    def _validate_whole(self) -> Field:
         if (self.kind == "many") != bool(self.choices):
             raise ValueError("a field of kind 'many', and no other, has choices")
         if self.low >= self.high:
@@ -82,12 +82,12 @@ class Field(Frozen):
             if not isinstance(answer, list | tuple) or len(set(map(str, answer))) != len(answer):
                 return f"'{self.name}' is not a list of different choices"
             unknown = [a for a in answer if a not in self.allowed]
-            return f"'{self.name}' names {_short(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
+            return f"'{self.name}' names {_shorten(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
         if self.kind == "scale":
             if isinstance(answer, bool) or not isinstance(answer, int) or answer not in self.allowed:
-                return f"'{self.name}' is {_short(answer)}; allowed: {self.low} to {self.high}"
+                return f"'{self.name}' is {_shorten(answer)}; allowed: {self.low} to {self.high}"
             return ""
-        return "" if answer in self.allowed else f"'{self.name}' is {_short(answer)}; allowed: yes, no"
+        return "" if answer in self.allowed else f"'{self.name}' is {_shorten(answer)}; allowed: yes, no"
 
 
 class ShownText(Frozen):
@@ -168,7 +168,7 @@ class Form(Frozen):
         return out
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

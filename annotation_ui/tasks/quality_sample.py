@@ -76,10 +76,10 @@ class QualitySample(RatingTask):
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
         made = verdict_records(self.form, item, self.checked(item, answers), person=person)
-        return [_marked(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in made]
+        return [_mark_verdict(v, item) if isinstance(v, Verdict) and v.check == "quality_change" else v for v in made]
 
 
-def _marked(verdict: Verdict, item: TaskItem) -> Verdict:
+def _mark_verdict(verdict: Verdict, item: TaskItem) -> Verdict:
     if item.related:
         return verdict.model_copy(update={"reason": COMPARED, "related": item.related})
     return verdict.model_copy(update={"reason": HYPOTHETICAL})

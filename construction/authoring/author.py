@@ -96,7 +96,7 @@ class Author:
         calls = self._questions.calls(fact, count=quota.candidates, edited=edited)
         try:
             parts = await gather_all([self._slots(call, trace) for call in calls])
-            slots = _unique([slot for part in parts for slot in part], quota.candidates)
+            slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
             slots = await self._filled(fact, slots, quota, trace)
         except Unanswered as error:
             return FactOutcome(fact, unfinished=str(error))
@@ -104,7 +104,7 @@ class Author:
         none = not any(s.questions for s in slots)
         verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
         verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
-        return FactOutcome(fact, tuple(_compared(fact, slots, self._rules)), tuple(verdicts), tuple(trace))
+        return FactOutcome(fact, tuple(_compare_questions(fact, slots, self._rules)), tuple(verdicts), tuple(trace))
 
     async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
@@ -115,7 +115,7 @@ class Author:
             reply = await _ask(self._client, step, call, call.fact.key, str(call.index), sample=attempt)
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
-                trace.append(self._failed(call.fact, "questions", self._client, step, reply, attempt, failure))
+                trace.append(self._failed_lineage(call.fact, "questions", self._client, step, reply, attempt, failure))
                 continue
             for question in step.parse(call, reply.value):
                 verdicts = judge("question", CheckInputs(fact=call.fact, question=question), rules=self._rules)
@@ -155,13 +155,13 @@ class Author:
             last = QuestionOutcome(last.question, (*last.verdicts, *said))
             if standing(said) == "drop":
                 return Slot((*earlier, last))
-        tasks = [self._written(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
+        tasks = [self._write_script(fact, last.question, w, n, trace) for w in self._writers for n in range(count)]
         written = tuple(await gather_all(tasks))
         none = not any(w.scripts for w in written)
         trouble = next((w.trouble for w in written if w.trouble), ()) if none else ()
         return Slot((*earlier, QuestionOutcome(last.question, (*last.verdicts, *trouble), written)))
 
-    async def _written(
+    async def _write_script(
         self, fact: Fact, question: ScriptQuestion, writer: ScriptWriter, number: int, trace: list[Lineage]
     ) -> AuthorAttempts:
         """One script of one author, in as many attempts as its prompt allows; ``number`` counts from 0."""
@@ -173,7 +173,7 @@ class Author:
             if reply.value is None:
                 failure = f"{reply.status}: {reply.message}"
                 trouble = trouble or judge("reply", CheckInputs(fact=fact, question=question, failure=failure))
-                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
                 if step.wording.again is not None:
                     break  # a second script is for one that was rejected; the client has asked again already
                 continue
@@ -181,10 +181,10 @@ class Author:
             if (wrong := complaint(draft)) is not None:
                 trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft))
                 failure = f"no script in the format: {wrong}"
-                trace.append(self._failed(question, "scripts", writer.client, step, reply, sample, failure))
+                trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
                 call = replace(call, rejected=tuple(draft), reason=reason_for_author(question, trouble))
                 continue
-            made = await self._read(fact, _judged(fact, question, draft, self._rules), trace)
+            made = await self._read(fact, _check_draft(fact, question, draft, self._rules), trace)
             scripts.append(made)
             trace += self._script_lines(made, question, writer, reply, sample)
             reason = "" if made.standing == "keep" else reason_for_author(question, made.verdicts)
@@ -217,7 +217,7 @@ class Author:
         detail |= {"wording": foreign} if foreign else {}
         return lineage_of_call(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
 
-    def _failed(
+    def _failed_lineage(
         self,
         item: Record,
         of: str,
@@ -250,7 +250,7 @@ async def _ask(client: Client, step: PromptFileStep[Any, Any], item: Any, *names
     return reply
 
 
-def _judged(fact: Fact, question: ScriptQuestion, draft: Draft, rules: Rules) -> ScriptOutcome:
+def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft, rules: Rules) -> ScriptOutcome:
     """A draft in the format as a script, cut and checked."""
     script = script_of(question, draft)
     prompt = cut_script(fact, question, script, rules=rules)
@@ -272,7 +272,7 @@ def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int])
         slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
 
 
-def _compared(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[Slot]:
+def _compare_questions(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[Slot]:
     """Slots with the verdicts that hold a question against the earlier ones that stand."""
     earlier: list[ScriptQuestion] = []
     compared = []
@@ -289,7 +289,7 @@ def _compared(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[Slot]:
     return compared
 
 
-def _unique(slots: Sequence[Slot], count: int) -> list[Slot]:
+def _drop_repeats(slots: Sequence[Slot], count: int) -> list[Slot]:
     """Slots in which a question that an earlier slot holds already does not stand again."""
     seen: set[str] = set()
     kept: list[Slot] = []

@@ -45,10 +45,10 @@ def _reason(question: ScriptQuestion, verdict: Verdict) -> str:
         return _SAID[verdict.check]
     in_steps = [span for span in verdict.spans if span.start >= len(question.text)]
     if in_steps:
-        return f"up to the object it must not hold {' or '.join(_quoted(in_steps))}"
+        return f"up to the object it must not hold {' or '.join(_quote_spans(in_steps))}"
     return "" if verdict.spans or verdict.label != "drop" else "it does not keep all the rules"
 
 
-def _quoted(spans: Iterable[Span]) -> list[str]:
+def _quote_spans(spans: Iterable[Span]) -> list[str]:
     words = dict.fromkeys(escape_line(" ".join(span.text.split()))[:_LONGEST] for span in spans)
     return [f"'{word}'" for word in list(words)[:3]]

@@ -109,7 +109,7 @@ class ConstructionTally:
             self._n["unfinished"] += 1
             return
         if edited:
-            self._hold(outcome)
+            self._count_fact(outcome)
         outcomes = [self._slot(outcome, slot) for slot in outcome.slots]
         self._n["facts_kept"] += "keep" in outcomes
         for q in outcome.questions():
@@ -120,7 +120,7 @@ class ConstructionTally:
             self._n["prompts"] += len(prompts)
             self._n["early"] += sum(p.step == 1 for p in prompts)
 
-    def _hold(self, result: FactOutcome) -> None:
+    def _count_fact(self, result: FactOutcome) -> None:
         """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
         for v in result.verdicts:
             if v.label in ("drop", "unsure", "unscored") and CHECKS.get(v.check).on == "fact":

@@ -53,11 +53,11 @@ class ScriptFormatCheck(MentionCheck):
         if wrong is not None:
             return self.verdict(inputs.question, "drop", f"no script in the format: {wrong}")
         item = inputs.script or inputs.question
-        broken = _broken(inputs) if self.params.rules != 1 else None
+        broken = _first_broken_step(inputs) if self.params.rules != 1 else None
         return self.verdict(item, "unsure", broken) if broken else self.verdict(item, "keep")
 
 
-def _broken(inputs: CheckInputs) -> str | None:
+def _first_broken_step(inputs: CheckInputs) -> str | None:
     """The first step that is not of whole words in an order they can have; names of the fact aside."""
     fact = inputs.fact
     entities: tuple[Entity | None, ...] = (fact.old, fact.new, fact.subject)

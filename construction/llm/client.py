@@ -70,7 +70,7 @@ class Client:
         )
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
         self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
-        self._wire: Transport = self._batches() if endpoint.batch else self._live()
+        self._wire: Transport = self._batches() if endpoint.batch else self._open_transport()
         self._busy: dict[str, asyncio.Lock] = {}
         self._jitter = random.Random()
         self._silent = 0
@@ -79,7 +79,7 @@ class Client:
         self._stack = ExitStack()
         self.activity = Activity()
 
-    def _live(self) -> LiveTransport:
+    def _open_transport(self) -> LiveTransport:
         e = self.endpoint
         throttle = Throttle(e.concurrency, rpm=e.rpm, tpm=e.tpm)
         return LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=e.timeout)
@@ -205,7 +205,7 @@ class Client:
 
     async def _recorded(self, key: str, request: Request) -> tuple[Stored | CallError, int]:
         """What is on record for a call, asking when nothing is; two equal calls at once become one."""
-        with self._alone(key) as lock:
+        with self._lock_key(key) as lock:
             async with lock:
                 stored = self._cache.get(key)
                 if stored is not None:
@@ -216,7 +216,7 @@ class Client:
                 return outcome, 1
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[asyncio.Lock]:
+    def _lock_key(self, key: str) -> Iterator[asyncio.Lock]:
         lock = self._busy.setdefault(key, asyncio.Lock())
         yield lock
         if not lock.locked():
@@ -228,16 +228,16 @@ class Client:
         while True:
             outcome = await self._attempt(key, request)
             if isinstance(outcome, Stored):
-                self._works()
+                self._note_success()
                 return outcome
             if outcome.kind != "transient":
-                return self._final(key, request, outcome)
+                return self._final_failure(key, request, outcome)
             if outcome.status == 429:
                 limited += 1
             else:
                 failed += 1
             if failed >= self._tries() or limited >= self.endpoint.tries * _LIMITED:
-                return self._unanswered(outcome, failed + limited)
+                return self._leave_call(outcome, failed + limited)
             if self._wire.repeats:
                 wait = pause(
                     failed + limited - 1, retry_after=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter
@@ -254,9 +254,9 @@ class Client:
         return self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
 
     def _names(self, request: Request) -> set[str]:
-        return {*request.parameters, *(("max_tokens",) if self._longest(request) is not None else ())}
+        return {*request.parameters, *(("max_tokens",) if self._reply_limit(request) is not None else ())}
 
-    def _longest(self, request: Request) -> int | None:
+    def _reply_limit(self, request: Request) -> int | None:
         """Tokens of a reply at most, where the parameters do not say: as the user says, else the prompt."""
         given = self.endpoint.reply_tokens or request.longest
         return given or (REPLY_TOKENS if self.budget.limited else None)
@@ -293,7 +293,7 @@ class Client:
                 where=self.address,
                 fix="leave --max-cost and --max-tokens out",
             )
-        body = body_of(self.endpoint.model, request, form, longest=self._longest(request))
+        body = body_of(self.endpoint.model, request, form, longest=self._reply_limit(request))
         most = upper_bound(body, self._price) if self.budget.limited else Amount()
         await self.budget.set_aside(key, most, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
@@ -307,14 +307,14 @@ class Client:
         self.budget.settle(key, used_by(outcome, most))
         return outcome
 
-    def _final(self, key: str, request: Request, fault: CallError) -> Stored:
+    def _final_failure(self, key: str, request: Request, fault: CallError) -> Stored:
         """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
-            raise self._fatal(fault)
+            raise self._stop_error(fault)
         if fault.kind == "permanent":
             self._silent += 1
             if not self._answered and self._silent >= _GIVE_UP:
-                raise self._fatal(fault)
+                raise self._stop_error(fault)
         outcome = Stored(kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now())
         if self._answered or self._forms.proven(request):
             self._cache.put(key, outcome)
@@ -322,7 +322,7 @@ class Client:
             self._unsure[key] = outcome
         return outcome
 
-    def _works(self) -> None:
+    def _note_success(self) -> None:
         """The endpoint has answered: what failed for good before that did so by itself, and goes on record."""
         self._silent, self._answered = 0, True
         while self._unsure:
@@ -330,12 +330,12 @@ class Client:
             if self._cache.get(key) is None:
                 self._cache.put(key, outcome)
 
-    def _unanswered(self, fault: CallError, tries: int) -> CallError:
+    def _leave_call(self, fault: CallError, tries: int) -> CallError:
         """A call that is left for another run; the work stops where several in a row stay so."""
         self._silent += 1
         if not self._answered or self._silent >= _GIVE_UP:
             raise unreachable(fault, endpoint=self.address, tries=tries)
         return fault
 
-    def _fatal(self, fault: CallError) -> ModelError:
+    def _stop_error(self, fault: CallError) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)

@@ -132,17 +132,17 @@ class PromptFolder(Generic[P]):
         current = self.path() / f"{task}.{name}.toml"
         if not version or str(read_toml(current).get("version")) == version:
             return current
-        earlier = next((f for f in self._earlier(task, name) if f.name == f"{task}.{profile}.toml"), None)
+        earlier = next((f for f in self._earlier_files(task, name) if f.name == f"{task}.{profile}.toml"), None)
         if earlier is None:
             raise UserError(f"the {task} prompt of '{name}' has no version {version}", fix="see: scedit prompts")
         return earlier
 
     def versions(self, task: str, profile: str) -> list[str]:
         """Names under which a task's versions are had, the current one first: ``paper``, ``paper@2``, ``paper@1``."""
-        earlier = (path.name.split(".")[1] for path in self._earlier(task, profile))
+        earlier = (path.name.split(".")[1] for path in self._earlier_files(task, profile))
         return [profile, *sorted(earlier, key=lambda name: -int(name.partition("@")[2]))]
 
-    def _earlier(self, task: str, profile: str) -> list[Path]:
+    def _earlier_files(self, task: str, profile: str) -> list[Path]:
         """Files of earlier versions: beside the current one, or in the folder ``earlier`` where there are many."""
         return [*self.path().glob(f"{task}.{profile}@*.toml"), *self.path().glob(f"earlier/{task}.{profile}@*.toml")]
 

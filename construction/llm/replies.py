@@ -24,7 +24,7 @@ def outcome_of(body: str) -> Stored | CallError:
     """An HTTP reply as an outcome; anything but a chat completion counts as a passing fault of something in between."""
     try:
         data = json.loads(body)
-        return outcome_of_data(_whole(data) if r"\ud" in body.lower() else data)
+        return outcome_of_data(_without_surrogates(data) if r"\ud" in body.lower() else data)
     except (ValueError, RecursionError):
         return CallError("transient", _NO_CHAT, lost=True)
 
@@ -56,13 +56,15 @@ def outcome_of_data(data: Any) -> Stored | CallError:
     )
 
 
-def _whole(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """A decoded value without half surrogate pairs, which no record can hold."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_whole(v) for v in value]
-    return {_whole(k): _whole(v) for k, v in value.items()} if isinstance(value, dict) else value
+        return [_without_surrogates(v) for v in value]
+    return (
+        {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()} if isinstance(value, dict) else value
+    )
 
 
 def _count(value: object) -> int | None:
@@ -98,10 +100,10 @@ def read(
         except ValidationError as error:
             first = error
     cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
-    return "unparseable", None, (_because(first) if stored.raw.strip() else "the reply is empty") + cut
+    return "unparseable", None, (_reason_text(first) if stored.raw.strip() else "the reply is empty") + cut
 
 
-def _because(error: ValidationError) -> str:
+def _reason_text(error: ValidationError) -> str:
     return explain(error)[:500]
 
 
@@ -117,7 +119,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = start + 1
         else:
-            found.append(_whole(value))
+            found.append(_without_surrogates(value))
         start = text.find("{", end)
     return found
 

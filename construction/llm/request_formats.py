@@ -137,7 +137,7 @@ def body_of(model: str, request: Request, form: RequestFormat, *, longest: int |
     elif form.reply == "schema":
         parameters["response_format"] = _response_format(request.reply)
     else:
-        messages[-1]["content"] += _wanted(request.reply)
+        messages[-1]["content"] += _wanted_shape(request.reply)
         if form.reply == "object":
             parameters["response_format"] = {"type": "json_object"}
     return {"model": model, "messages": messages, **parameters}
@@ -157,5 +157,5 @@ def _response_format(reply: type[BaseModel]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _wanted(reply: type[BaseModel]) -> str:
+def _wanted_shape(reply: type[BaseModel]) -> str:
     return f"\n\nReply with one JSON object and nothing else. It fits this JSON schema:\n{schema_of(reply)}"

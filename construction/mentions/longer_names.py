@@ -72,16 +72,16 @@ def longer_name(text: str, start: int, end: int, *, names: tuple[str, ...] = ())
         return phrase
     if (compound := _COMPOUND.match(text, end)) is not None:
         return text[start : compound.end()]
-    if (glued := _glued(text, start, end)) is not None:
+    if (glued := _glued_token(text, start, end)) is not None:
         return glued
     if not text[start].isupper() or capitals_tell_nothing(text, start, end):
         return None
     own = frozenset(re.findall(r"[^\W\d_]+", " ".join(names).casefold()))
-    a, b = _left(text, start, own), _right(text, end, own)
+    a, b = _left_end(text, start, own), _right_end(text, end, own)
     return text[a:b] if (a, b) != (start, end) else None
 
 
-def _glued(text: str, start: int, end: int) -> str | None:
+def _glued_token(text: str, start: int, end: int) -> str | None:
     """The address or tag that holds a place without white space: "honda.com", "info@nokia.com", "#paris"."""
     a, b = start, end
     while a and not text[a - 1].isspace():
@@ -92,7 +92,7 @@ def _glued(text: str, start: int, end: int) -> str | None:
     return whole if _ADDRESS.fullmatch(whole) else None
 
 
-def _left(text: str, start: int, object_words: frozenset[str]) -> int:
+def _left_end(text: str, start: int, object_words: frozenset[str]) -> int:
     """Where the longer name begins."""
     at = start
     while (match := _LEFT.search(text, max(0, at - 60), at)) is not None:
@@ -112,7 +112,7 @@ def _left(text: str, start: int, object_words: frozenset[str]) -> int:
     return at
 
 
-def _right(text: str, end: int, object_words: frozenset[str]) -> int:
+def _right_end(text: str, end: int, object_words: frozenset[str]) -> int:
     """Where the longer name ends."""
     at = end
     while (match := _RIGHT.match(text, at)) is not None:

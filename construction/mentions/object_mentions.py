@@ -104,7 +104,7 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
             why = f"'{mention.text}' has no capital, {mention.name} has one"
             return ObjectMention(mention, "word", why, kind=kind)
         if kind in ("derived", "kindred"):
-            return _derived(text, mention, form, reading)
+            return _judge_derived(text, mention, form, reading)
     longer = longer_name(text, mention.start, mention.end, names=names)
     if longer is not None:
         why = f"'{mention.text}' is part of a longer name, '{longer}'"
@@ -117,7 +117,7 @@ def _read(text: str, mention: Mention, form: NameForm | None, names: tuple[str, 
     return ObjectMention(mention, reading.label, reading.why, kind=kind)
 
 
-def _derived(text: str, mention: Mention, form: NameForm, reading: Reading) -> ObjectMention:
+def _judge_derived(text: str, mention: Mention, form: NameForm, reading: Reading) -> ObjectMention:
     """A word derived from a name: it gives the name away, unless it stands in a set phrase or only shares a root."""
     phrase = set_phrase(text, mention.start, mention.end)
     if phrase is not None:

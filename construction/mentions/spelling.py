@@ -45,10 +45,10 @@ def is_common(name: str) -> bool:
         (True, True, False)
     """
     words = re.findall(r"[^\W\d_]+", name.casefold())
-    return bool(words) and all(_listed(word) for word in words)
+    return bool(words) and all(_is_listed(word) for word in words)
 
 
-def _listed(word: str) -> bool:
+def _is_listed(word: str) -> bool:
     known = common_words()
     return word in known or (len(word) > 4 and word.endswith("s") and word[:-1] in known)
 
@@ -84,13 +84,13 @@ def read_spelling(text: str, start: int, end: int, name: str) -> Reading:
     if not is_common(name):
         return _NAME
     if said[:1].islower():
-        return _lower(said, name)
+        return _read_lower_case(said, name)
     if len(said) > 1 and said.isupper() and not _all_capitals(text, start, end):
         return _NAME
     if capitals_tell_nothing(text, start, end):
         return Reading("unsure", f"'{said}' may be the common word: this line is written in capitals")
     if first:
-        return _first(text, end, said, name, verb=verb)
+        return _read_first_word(text, end, said, name, verb=verb)
     return _NAME
 
 
@@ -100,13 +100,13 @@ def _all_capitals(text: str, start: int, end: int) -> bool:
     return not any(c.islower() for c in rest)
 
 
-def _lower(said: str, name: str) -> Reading:
+def _read_lower_case(said: str, name: str) -> Reading:
     if " " in name:
         return Reading("unsure", f"'{said}' is written without capitals and may not be {name}")
     return Reading("word", f"'{said}' is a common word, {name} has a capital")
 
 
-def _first(text: str, end: int, said: str, name: str, *, verb: bool) -> Reading:
+def _read_first_word(text: str, end: int, said: str, name: str, *, verb: bool) -> Reading:
     """A place that begins a sentence, where every word has a capital."""
     if verb:
         return Reading("word", f"'{said}' is a verb here")

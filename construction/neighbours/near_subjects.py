@@ -66,7 +66,7 @@ def nearest(
             near = space.cosines(wanted[start + begin : start + begin + len(part)], here)
             for edit, row in zip(part, near, strict=True):
                 row[index.barred(edit)] = -np.inf
-                drawn[edit.key] = _chosen(row, group, k=k, measure=space.measure)
+                drawn[edit.key] = _choose_nearest(row, group, k=k, measure=space.measure)
         first, start = first + len(group), start + len(asked[relation])
     return drawn
 
@@ -142,7 +142,7 @@ def _distance(cosine: float) -> float:
     return round(max(0.0, 1.0 - cosine), DIGITS)
 
 
-def _chosen(row: Any, group: Sequence[_SubjectRow], *, k: int, measure: str) -> list[NeighbourCandidate]:
+def _choose_nearest(row: Any, group: Sequence[_SubjectRow], *, k: int, measure: str) -> list[NeighbourCandidate]:
     """The k rows of the highest cosine, ties by key: rows stand in order of their keys."""
     return [NeighbourCandidate(group[p].fact, "near_subject", d, measure) for d, p in sorted(_candidates(row, k))[:k]]
 

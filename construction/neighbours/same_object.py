@@ -134,10 +134,10 @@ def source_neighbours(
             facts[record.key] = record
         elif isinstance(record, Neighbour):
             links[record.edit].append(record)
-    return {edit.key: _nearest(links.get(edit.key, ()), facts)[:k] for edit in edits}
+    return {edit.key: _closest_facts(links.get(edit.key, ()), facts)[:k] for edit in edits}
 
 
-def _nearest(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[NeighbourCandidate]:
+def _closest_facts(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[NeighbourCandidate]:
     ordered = sorted(links, key=lambda x: (x.distance is None, x.distance or 0.0, x.key))
     return [NeighbourCandidate(facts[x.fact], x.how, x.distance, x.measure) for x in ordered if x.fact in facts]
 

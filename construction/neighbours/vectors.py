@@ -61,7 +61,7 @@ class Embeddings:
     def __init__(self, model: str | None = None) -> None:
         from curation.similarity.embeddings import MODEL, Embedder
 
-        self.measure = f"cosine distance, {MODEL if model is None else _short(model)}"
+        self.measure = f"cosine distance, {MODEL if model is None else _short_name(model)}"
         try:
             self._embedder = Embedder(None if model is None else Path(model))
         except (OSError, ValueError) as error:
@@ -93,5 +93,5 @@ def space_of(name: str) -> VectorSpace:
     return Embeddings(None if name == EMBEDDINGS else name)
 
 
-def _short(model: str) -> str:
+def _short_name(model: str) -> str:
     return Path(model).name if Path(model).exists() else model

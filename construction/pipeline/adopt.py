@@ -30,7 +30,7 @@ from schemas.scripts import Script, ScriptQuestion, Step
 from schemas.verdicts import Verdict
 
 
-def _cleaned(steps: Any) -> Any:
+def _clean_steps(steps: Any) -> Any:
     """Steps without list labels and markup, before they are held against the format."""
     whole = isinstance(steps, list | tuple) and all(isinstance(step, str) for step in steps)
     return clean_steps([tidy(step) for step in steps]) if whole else steps
@@ -40,7 +40,7 @@ class WrittenScript(Frozen):
     """A question and its steps; list labels and markup are taken off."""
 
     question: Text
-    steps: Annotated[tuple[Step, ...], BeforeValidator(_cleaned), Field(min_length=1, max_length=9)]
+    steps: Annotated[tuple[Step, ...], BeforeValidator(_clean_steps), Field(min_length=1, max_length=9)]
 
 
 class WrittenNeighbour(WrittenScript):

@@ -208,7 +208,7 @@ def estimate(
         checked=price.checked if price else None,
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
         record=replies_on_record(cache) if cache else OnRecord(),
-        budget=_against(limits, tokens, cost) if limits else "",
+        budget=_compare_with_limits(limits, tokens, cost) if limits else "",
     )
 
 
@@ -279,7 +279,7 @@ def _count_whole(
             counters[-1].add(shown, reply_tokens=VERDICT_TOKENS, times=times)
 
 
-def _against(limits: Access, tokens: int, cost: float | None) -> str:
+def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str:
     """What the limits mean for work of this size; first attempts only, so a near miss is one, too."""
     over = []
     if limits.max_cost is not None and cost is not None and cost > limits.max_cost:

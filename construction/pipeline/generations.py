@@ -62,7 +62,7 @@ def earlier_generations(
     """
     found: Counter[tuple[str, str, str]] = Counter()
     facts = {f.key: f for f in (*work.edits, *work.others)}
-    questions = _written(store, ScriptQuestion, "questions", facts)
+    questions = _written_items(store, ScriptQuestion, "questions", facts)
     going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
     for key in questions.keys() - going_on:
         found.update(("questions", *_author(line)) for _, line in questions[key])
@@ -70,7 +70,7 @@ def earlier_generations(
     asked = {q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)}
     own = {(name, step.label) for name, step in models.writers}
     wrote: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for question, lines in _written(store, Script, "scripts", asked).items():
+    for question, lines in _written_items(store, Script, "scripts", asked).items():
         wrote[asked[question]].update(_author(line) for _, line in lines)
     for pairs in wrote.values():
         if not pairs.keys() & own:
@@ -102,7 +102,7 @@ def sentence(earlier: Sequence[EarlierItems]) -> str:
     return f"{' and '.join(map(str, earlier))} stand here; asking anew makes a second generation"
 
 
-def _written(
+def _written_items(
     store: Store, kind: type[ScriptQuestion] | type[Script], stage: str, parents: Iterable[str]
 ) -> dict[str, list[tuple[Record, Lineage]]]:
     """Items that a model wrote with their lines, by the key of their parent; those that were replaced are left out."""

@@ -137,9 +137,9 @@ class PreparedJob(NamedTuple):
                 cache=cache,
                 limits=access,
             )
-            return expected.model_copy(update={"earlier": self._earlier(cache)})
+            return expected.model_copy(update={"earlier": self._earlier_work(cache)})
 
-    def _earlier(self, cache: ReplyCache | None) -> str:
+    def _earlier_work(self, cache: ReplyCache | None) -> str:
         """What stands in the store by another model, prompt or number; empty where the store cannot be read now."""
         session, plan = self.session, self.plan
         if not session.store.exists():

@@ -22,7 +22,7 @@ _WORST: Mapping[Label | None, int] = {"drop": 2, "unsure": 1}
 
 def decisions_by_rules(scripts: Iterable[LabelledScript]) -> dict[str, ScriptDecision]:
     """What the cut and the rule checks decide on each script, by key."""
-    return {script.key: _decided(*_through(script)[1:]) for script in scripts}
+    return {script.key: _decide(*_run_rules(script)[1:]) for script in scripts}
 
 
 def decisions_with(
@@ -48,8 +48,8 @@ def decisions_with(
     records: dict[str, Record] = {}
     ways: dict[str, tuple[list[Record], list[Verdict], str | None]] = {}
     for script in scripts:
-        way = ways[script.key] = _through(script)
-        if _decided(*way[1:]).label != "drop":
+        way = ways[script.key] = _run_rules(script)
+        if _decide(*way[1:]).label != "drop":
             records |= {r.key: r for r in way[0]}
     folder.mkdir(parents=True, exist_ok=True)
     with Store.open(folder / "labelled_scripts.duckdb", create=True) as store:
@@ -59,11 +59,11 @@ def decisions_with(
     decisions = {}
     for key, (made, verdicts, prompt) in ways.items():
         more = [_as_label(said[r.id], threshold, below) for r in made if r.id in said]
-        decisions[key] = _decided([*verdicts, *more], prompt)
+        decisions[key] = _decide([*verdicts, *more], prompt)
     return decisions
 
 
-def _through(script: LabelledScript) -> tuple[list[Record], list[Verdict], str | None]:
+def _run_rules(script: LabelledScript) -> tuple[list[Record], list[Verdict], str | None]:
     """The records that come of a script, the verdicts of the rules on them, and the text of the prompt."""
     fact = script.fact
     question = ScriptQuestion(key=f"{script.key}/q", fact=fact.key, text=script.question)
@@ -92,7 +92,7 @@ def _as_label(verdict: Verdict, threshold: float | None, below: float | None) ->
     return verdict
 
 
-def _decided(verdicts: Iterable[Verdict], prompt: str | None) -> ScriptDecision:
+def _decide(verdicts: Iterable[Verdict], prompt: str | None) -> ScriptDecision:
     against = sorted((v for v in verdicts if v.label in _WORST), key=lambda v: -_WORST[v.label])
     label: Label = against[0].label or "keep" if against else "keep"
     return ScriptDecision(label, prompt, tuple(f"{v.check}: {v.reason}" for v in against))

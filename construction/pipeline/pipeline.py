@@ -285,12 +285,12 @@ class Construction:
         for edit in edits:
             for found in drawn.get(edit.key, []):
                 record, parents = link(edit, found), (edit.id, found.fact.id)
-                records += [record, *self._fitting(edit, found.fact, record)]
+                records += [record, *self._check_against_edit(edit, found.fact, record)]
                 lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=made_at))
         if records:
             self._store.put(records, lineage)
 
-    def _fitting(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
+    def _check_against_edit(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
         """Verdicts on a neighbour's prompts in relation to one edit."""
         verdicts: list[Record] = []
         fit = False

@@ -21,7 +21,7 @@ def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[
 
     The verifier's stand at the end; a folder of one's own holds none of them.
     """
-    for prompt, path in _chosen(profile, folder):
+    for prompt, path in _writer_prompts(profile, folder):
         yield {
             "label": prompt.label,
             "task": prompt.task,
@@ -29,7 +29,7 @@ def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[
             "shape": prompt.shape,
             "path": path,
         }
-    for task, name in _verifying(profile, folder):
+    for task, name in _verifier_prompts(profile, folder):
         wording, file = load_verify(task, name), f"verify_{task}.{name}"
         row = {"label": f"{wording.name}@{wording.version}", "task": f"verify_{task}", "profile": name}
         yield {**row, "shape": wording.shape, "path": f"construction/prompts/{file}.toml"}
@@ -38,7 +38,7 @@ def listing(profile: str | None = None, folder: Path | None = None) -> Iterator[
 def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
     """Every message of the first question call for a fact; of the other calls for an invented question and script."""
     question = ScriptQuestion(key="example", fact=fact.key, text=f"How can a visitor find {fact.subject.text}?")
-    for prompt, _ in _chosen(profile, folder):
+    for prompt, _ in _writer_prompts(profile, folder):
         if prompt.task == "questions":
             asking = QuestionStep(prompt)
             messages = asking.prompt(asking.calls(fact, count=4, edited=fact.new is not None)[0])
@@ -50,20 +50,20 @@ def rendered(fact: Fact, profile: str | None = None, folder: Path | None = None)
             yield {"label": prompt.label, "role": message.role, "content": message.content}
     text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"
     cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
-    for task, name in _verifying(profile, folder):
+    for task, name in _verifier_prompts(profile, folder):
         step = STEPS[task].load(name, model="example")
         for message in step.prompt(VerifyAsk(fact=fact, question=question, prompt=cut)):
             yield {"label": step.label, "role": message.role, "content": message.content}
 
 
-def _verifying(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
+def _verifier_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[str, str]]:
     """Task and profile of the verifier's prompts; it knows current versions only, and not every profile."""
     if folder is None:
         chosen = [profile.partition("@")[0]] if profile else profiles()
         yield from ((task, name) for name in chosen if name in VERIFIER.profiles() for task in STEPS)
 
 
-def _chosen(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:
+def _writer_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:
     """Prompts with the file they stand in."""
     if folder is not None:
         for prompt, path in custom_prompts(folder).values():

@@ -74,7 +74,7 @@ def run(
             refuse_second_generation(found, where=str(session.store))
         note_small_profile(ReplyCache(models.journal))
         plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
-        on_progress = _copying(store, session.snapshot, live.facts) if session.snapshot else live.facts
+        on_progress = _with_snapshots(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:
             result = models.run(_construct(session, models, live, store, work, plan, origin, on_progress))
         finally:
@@ -134,7 +134,7 @@ async def _tick(live: ProgressDisplay, budget: Budget) -> None:
         live.tick(budget)
 
 
-def _copying(
+def _with_snapshots(
     store: Store, path: Path, progress: Callable[[ConstructionProgress], None]
 ) -> Callable[[ConstructionProgress], None]:
     """Progress that also renews the snapshot, at most twice a minute; it is told between two transactions."""

@@ -75,7 +75,7 @@ class WriterPrompt(PromptFile):
         return self
 
     @model_validator(mode="after")
-    def _required(self) -> WriterPrompt:
+    def _check_required(self) -> WriterPrompt:
         needed = REQUIRED[self.task] | ({"count"} if self.shape in ("list", "why_list") else set())
         for field, text in (("user", self.user), ("user_unedited", self.user_unedited)):
             missing = sorted(needed - places(text)) if text is not None else []

@@ -91,7 +91,7 @@ class _Judged:
         return "keep", None
 
 
-def _elsewhere(lineage: Iterable[Lineage]) -> set[str]:
+def _imported_ids(lineage: Iterable[Lineage]) -> set[str]:
     """Ids of items that came whole from a file or a split, as their lineage says: they are no yield of ours."""
     stages: dict[str, set[str]] = defaultdict(set)
     for line in lineage:
@@ -99,7 +99,7 @@ def _elsewhere(lineage: Iterable[Lineage]) -> set[str]:
     return {item for item, of in stages.items() if not of & MADE}
 
 
-def _about(check: str) -> str:
+def _describe_check(check: str) -> str:
     """What a check asks, in a line; empty for one that does not run over stores."""
     return STORE_CHECKS.get(check).about if check in STORE_CHECKS.names() else ""
 
@@ -119,14 +119,16 @@ class _Count:
 
     def result(self, name: str, prices: Path | None) -> StoreYield:
         lineage = list(self._store.lineages())
-        elsewhere = _elsewhere(lineage)
+        elsewhere = _imported_ids(lineage)
         facts = {f.key: f for f in self._store.all(Fact)}
         questions = {q.key: q for q in self._store.all(ScriptQuestion) if q.id not in elsewhere}
         if not questions:
             fix = "fill it with: scedit construct"
             raise UserError("there is no construction in the store", where=name, fix=fix)
-        worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._marked(f)}
-        edits = {k for k in worked if k in facts and facts[k].new is not None and self._marked(facts[k]) is not False}
+        worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._edit_mark(f)}
+        edits = {
+            k for k in worked if k in facts and facts[k].new is not None and self._edit_mark(facts[k]) is not False
+        }
         scripts = {s.key: s for s in self._store.all(Script) if s.id not in elsewhere}
         cut = list(self._store.all(ScriptPrompt))
         prompts = [p for p in cut if p.id not in elsewhere]
@@ -137,7 +139,7 @@ class _Count:
             store=name,
             funnel=tuple(self._funnel(worked, edits, made, links)),
             reasons=self._reasons(),
-            table=tuple(_table(facts, edits, made, self._fitting(links, made))),
+            table=tuple(_table(facts, edits, made, self._kept_links(links, made))),
             lengths=tuple(_lengths(made)),
             steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
             authors=tuple(_authors(lineage, made)),
@@ -146,7 +148,7 @@ class _Count:
             quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
         )
 
-    def _marked(self, fact: Fact) -> bool | None:
+    def _edit_mark(self, fact: Fact) -> bool | None:
         """Whether a fact was worked on as an edit, as the mark says; None where there is no mark."""
         label = self._judged.label(fact.id, MARK)
         return None if label is None else label == "keep"
@@ -165,7 +167,7 @@ class _Count:
         # what was good but not needed comes last: nothing is wrong with it
         ordered = sorted(self._counts.items(), key=lambda item: (item[0][1] == SURPLUS, -item[1], item[0]))
         return tuple(
-            Why(kind=k[0], check=k[1], label=k[2], about=_about(k[1]), count=n, examples=tuple(self._why[k]))
+            Why(kind=k[0], check=k[1], label=k[2], about=_describe_check(k[1]), count=n, examples=tuple(self._why[k]))
             for k, n in ordered
         )
 
@@ -189,10 +191,10 @@ class _Count:
         stand = Counter(standings.prompt.values())
         yield Stage(name="prompts", total=len(standings.prompt), kept=stand["keep"], unsure=stand["unsure"])
         if links:
-            fit = {link.key for link, _ in self._fitting(links, standings)}
+            fit = {link.key for link, _ in self._kept_links(links, standings)}
             yield Stage(name="neighbour links (kept: with a prompt that fits)", total=len(links), kept=len(fit))
 
-    def _fitting(self, links: list[Neighbour], standings: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
+    def _kept_links(self, links: list[Neighbour], standings: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
         """Links with each of their kept prompts that is also kept in relation to the edit."""
         if standings.fitting is None:
             by_fact: dict[str, list[ScriptPrompt]] = defaultdict(list)

@@ -71,7 +71,7 @@ def costs_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Stage, model, calls, failed, tokens in and out, dollars; a last line for all."""
     rows = [(s.stage, s.model, s.calls, s.failed, s.tokens_in, s.tokens_out, s.cost) for s in funnel.spending]
     if len(rows) > 1:
-        rows.append(("together", "", *(_total([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
+        rows.append(("together", "", *(_sum_known([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
     return [(r[0], r[1], *(_number(x) for x in r[2:6]), _money(r[6])) for r in rows]
 
 
@@ -138,7 +138,7 @@ def _rows(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Ite
         yield "  " + "  ".join(cells).rstrip()
 
 
-def _total(values: Sequence[object]) -> float | None:
+def _sum_known(values: Sequence[object]) -> float | None:
     known = [v for v in values if isinstance(v, int | float)]
     return sum(known) if len(known) == len(values) else None
 

@@ -71,15 +71,15 @@ def _cannot_follow(one: str, two: str, before: set[str]) -> bool:
 
 def _run_together(word: str) -> bool:
     """Whether a word that is on no list of ours is a short word and another one."""
-    if word in _WHOLE or _listed(word):
+    if word in _WHOLE or _is_listed(word):
         return False
     parts = [(f, word.removeprefix(f)) for f in _FRONT if word.startswith(f)]
     parts += [(b, word.removesuffix(b)) for b in _BACK if word.endswith(b)]
-    return any(len(rest) > 2 and _listed(rest) for _, rest in parts) or any(
+    return any(len(rest) > 2 and _is_listed(rest) for _, rest in parts) or any(
         short in _SHORT and rest in _SHORT for short, rest in parts
     )
 
 
-def _listed(word: str) -> bool:
+def _is_listed(word: str) -> bool:
     known = common_words()
     return word in known or (len(word) > 4 and word.endswith("s") and word[:-1] in known)

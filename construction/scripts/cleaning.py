@@ -59,12 +59,12 @@ def clean_steps(steps: Sequence[str], *, names: Iterable[str] = ()) -> tuple[str
         ('4 boxes are enough', 'Write 1984')
     """
     own = tuple(name.casefold() for name in names)
-    plain = [_DASH.sub("", _unlabelled(_without_marks(step))) for step in steps]
+    plain = [_DASH.sub("", _strip_label(_without_marks(step))) for step in steps]
     listed = sum(_label(step) is not None for step in plain) > 1
     return tuple(_without_label(step, n, own, listed=listed) for n, step in enumerate(plain, 1))
 
 
-def _unlabelled(step: str) -> str:
+def _strip_label(step: str) -> str:
     """The step without "Step 1:", "Step one -", "Step 1 of 4:", "First:"."""
     return strip_label(_STEP.sub("", step, count=1))
 
@@ -98,4 +98,4 @@ def _without_label(step: str, place: int, names: tuple[str, ...], *, listed: boo
     match = _label(step)
     if match is None or any(step.casefold().startswith(name) for name in names if _NUMBER.match(name)):
         return step
-    return _unlabelled(step[match.end() :]) if listed or _counts(match, place) else step
+    return _strip_label(step[match.end() :]) if listed or _counts(match, place) else step

@@ -45,7 +45,9 @@ class QuestionList(BaseModel):
 
     @field_validator("questions")
     @classmethod
-    def _some(cls, questions: list[str]) -> list[str]:  # not in the JSON schema, which not every endpoint takes whole
+    def _check_not_empty(
+        cls, questions: list[str]
+    ) -> list[str]:  # not in the JSON schema, which not every endpoint takes whole
         if not any(tidy(q) for q in questions):
             raise ValueError("at least one question is needed")
         if any(len(q) > LONGEST for q in questions):
@@ -61,7 +63,7 @@ class Thought(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without(cls, data: Any) -> Any:  # a default in the schema is what strict endpoints refuse
+    def _drop_why(cls, data: Any) -> Any:  # a default in the schema is what strict endpoints refuse
         return {"why": "", **data} if isinstance(data, dict) else data
 
 

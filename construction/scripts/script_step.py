@@ -60,7 +60,7 @@ class StepList(BaseModel):
 
     @field_validator("steps")
     @classmethod
-    def _some(cls, steps: list[str]) -> list[str]:
+    def _check_not_empty(cls, steps: list[str]) -> list[str]:
         if not any(strip_label(tidy(s)) for s in steps):
             raise ValueError("at least one step is needed")
         if len(steps) > MOST or any(len(s) > LONGEST for s in steps):

@@ -60,7 +60,7 @@ class LeakPrompt(Frozen):
     why: Text
 
     @model_validator(mode="after")
-    def _whole(self) -> LeakPrompt:
+    def _validate_whole(self) -> LeakPrompt:
         leak = self.label == "leak"
         if (self.words is not None) != leak or (self.grade is not None) != leak:
             raise ValueError("a leak has leaking words and a grade, a prompt without a leak has neither")

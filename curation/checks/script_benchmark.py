@@ -112,7 +112,7 @@ class LabelledScript(Frozen):
     why: Text
 
     @model_validator(mode="after")
-    def _whole(self) -> LabelledScript:
+    def _validate_whole(self) -> LabelledScript:
         if (self.cut is None) != (self.verdict == "drop"):
             raise ValueError("a script has a cut exactly when it is not to be dropped")
         if self.verdict in self.also:

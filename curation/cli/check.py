@@ -79,7 +79,7 @@ def check(
                 continue
             with _progress(one) as tell:
                 done = run_check(store, one, around=around, again=again, limit=limit, on_progress=tell)
-            _tell(done, as_json=as_json)
+            _print_results(done, as_json=as_json)
 
 
 def _look(path: Path, *, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def _tell_choice(checks: Sequence[StoreCheck]) -> None:
 
     chosen: dict[str, list[str]] = {}
     for one in checks:
-        chosen.setdefault(_with(one), []).append(one.name)
+        chosen.setdefault(_name_with_options(one), []).append(one.name)
     left = sorted(set(STORE_CHECKS.names()) - {one.name for one in checks})
     click.echo(f"Running {'; '.join(', '.join(names) + model for model, names in chosen.items())}.", err=True)
     if left:
@@ -154,10 +154,10 @@ def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None,
         click.echo(json.dumps(row, ensure_ascii=False))
         return
     more = "".join(f", {value} {name}" for name, value in cost.items())
-    click.echo(f"{len(items):>7}  {check.on}s due for {check.by}{_with(check)}{more}")
+    click.echo(f"{len(items):>7}  {check.on}s due for {check.by}{_name_with_options(check)}{more}")
 
 
-def _tell(done: CheckOutcome, *, as_json: bool) -> None:
+def _print_results(done: CheckOutcome, *, as_json: bool) -> None:
     check = done.check
     if as_json:
         row = {"check": check.by, "model": check.model, "due": done.due, "labels": done.labels, "left": done.left}
@@ -165,8 +165,8 @@ def _tell(done: CheckOutcome, *, as_json: bool) -> None:
         return
     labels = ", ".join(f"{n} {label}" for label, n in sorted(done.labels.items())) or "nothing was due"
     left = f"; {done.left} left without a verdict, still due" if done.left else ""
-    click.echo(f"{check.by}{_with(check)}: {counted(done.due, check.on)}, {labels}{left}")
+    click.echo(f"{check.by}{_name_with_options(check)}: {counted(done.due, check.on)}, {labels}{left}")
 
 
-def _with(check: StoreCheck) -> str:
+def _name_with_options(check: StoreCheck) -> str:
     return f" with {check.model}" if check.model else ""

@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
         if entry is None and ctx.resilient_parsing:  # the shell asks for completions
             return None
         if entry is None:
-            raise click.UsageError(self._unknown(cmd_name), ctx)
+            raise click.UsageError(self._unknown_command_text(cmd_name), ctx)
         if isinstance(entry, Group):
             path = f"{self.path} {cmd_name}".strip()
             return LazyGroup(
@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
         command.name = cmd_name
         return command
 
-    def _unknown(self, name: str) -> str:
+    def _unknown_command_text(self, name: str) -> str:
         if name in self.moved:
             return f"'{name}' is now 'scedit {self.moved[name]}'."
         from schemas.core.registry import suggest

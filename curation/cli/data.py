@@ -162,7 +162,7 @@ def audit(
         click.echo(
             f"{path}: {counted(len(loaded.facts), 'fact')} as {loaded.format}, {counted(len(problems), 'problem')}"
         )
-        _tell(problems, path, examples=examples)
+        _print_problems(problems, path, examples=examples)
     if strict and lost:
         context.exit(1)
 
@@ -175,7 +175,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _tell(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
+def _print_problems(problems: Sequence[Problem], path: Path, *, examples: int) -> None:
     kinds: dict[str, list[Any]] = {}
     for problem in problems:
         kinds.setdefault(problem.kind, []).append(problem)

@@ -37,7 +37,7 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
     click.echo(escape(f"{record.kind}  {record.key}\nid    {record.id}"))
     for name, value in record.payload().items():
         if name != "key" and value not in (None, "", [], {}):
-            click.echo(escape(f"{name}: {_plain(value)}"))
+            click.echo(escape(f"{name}: {_plain_text(value)}"))
     for name in sources:
         click.echo(escape(f"from: {name}"))
     for line in lineage:
@@ -51,13 +51,13 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
         click.echo(escape(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip()))
 
 
-def _plain(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     if isinstance(value, str):
         return value if "\n" not in value else "\n    " + value.replace("\n", "\n    ")
     if isinstance(value, list):
-        return "".join(f"\n  - {_plain(v)}" for v in value)
+        return "".join(f"\n  - {_plain_text(v)}" for v in value)
     if isinstance(value, dict):
-        return ", ".join(f"{k}={_plain(v)}" for k, v in value.items() if v not in (None, "", [], {}))
+        return ", ".join(f"{k}={_plain_text(v)}" for k, v in value.items() if v not in (None, "", [], {}))
     return str(value)
 
 

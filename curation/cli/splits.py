@@ -67,7 +67,7 @@ def freeze(
         if out:
             write_split(made, out)
         sizes = store.split_sizes(f"{made.name}@{made.version}")
-    _tell(made, sizes, as_json=as_json, unprompted=unprompted)
+    _print_split(made, sizes, as_json=as_json, unprompted=unprompted)
 
 
 @click.command()
@@ -93,7 +93,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     with Store.open(store_path) as store:
         made = store.open_split(f"{identity.prefix or made.name}@{made.version}")
         sizes = store.split_sizes(f"{made.name}@{made.version}")
-    _tell(made, sizes, as_json=as_json)
+    _print_split(made, sizes, as_json=as_json)
     if not as_json:
         click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
 
@@ -182,7 +182,9 @@ def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
     return validate(SplitRule, override(table, settings), where=str(path or "--set"))
 
 
-def _tell(split: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None) -> None:
+def _print_split(
+    split: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None
+) -> None:
     if as_json:
         more = {"unprompted": unprompted} if unprompted is not None else {}
         click.echo(json.dumps(split.header | more, ensure_ascii=False))

@@ -46,7 +46,7 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
     """
     sections = [
         _header(split, summary, tables=tables),
-        f"# {split.name} {split.version}\n\n{_opening(split, summary)}",
+        f"# {split.name} {split.version}\n\n{_opening_text(split, summary)}",
         _section("Counts", _counts(summary)),
         _section("Load", _load(split, parts, tables=tables)),
         _section("Files", _files(parts)),
@@ -96,7 +96,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"## {title}", "", *lines])
 
 
-def _opening(split: Split, summary: SplitSummary) -> str:
+def _opening_text(split: Split, summary: SplitSummary) -> str:
     return (
         f"{counted(len(split.cases), 'case')} for evaluating knowledge editing with scripts: each is one edit of a "
         f"fact with script prompts (a how-to question, and a script cut before the object) and with neighbours that "
@@ -141,7 +141,7 @@ def _files(parts: Sequence[ReleasePart]) -> Iterator[str]:
 
 def _construction(split: Split, summary: SplitSummary) -> Iterator[str]:
     if rule := split.header.get("rule"):
-        yield "A rule over verdicts chose the cases: " + _plain(rule) + "."
+        yield "A rule over verdicts chose the cases: " + _plain_text(rule) + "."
     else:
         yield "The split's header states no rule: how its cases were chosen is not recorded."
     counts = {k: n for k, n in split.header.get("counts", {}).items() if k not in ("cases", "facts")}
@@ -155,7 +155,7 @@ def _construction(split: Split, summary: SplitSummary) -> Iterator[str]:
         yield from _table(("stage", "model", "prompt", "items", "when"), rows)
     for name, value in split.header.items():
         if name not in _KNOWN and value not in (None, "", [], {}):
-            yield from ("", f"**{name}**: {_plain(value)}")
+            yield from ("", f"**{name}**: {_plain_text(value)}")
 
 
 def _period(first: str, last: str) -> str:
@@ -266,9 +266,9 @@ def _cell(text: str) -> str:
     return escape_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
 
 
-def _plain(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{k} = {_plain(v)}" for k, v in value.items())
+        return "; ".join(f"{k} = {_plain_text(v)}" for k, v in value.items())
     if isinstance(value, list):
-        return ", ".join(_plain(v) for v in value) or "none"
+        return ", ".join(_plain_text(v) for v in value) or "none"
     return str(value)

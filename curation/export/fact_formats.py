@@ -66,9 +66,9 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
     questions, then CounterFact's own where the extras hold them; ``attribute_prompts`` and ``pararel_idx`` come from
     there too. Script prompts have no place.
     """
-    taken = array("q", sorted(n for c in cases if _fits(c) and (n := _number(c)) is not None))
+    taken = array("q", sorted(n for c in cases if _fits_format(c) and (n := _number(c)) is not None))
     free = _free(taken)
-    for case, said in _with_fields(filter(_fits, cases), extras):
+    for case, said in _with_fields(filter(_fits_format, cases), extras):
         number, fact = _number(case), case.fact
         asked = dict.fromkeys([*(q.text for q in case.questions), *said.get("generation_prompts", ())])
         yield {
@@ -98,7 +98,7 @@ def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, 
             yield case, {k: v for k, v in said.items() if isinstance(v, _FIELDS.get(k, ()))}
 
 
-def _fits(case: Case) -> bool:
+def _fits_format(case: Case) -> bool:
     return case.fact.change == "counterfactual"
 
 

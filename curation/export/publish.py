@@ -70,14 +70,14 @@ def publish(
             place = exporter.file.format(name=split.name.replace("/", "-"))
             cases[name] = exporter(split, partial / place)
             parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
-        files = _listed(partial)
+        files = _list_data_files(partial)
         text = card(split, found, parts, tables="parquet" in chosen)
         with atomic_file(partial / _CARD) as file:
             file.write(text)
         with atomic_file(partial / _CROISSANT) as file:
             file.write(json.dumps(croissant(split, found, files, about), ensure_ascii=False, indent=1) + "\n")
         with atomic_file(partial / _CHECKSUMS) as file:
-            file.writelines(f"{f.sha256}  {f.path}\n" for f in _listed(partial) if f.path != _CHECKSUMS)
+            file.writelines(f"{f.sha256}  {f.path}\n" for f in _list_data_files(partial) if f.path != _CHECKSUMS)
     return PublishResult(folder, files, cases, skipped)
 
 
@@ -129,6 +129,6 @@ def _formats(split: Split, formats: Sequence[str] | None) -> tuple[dict[str, Exp
     return made, tuple(skipped)
 
 
-def _listed(folder: Path) -> tuple[DataFile, ...]:
+def _list_data_files(folder: Path) -> tuple[DataFile, ...]:
     files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.endswith(".partial"))
     return tuple(DataFile(p.relative_to(folder).as_posix(), p.stat().st_size, sha256(p)) for p in files)

@@ -46,7 +46,7 @@ def cf_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
 def t_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """ScEdit-T records, one at a time."""
     for n, case in _in_file_order(cases, "temporal", _T_NUMBER):
-        yield _t(n, case)
+        yield _temporal_record(n, case)
 
 
 def _in_file_order(cases: Sequence[Case], change: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, Case]]:
@@ -80,7 +80,7 @@ def _cf(number: int, case: Case) -> dict[str, Any]:
     }
 
 
-def _t(number: int, case: Case) -> dict[str, Any]:
+def _temporal_record(number: int, case: Case) -> dict[str, Any]:
     fact = case.fact
     return {
         "case_id": number,

@@ -96,7 +96,7 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary:
     checks: dict[str, Counter[str]] = defaultdict(Counter)
     people: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in store.verdicts():
-        if verdict.item_id not in items or _elsewhere(verdict, links, items):
+        if verdict.item_id not in items or _is_about_unlinked_neighbour(verdict, links, items):
             continue
         if verdict.judged_by is not None:
             people[verdict.by.rsplit("/", 1)[-1]].append(verdict)
@@ -116,7 +116,7 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary:
     return replace(
         numbers,
         from_store=True,
-        made=_made(store, items),
+        made=_item_origins(store, items),
         checks={by: dict(sorted(labels.items())) for by, labels in sorted(checks.items())},
         people=tuple(said),
         judge_models=dict(judges.most_common()),
@@ -194,7 +194,7 @@ def _records(case: Case) -> Iterator[Record]:
         yield from (n.link, n.fact, *n.questions, *n.prompts)
 
 
-def _elsewhere(verdict: Verdict, links: _Cases, items: _Cases) -> bool:
+def _is_about_unlinked_neighbour(verdict: Verdict, links: _Cases, items: _Cases) -> bool:
     """Whether a verdict is about a neighbour beside a prompt that is not in the split."""
     return verdict.item_id in links and any(r not in items for r in verdict.related)
 
@@ -205,7 +205,7 @@ def _script_keys(case: Case) -> Iterator[str]:
             yield prompt.script
 
 
-def _made(store: Store, items: _Cases) -> tuple[ItemOrigin, ...]:
+def _item_origins(store: Store, items: _Cases) -> tuple[ItemOrigin, ...]:
     found: dict[tuple[str, str | None, str | None], list[str]] = {}
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():

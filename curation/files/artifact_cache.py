@@ -79,7 +79,7 @@ class Cache:
             found = json.loads(self._manifest_path(kind, identity).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and found.get("identity") == _plain(identity) else None
+        return found if isinstance(found, dict) and found.get("identity") == _plain_values(identity) else None
 
     def forget(self, kind: str, identity: Mapping[str, Any]) -> None:
         """Remove what is kept under an identity, if anything is."""
@@ -87,7 +87,7 @@ class Cache:
             path.unlink(missing_ok=True)  # the manifest first: without it the data counts as absent
 
     def _stem(self, kind: str, identity: Mapping[str, Any]) -> str:
-        return f"{slug(kind)}-{content_id(kind, _plain(identity))}"
+        return f"{slug(kind)}-{content_id(kind, _plain_values(identity))}"
 
     def _manifest_path(self, kind: str, identity: Mapping[str, Any]) -> Path:
         return self.folder / f"{self._stem(kind, identity)}.manifest.json"
@@ -111,7 +111,7 @@ class Cache:
     ) -> None:
         manifest = {
             "kind": kind,
-            "identity": _plain(identity),
+            "identity": _plain_values(identity),
             "sha256": hashlib.sha256(data).hexdigest(),
             "facts": dict(facts or {}),
         }
@@ -121,5 +121,5 @@ class Cache:
             write_bytes(path, content, "the cache", fsync=False, fix="name another with SCEDIT_CACHE")
 
 
-def _plain(identity: Mapping[str, Any]) -> Any:
+def _plain_values(identity: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(dict(identity)))

@@ -31,13 +31,15 @@ def remembered_sha256(path: Path) -> str:
     """
     try:
         stat = path.stat()
-        return _remembered(cache_dir() / "digests.json", f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}", path)
+        return _remembered_digest(
+            cache_dir() / "digests.json", f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}", path
+        )
     except OSError as error:
         raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
 
 
 @lru_cache(maxsize=64)
-def _remembered(memory: Path, key: str, path: Path) -> str:
+def _remembered_digest(memory: Path, key: str, path: Path) -> str:
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -42,12 +42,12 @@ class DiskList(Sequence[T]):
             try:
                 self._file.write(line)
             except OSError as error:
-                raise _full(error) from None
+                raise _disk_full_error(error) from None
             self._starts.append(self._starts[-1] + len(line))
         try:
             self._file.flush()
         except OSError as error:
-            raise _full(error) from None
+            raise _disk_full_error(error) from None
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -72,7 +72,7 @@ class DiskList(Sequence[T]):
         return self._load(json.loads(os.pread(self._file.fileno(), end - begin, begin)))
 
 
-def _full(error: OSError) -> UserError:
+def _disk_full_error(error: OSError) -> UserError:
     return UserError(
         f"a temporary file cannot be written: {error.strerror}",
         fix="free some space, or name a roomy folder in TMPDIR",

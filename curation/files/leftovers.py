@@ -78,13 +78,13 @@ def name_leftovers(folder: Path) -> None:
 
 def _is_left(path: Path) -> bool:
     if match := _OF_PROCESS.fullmatch(path.name):
-        if match["store"] and not _spilled(path):
+        if match["store"] and not _holds_spill_only(path):
             return False
         return not _alive(int(match["pid"] or match["store"]))
-    return bool(_FOLDER.fullmatch(path.name)) and path.is_dir() and time.time() - _changed(path) > QUIET
+    return bool(_FOLDER.fullmatch(path.name)) and path.is_dir() and time.time() - _time_of_change(path) > QUIET
 
 
-def _spilled(path: Path) -> bool:
+def _holds_spill_only(path: Path) -> bool:
     """Whether a folder holds nothing but what DuckDB put aside."""
     return path.is_dir() and all(p.name.startswith("duckdb_temp") for p in path.iterdir())
 
@@ -99,7 +99,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _changed(path: Path) -> float:
+def _time_of_change(path: Path) -> float:
     return max(p.lstat().st_mtime for p in (path, *path.rglob("*")))
 
 

@@ -95,9 +95,9 @@ def gguf_of(name: str) -> Path:
     if name == LOCAL:
         return local_gguf()
     if name.startswith("gguf:"):
-        return _checked(Path(name.removeprefix("gguf:")).expanduser())
+        return _check_file(Path(name.removeprefix("gguf:")).expanduser())
     if name.startswith("hf:"):
-        return _checked(_from_hub_cache(name))
+        return _check_file(_from_hub_cache(name))
     raise UserError(f"'{name}' names no model file", allowed=FORMS)
 
 
@@ -119,7 +119,7 @@ def model_file(name: str) -> Path | None:
         return None
     if names_a_file(name):
         return gguf_of(name)
-    return _checked(path) if path.suffix.lower() == ".gguf" else None
+    return _check_file(path) if path.suffix.lower() == ".gguf" else None
 
 
 def label_of(name: str) -> str:
@@ -139,7 +139,7 @@ def label_of(name: str) -> str:
     return f"{shown} (GGUF, {remembered_sha256(path)[:12]})"
 
 
-def _checked(path: Path) -> Path:
+def _check_file(path: Path) -> Path:
     try:
         with path.open("rb") as file:
             magic = file.read(4)

@@ -91,7 +91,7 @@ def refuse_held(path: Path) -> None:
         UserError: writing there would replace the file, or its write-ahead log.
     """
     for held in _held:
-        if path in (held.path, held.path.with_name(held.path.name + ".wal")) or _same(path, held.path):
+        if path in (held.path, held.path.with_name(held.path.name + ".wal")) or _is_same_file(path, held.path):
             raise UserError(f"this is {held.what} and stays as it is", where=str(path), fix=OTHER_PLACE)
 
 
@@ -121,7 +121,7 @@ def _guard_of(path: Path) -> Guard | None:
     return next((guard for guard in _guards if guard.owns(path)), None)
 
 
-def _same(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
     except OSError:

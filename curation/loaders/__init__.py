@@ -80,7 +80,7 @@ def detect(path: Path) -> str:
     bad: Problem | None = None
     for row in rows(path):
         if isinstance(row, Row):
-            return _shape(row.data) or _unknown(row.data, path)
+            return _shape(row.data) or _unknown_format_text(row.data, path)
         bad = bad or row
     if bad is not None:
         raise DataError(bad.what, where=bad.where)
@@ -99,7 +99,7 @@ def _shape(data: dict[str, Any]) -> str | None:
     return None
 
 
-def _unknown(data: dict[str, Any], path: Path) -> str:
+def _unknown_format_text(data: dict[str, Any], path: Path) -> str:
     raise DataError(
         f"not a known shape of facts (its first record has {', '.join(sorted(data)[:6])})",
         where=str(path),

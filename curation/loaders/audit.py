@@ -111,22 +111,22 @@ def _of_fact(fact: Fact) -> Iterator[tuple[str, str]]:
             yield "objects-overlap", f"'{old}' and '{new}'"
     for text in fact.paraphrases:
         if not holds(text, subject):
-            yield "paraphrase-lacks-subject", f"'{subject}' is not in '{_short(text)}'"
+            yield "paraphrase-lacks-subject", f"'{subject}' is not in '{_shorten(text)}'"
         rest = text.casefold().replace(subject.casefold(), " ")
         given = [name for name in (old, new) if name and holds(rest, name)]
         if given:
-            yield "paraphrase-gives-away", f"'{given[0]}' in '{_short(text)}'"
+            yield "paraphrase-gives-away", f"'{given[0]}' in '{_shorten(text)}'"
     for text in fact.neighbour_prompts:
         if holds(text, subject):
-            yield "neighbour-is-subject", f"'{subject}' in '{_short(text)}'"
+            yield "neighbour-is-subject", f"'{subject}' in '{_shorten(text)}'"
         if holds(text, old):
-            yield "neighbour-gives-away", f"'{old}' in '{_short(text)}'"
+            yield "neighbour-gives-away", f"'{old}' in '{_shorten(text)}'"
     for name, many in (("paraphrases", fact.paraphrases), ("neighbour_prompts", fact.neighbour_prompts)):
         if twice := len(many) - len(set(many)):
             yield "repeated-prompt", f"{twice} of {len(many)} {name} stand there before"
 
 
-def _short(text: str, length: int = 80) -> str:
+def _shorten(text: str, length: int = 80) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
@@ -141,7 +141,7 @@ def texts(path: Path) -> Iterator[Problem]:
                 for kind, what in _of_text(text):
                     if (place, kind) not in told:
                         told.add((place, kind))
-                        yield row.problem(kind, f"{what} in the field '{place}': '{_short(text, 50)}'")
+                        yield row.problem(kind, f"{what} in the field '{place}': '{_shorten(text, 50)}'")
 
 
 def _of_text(text: str) -> Iterator[tuple[str, str]]:

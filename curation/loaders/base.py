@@ -199,7 +199,7 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
             if problem is not None:
                 yield row.problem(*problem)
         else:
-            record = item if main else _following(item, renamed)
+            record = item if main else _with_renamed_keys(item, renamed)
         problem, keep = ledger.enter(record, main=main)
         if problem is not None:
             yield row.problem(*problem)
@@ -208,7 +208,7 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
         dropped = main and not keep
 
 
-def _following(record: Record, renamed: Mapping[str, str]) -> Record:
+def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
     """A record that names neighbour facts, with the keys that they were given here."""
     moved = {old: new for old, new in renamed.items() if old != new}
     update: dict[str, Any]
@@ -246,7 +246,7 @@ class _Ledger:
             what = f"'{record.key}' was described otherwise before; the first description stays"
             return (("contradictory", what) if same else None), False
         if main and isinstance(record, Fact):
-            return self._truthful(record), True
+            return self._true_statement(record), True
         return None, True
 
     def neighbour(self, fact: Fact) -> tuple[Fact, tuple[str, str] | None]:
@@ -259,7 +259,7 @@ class _Ledger:
         known = self._seen.get(hash((own.kind, own.key))) is not None
         return own, None if known else ("contradictory", what)
 
-    def _truthful(self, fact: Fact) -> tuple[str, str] | None:
+    def _true_statement(self, fact: Fact) -> tuple[str, str] | None:
         old, new = fact.old.text, fact.new.text if fact.new else ""
         pair = hash((fact.subject.text.casefold(), fact.relation.id))
         before = self._truth.first(pair, "\n".join((fact.key, old, new)))

@@ -67,7 +67,7 @@ def with_prefix(record: R, prefix: str) -> R:
             allowed=", ".join(_NAMED),
             fix="import into a store of its own",
         )
-    return record.model_copy(update={name: _moved(getattr(record, name), prefix) for name in _NAMED[record.kind]})
+    return record.model_copy(update={name: _add_prefix(getattr(record, name), prefix) for name in _NAMED[record.kind]})
 
 
 def split_with_prefix(split: Split, prefix: str) -> Split:
@@ -95,7 +95,7 @@ def _neighbour(neighbour: CaseNeighbour, prefix: str) -> CaseNeighbour:
     )
 
 
-def _moved(value: str | tuple[str, ...] | None, prefix: str) -> str | tuple[str, ...] | None:
+def _add_prefix(value: str | tuple[str, ...] | None, prefix: str) -> str | tuple[str, ...] | None:
     if isinstance(value, str):
         return f"{prefix}/{value}"
     return tuple(f"{prefix}/{v}" for v in value) if value is not None else None

@@ -66,11 +66,11 @@ def _collection(
     facts: Iterable[tuple[str, Fact]],
     texts: Callable[[Sequence[tuple[str, Fact]]], Iterable[OwnedText]],
 ) -> TextCollection:
-    kept = DiskList(facts, load=_owned, dump=lambda owned: [owned[0], owned[1].payload()])
+    kept = DiskList(facts, load=_key_and_fact, dump=lambda owned: [owned[0], owned[1].payload()])
     return TextCollection(name, tuple(owner for owner, _ in kept), kept, DiskList(texts(kept), load=_text))
 
 
-def _owned(data: Any) -> tuple[str, Fact]:
+def _key_and_fact(data: Any) -> tuple[str, Fact]:
     return data[0], Fact.model_validate(data[1])
 
 

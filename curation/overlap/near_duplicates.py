@@ -219,7 +219,7 @@ def _pairs(
     items: Sequence[TextItem], *, method: Method, threshold: float, embedder: Embedder | None, grouped: bool
 ) -> Iterator[SimilarPairs]:
     if method == "exact":
-        return _equal(items)
+        return _equal_texts(items)
     if method == "embedding":
         from curation.similarity.embeddings import Embedder, cosine_pairs
 
@@ -233,7 +233,7 @@ def _pairs(
     return similar_pairs(rows, threshold=threshold)
 
 
-def _equal(items: Sequence[TextItem]) -> Iterator[SimilarPairs]:
+def _equal_texts(items: Sequence[TextItem]) -> Iterator[SimilarPairs]:
     np, _ = require()
     first: dict[tuple[str, str], int] = {}
     pairs = [

@@ -155,15 +155,15 @@ def summary(report: QualityReport) -> dict[str, Any]:
         "population": s.population,
         "people": list(report.missing),
         "missing": report.missing,
-        "acceptance": {name: _plain(e) for name, e in report.acceptance.items()},
-        "accepted_by_everybody": _plain(report.unanimous),
+        "acceptance": {name: _plain_estimate(e) for name, e in report.acceptance.items()},
+        "accepted_by_everybody": _plain_estimate(report.unanimous),
         "agreement": {
-            name: {"ac1": _plain(a.ac1), "alpha": _plain(a.alpha), "exact": _plain(a.exact),
-                   "prevalence_yes": _plain(a.prevalence["yes"])}
+            name: {"ac1": _plain_estimate(a.ac1), "alpha": _plain_estimate(a.alpha), "exact": _plain_estimate(a.exact),
+                   "prevalence_yes": _plain_estimate(a.prevalence["yes"])}
             for name, a in report.agreement.items()
         },
     }  # fmt: skip
 
 
-def _plain(estimate: Any) -> dict[str, Any]:
+def _plain_estimate(estimate: Any) -> dict[str, Any]:
     return {k: v for k, v in estimate._asdict().items() if v not in (None, "")}

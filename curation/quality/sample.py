@@ -225,7 +225,7 @@ def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, 
         for record in (case.prompts if sample.unit == "prompt" else (case,)):  # fmt: skip
             if record.id in wanted:
                 wanted.discard(record.id)
-                rows.append({"sample": sample.name, "person": person, "item": record.id, **_shown(case, record)})
+                rows.append({"sample": sample.name, "person": person, "item": record.id, **_shown_fields(case, record)})
     if wanted:
         raise UserError(
             f"{len(wanted)} sampled items are not in these cases", where=sample.split, fix="give the sampled split"
@@ -235,7 +235,7 @@ def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, 
     return [{"n": n, **row, **blank} for n, row in enumerate(rows, 1)]
 
 
-def _shown(case: Case, record: ScriptPrompt | Case) -> dict[str, str]:
+def _shown_fields(case: Case, record: ScriptPrompt | Case) -> dict[str, str]:
     prompts = case.prompts if isinstance(record, Case) else (record,)
     asked = {q.key: q.text for q in case.questions}
     questions = [asked.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]

@@ -71,7 +71,7 @@ def resolve_clusters(
     """
     edges = _edges(store, ruling, named, items)
     members = {i for found in edges for item, others in found.items() for i in (item, *others)}
-    standing, saved = _standing(store, ruling, sorted(members))
+    standing, saved = _standing_members(store, ruling, sorted(members))
     settled: dict[str, Decision] = {}
     for threshold, found in zip(ruling.rule.thresholds, edges, strict=True):
         for group in _components(found):
@@ -119,7 +119,7 @@ def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Decisions, on
                 found[item] = (*found.get(item, ()), *others)
 
 
-def _standing(store: Store, ruling: Decisions, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+def _standing_members(store: Store, ruling: Decisions, members: Sequence[str]) -> tuple[dict[str, str], set[str]]:
     """Keys of the members that everything else lets in, by id; and those that people keep whatever checks say."""
     standing: dict[str, str] = {}
     saved: set[str] = set()
@@ -153,18 +153,18 @@ class _ClusterBlock:
 
     def standing(self) -> dict[str, str]:
         """Keys of the members that are not out, by id."""
-        return {r.id: r.key for r in self._members if not self._out(r)}
+        return {r.id: r.key for r in self._members if not self._is_out(r)}
 
-    def _out(self, record: Record | None) -> bool:
+    def _is_out(self, record: Record | None) -> bool:
         """Whether a record, or what it hangs on, is out; what is not in the store takes nothing out."""
         if record is None:
             return False
         if isinstance(record, Fact):
             seen = self.ruling.in_scope(record) or record.key in self._beside
             return not seen or self.ruling.of_fact(record).outcome != "keep"
-        return self.ruling.of(record).outcome != "keep" or any(self._out(above) for above in self._above(record))
+        return self.ruling.of(record).outcome != "keep" or any(self._is_out(above) for above in self._ancestors(record))
 
-    def _above(self, record: Record) -> Iterator[Record | None]:
+    def _ancestors(self, record: Record) -> Iterator[Record | None]:
         if isinstance(record, ScriptQuestion):
             yield self._facts.get(record.fact)
         elif isinstance(record, Script):

@@ -148,7 +148,7 @@ class _RecordChain:
             said = _Said("out", "this version was replaced by another")
             steps = [ExplanationStep(self._record, Decision("drop", reason=said.why), self._verdicts(self._record))]
         else:
-            said = self._of(self._record)
+            said = self._said_of(self._record)
             steps = [self._step(r) for r in self._chain(self._record)]
         record, thresholds = self._record, tuple(_threshold(t) for t in self._rule.thresholds)
         facts = dict.fromkeys(s.record.key for s in steps if isinstance(s.record, Fact))
@@ -212,9 +212,9 @@ class _RecordChain:
         return tuple(self._store.verdicts([record.id]))
 
     def _step(self, record: Record) -> ExplanationStep:
-        return ExplanationStep(record, self._reasoned(record, self._own(record)), self._verdicts(record))
+        return ExplanationStep(record, self._with_reason(record, self._decide_alone(record)), self._verdicts(record))
 
-    def _reasoned(self, record: Record, judged: Decision) -> Decision:
+    def _with_reason(self, record: Record, judged: Decision) -> Decision:
         """A decision with the reason that the verdict gives."""
         if not judged.by or judged.reason:
             return judged
@@ -222,14 +222,14 @@ class _RecordChain:
         said = [v.reason for v in verdicts if matches(v.by, judged.by) and v.reason and v.label != "keep"]
         return judged._replace(reason=said[0] if said else "")
 
-    def _own(self, record: Record) -> Decision:
+    def _decide_alone(self, record: Record) -> Decision:
         if not isinstance(record, Fact):
             return self._ruling.of(record)
         return self._ruling.of_fact(record) if self._ruling.in_scope(record) else self._ruling.of_neighbour(record)
 
     # ---- deciding ---------------------------------------------------------------------------------------------
 
-    def _of(self, record: Record) -> _Said:
+    def _said_of(self, record: Record) -> _Said:
         if isinstance(record, Fact):
             said = self._fact(record)
             beside = [self._link(link) for link in self._links_to(record.key)] if said.status != "in" else []
@@ -238,7 +238,7 @@ class _RecordChain:
             return self._link(record)
         if isinstance(record, ScriptPrompt):
             return self._prompt(record)
-        own = _lost(self._judged(record), record)
+        own = _find_loss(self._decide(record), record)
         if own:
             return own
         field = "question" if isinstance(record, ScriptQuestion) else "script"
@@ -247,18 +247,18 @@ class _RecordChain:
             return _Said("out", f"no script prompt was made of this {record.kind}")
         return _best([self._prompt(p) for p in mine])
 
-    def _judged(self, record: Record) -> Decision:
+    def _decide(self, record: Record) -> Decision:
         """The outcome with its reason, which is looked up for what is lost only."""
-        judged = self._own(record)
+        judged = self._decide_alone(record)
         return judged if judged.outcome == "keep" else self._step(record).judged
 
-    def _standing(self, prompt: ScriptPrompt) -> _Said | None:
+    def _loss_of_prompt(self, prompt: ScriptPrompt) -> _Said | None:
         """Why a prompt is lost before its fact is looked at, or None: a drop on the way before a hold."""
-        lost = [s for r in (prompt, *self._parents(prompt)) if (s := _lost(self._judged(r), r))]
+        lost = [s for r in (prompt, *self._parents(prompt)) if (s := _find_loss(self._decide(r), r))]
         return min(lost, key=lambda s: s.status != "out", default=None)
 
     def _prompt(self, prompt: ScriptPrompt) -> _Said:
-        if lost := self._standing(prompt):
+        if lost := self._loss_of_prompt(prompt):
             return lost
         fact = self._find(Fact, prompt.fact)
         said = self._fact(fact) if isinstance(fact, Fact) else _Said("out", f"its fact '{prompt.fact}' is not there")
@@ -278,12 +278,12 @@ class _RecordChain:
         return _Said("in", f"as a neighbour's prompt of 'case/{link.edit}'")
 
     def _link(self, link: Neighbour) -> _Said:
-        if lost := _lost(self._judged(link), link):
+        if lost := _find_loss(self._decide(link), link):
             return lost
         beside = self._find(Fact, link.fact)
         if not isinstance(beside, Fact):
             return _Said("out", f"its fact '{link.fact}' is not in the store")
-        if lost := _lost(self._reasoned(beside, self._ruling.of_neighbour(beside)), beside):
+        if lost := _find_loss(self._with_reason(beside, self._ruling.of_neighbour(beside)), beside):
             return lost
         edit = self._find(Fact, link.edit)
         said = self._fact(edit) if isinstance(edit, Fact) else _Said("out", f"the edit '{link.edit}' is not there")
@@ -296,9 +296,9 @@ class _RecordChain:
             return _Said("out", f"its change is '{fact.change}', the rule takes {', '.join(rule.changes)}{beside}")
         if not fact.key.startswith(rule.prefix):
             return _Said("out", f"its key does not begin with '{rule.prefix}'")
-        if lost := _lost(self._judged(fact), fact):
+        if lost := _find_loss(self._decide(fact), fact):
             return lost
-        lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._standing(p))]
+        lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._loss_of_prompt(p))]
         kept = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
         if kept < rule.min_prompts:
             also = f" ({lost_prompts[0].why})" if lost_prompts else ""
@@ -316,10 +316,10 @@ class _RecordChain:
     def _whole_case(self, fact: Fact) -> _Said | None:
         """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""
         case = self._by_key.get(("case", f"case/{fact.key}"))
-        kept = {p.id for p in self._prompts.get(fact.key, ()) if self._standing(p) is None}
+        kept = {p.id for p in self._prompts.get(fact.key, ()) if self._loss_of_prompt(p) is None}
         if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != kept:
             return None
-        return _lost(self._judged(case), case)
+        return _find_loss(self._decide(case), case)
 
     def _has_prompt(self, link: Neighbour) -> bool:
         fact = self._find(Fact, link.fact)
@@ -328,13 +328,13 @@ class _RecordChain:
         if self._ruling.of_neighbour(fact).outcome != "keep":
             return False
         return any(
-            self._standing(p) is None
+            self._loss_of_prompt(p) is None
             and worst([self._ruling.of(link, p.id), self._ruling.of(p, link.id)]).outcome == "keep"
             for p in self._prompts.get(link.fact, ())
         )
 
 
-def _lost(judged: Decision, record: Record) -> _Said | None:
+def _find_loss(judged: Decision, record: Record) -> _Said | None:
     if judged.outcome == "keep":
         return None
     status, verb = ("out", "drops") if judged.outcome == "drop" else ("held", "holds")

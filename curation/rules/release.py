@@ -64,7 +64,7 @@ def freeze_with_report(
     """
     check_name(name)
     Version.parse(version)
-    before = _latest(store, name)
+    before = _latest_version(store, name)
     known = merge_errata(before.header if before else None, errata)
     choice = SelectionStream(store, rule, errata=known)
 
@@ -132,7 +132,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
     version = _checked_version(candidate, changes, version)
     changes = changes._replace(new=candidate._replace(version=version)) if changes else None
     date = today()
-    text = changelog(changes, date=date) if changes else _first(candidate._replace(version=version), date)
+    text = changelog(changes, date=date) if changes else _first_entry(candidate._replace(version=version), date)
     header = _header(candidate, before) | {
         "quality": quality,
         "release": {
@@ -178,10 +178,10 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
     except UserError:
         return diff(old, new)
     errata = merge_errata(new.header)
-    return diff(old, new, why=lambda key: _why(store, rule, key, errata))
+    return diff(old, new, why=lambda key: _reason_of_change(store, rule, key, errata))
 
 
-def _why(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
+def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata) -> str:
     try:
         said = explain(store, rule, key, errata=errata)
     except UserError:
@@ -242,7 +242,7 @@ def note_published(path: Path, split: Split) -> bool:
         return False
 
 
-def _latest(store: Store, name: str) -> Split | None:
+def _latest_version(store: Store, name: str) -> Split | None:
     versions = _versions(store, name)
     return store.open_split(f"{name}@{versions[0]}") if versions else None
 
@@ -260,6 +260,6 @@ def _predecessor(store: Store, candidate: Split) -> Split | None:
     return None
 
 
-def _first(split: Split, date: str) -> str:
+def _first_entry(split: Split, date: str) -> str:
     lines = [f"## {split.name} {split.version} ({date})", ""]
     return "\n".join([*lines, f"{len(split.cases)} cases, digest {split.digest[:12]}. First release."]) + "\n"

@@ -47,7 +47,7 @@ class Threshold(Options):
     clusters: bool = False
 
     @model_validator(mode="after")
-    def _whole(self) -> Threshold:
+    def _validate_whole(self) -> Threshold:
         if self.max is None and self.min is None and self.below is None:
             raise ValueError(f"the threshold on '{self.check}' has no bound: give max, min or below")
         if self.missing != "keep" and self.kind is None:
@@ -268,7 +268,7 @@ class Verdicts:
         stored = self._said.get(_place(item, related))
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
-        said = _newest(stored or ())
+        said = _keep_newest(stored or ())
         people = [s for s in said if s.rater is not None]
         if people and self._rule.people_outrank:
             return self._people(people)
@@ -288,7 +288,7 @@ class Verdicts:
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
-        people = [s for s in _newest(self._said.get(item, ())) if s.rater is not None]
+        people = [s for s in _keep_newest(self._said.get(item, ())) if s.rater is not None]
         return self._people(people) if people else None
 
     def _outcome(self, said: StoredVerdict) -> Outcome:
@@ -334,7 +334,7 @@ def _place(item: str, related: tuple[str, ...]) -> str:
     return "~".join((item, *related))
 
 
-def _newest(said: Iterable[StoredVerdict]) -> list[StoredVerdict]:
+def _keep_newest(said: Iterable[StoredVerdict]) -> list[StoredVerdict]:
     """Of each check (or person's task) and model, the newest version only."""
     newest: dict[tuple[str, str | None], tuple[int, list[StoredVerdict]]] = {}
     for one in said:

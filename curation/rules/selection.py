@@ -182,7 +182,7 @@ class _Block:
         self._questions, self._prompts = asked, defaultdict[str, list[ScriptPrompt]](list)
         self.prompts = sum(p.fact in keys for p in cut)
         self._sort(sorted(cut, key=lambda p: p.key), {s.key: s for s in written})
-        self.unprompted = self._unprompted(store, {p.question for p in cut})
+        self.unprompted = self._count_without_prompt(store, {p.question for p in cut})
 
     def cases(self) -> list[Case]:
         """The cases, in order of their keys."""
@@ -212,7 +212,7 @@ class _Block:
         for key in unasked - self._elsewhere() if unasked else ():  # without a prompt: counted for their reason only
             self._lose(questions[key], "question")
 
-    def _unprompted(self, store: Store, prompted: set[str | None]) -> Counter[str]:
+    def _count_without_prompt(self, store: Store, prompted: set[str | None]) -> Counter[str]:
         """Why questions that nothing drops have no prompt: no script, or what became of their scripts."""
         waiting = {q.key for q in self._questions.values() if q.fact in self._keys and q.key not in prompted}
         waiting -= {key for key in waiting if self._ruling.of(self._questions[key]) != KEPT}
@@ -250,7 +250,7 @@ class _Block:
         return Case(
             key=f"case/{fact.key}",
             fact=fact,
-            questions=_asked(prompts, self._questions),
+            questions=_questions_of(prompts, self._questions),
             prompts=tuple(prompts),
             neighbours=tuple(neighbours),
         )
@@ -267,11 +267,13 @@ class _Block:
             for p in self._prompts.get(link.fact, ())
             if self._passes(worst([of(link, p.id), of(p, link.id)]), "neighbour prompt")
         ]
-        asked = _asked(kept, self._questions)
+        asked = _questions_of(kept, self._questions)
         return CaseNeighbour(link=link, fact=fact, questions=asked, prompts=tuple(kept))
 
 
-def _asked(prompts: Iterable[ScriptPrompt], questions: Mapping[str, ScriptQuestion]) -> tuple[ScriptQuestion, ...]:
+def _questions_of(
+    prompts: Iterable[ScriptPrompt], questions: Mapping[str, ScriptQuestion]
+) -> tuple[ScriptQuestion, ...]:
     """The questions of the prompts, each once, in order."""
     keys = dict.fromkeys(p.question for p in prompts)
     return tuple(questions[k] for k in keys if k is not None and k in questions)

@@ -78,13 +78,13 @@ def candidate_pairs(
         key = np.zeros(len(full), dtype=np.uint64)
         for row in range(band_plan.rows):  # a table of random numbers is a truly random hash of the vocabulary
             table = np.random.default_rng([seed, band, row]).integers(0, 2**32, size=width, dtype=np.uint32)
-            low = _least(table, columns, starts)
+            low = _row_minima(table, columns, starts)
             key = (key ^ low) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019)
         order = np.argsort(key, kind="stable")
         yield from _bucket_pairs(full[order], key[order], window)
 
 
-def _least(table: Any, columns: Ints, starts: Ints) -> Any:
+def _row_minima(table: Any, columns: Ints, starts: Ints) -> Any:
     """The smallest number of each text's words; ``starts`` are the places of the texts, none of them empty."""
     np, _ = require()
     low = np.empty(len(starts), dtype=np.uint32)

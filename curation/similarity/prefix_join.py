@@ -59,7 +59,7 @@ def similar_pairs(
         for right in groups[n:]:
             if between is not None and left.second == right.second:
                 continue
-            needed = _needed(left.length, right.length, threshold)
+            needed = _words_to_share(left.length, right.length, threshold)
             if needed > left.length:  # and so are all longer ones
                 break
             for first, second in _meetings(rows, left, right, needed, work):
@@ -80,7 +80,7 @@ def _groups(rows: TokenRows, between: int | None) -> list[_Group]:
     return groups
 
 
-def _needed(left: int, right: int, threshold: float) -> int:
+def _words_to_share(left: int, right: int, threshold: float) -> int:
     """How many words two texts of these lengths must share."""
     return max(1, math.ceil((threshold - EPSILON) * (left + right) / 2 - EPSILON))
 

@@ -49,12 +49,12 @@ class TextItems(Sequence[TextItem]):
             raise UserError(f"unknown preference '{prefer}'", allowed=", ".join(PREFERENCES), fix=fix)
         self._order: Ints | None = None
         self._weights, self._hashes, self._ascending = array("q"), array("q"), True
-        self._kept = DiskList(self._weighed(items, prefer, keeps or {}), load=_item)
+        self._kept = DiskList(self._weigh_items(items, prefer, keeps or {}), load=_item)
         self._check(self._hashes)
         self._sort(self._weights, ascending=self._ascending)
         del self._weights, self._hashes
 
-    def _weighed(self, items: Iterable[TextItem], prefer: str, keeps: Mapping[str, int]) -> Iterator[TextItem]:
+    def _weigh_items(self, items: Iterable[TextItem], prefer: str, keeps: Mapping[str, int]) -> Iterator[TextItem]:
         before = ("", "")
         for item in items:
             self._hashes.append(hash(item.id))

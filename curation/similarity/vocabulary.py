@@ -64,7 +64,7 @@ class Words:
         import numpy as np
 
         self._known.clear()
-        different, frequency = self._different()
+        different, frequency = self._distinct_words()
         self.different = len(different)
         rank = np.empty(len(different), dtype=np.int32)
         rank[np.argsort(frequency, kind="stable")] = np.arange(len(different), dtype=np.int32)
@@ -72,7 +72,7 @@ class Words:
         for part in self._parts():
             yield rank[np.searchsorted(different, part)]
 
-    def _different(self) -> tuple[Any, Any]:
+    def _distinct_words(self) -> tuple[Any, Any]:
         """All different words in ascending order, and how often each comes; found range by range of hashes."""
         import numpy as np
 

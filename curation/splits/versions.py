@@ -177,7 +177,7 @@ def _keys(case: Case) -> Iterator[tuple[str, str]]:
         yield from ((r.key, r.kind) for r in (*neighbour.questions, *neighbour.prompts))
 
 
-def _asked(case: Case) -> dict[tuple[str, str], str]:
+def _visible_texts(case: Case) -> dict[tuple[str, str], str]:
     """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
     fact = case.fact
     new = fact.new.text if fact.new else ""
@@ -186,15 +186,15 @@ def _asked(case: Case) -> dict[tuple[str, str], str]:
         ("target", fact.key): f"{fact.old.text} -> {new}",
         ("kind of change", fact.key): f"{fact.change} {fact.changed_on}",
         **_names(fact, fact.key),
-        **_each("paraphrase", fact.paraphrases),
-        **_each("neighbour prompt", fact.neighbour_prompts),
+        **_number_texts("paraphrase", fact.paraphrases),
+        **_number_texts("neighbour prompt", fact.neighbour_prompts),
         **{("script prompt", p.key): _prompt(p) for p in case.prompts},
         **{("question", q.key): q.text for q in case.questions},
     }
     for n in case.neighbours:
         fact = n.fact
         asked["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
-        own = {**_names(fact, fact.key), **_each("paraphrase", fact.paraphrases)}
+        own = {**_names(fact, fact.key), **_number_texts("paraphrase", fact.paraphrases)}
         asked |= {(f"neighbour's {what}", f"{fact.key} {key}"): said for (what, key), said in own.items()}
         asked |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
         asked |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
@@ -211,7 +211,7 @@ def _names(fact: Fact, key: str) -> dict[tuple[str, str], str]:
     }
 
 
-def _each(what: str, texts: Sequence[str]) -> dict[tuple[str, str], str]:
+def _number_texts(what: str, texts: Sequence[str]) -> dict[tuple[str, str], str]:
     """Texts by themselves; one that stands twice is asked twice."""
     return {(what, text if (n := texts[:place].count(text)) == 0 else f"{text} ({n})"): text
             for place, text in enumerate(texts)}  # fmt: skip
@@ -222,7 +222,7 @@ def _prompt(prompt: ScriptPrompt) -> str:
 
 
 def _compare(old: Case, new: Case) -> tuple[Level, tuple[str, ...]]:
-    before, after = _asked(old), _asked(new)
+    before, after = _visible_texts(old), _visible_texts(new)
     details = []
     gone, more = [k for k in before if k not in after], [k for k in after if k not in before]
     other = [k for k in before if k in after and before[k] != after[k]]
@@ -274,13 +274,13 @@ def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
             continue
         lines += ["", f"### {what.capitalize()} ({len(changes)})", ""]
         for change in changes[:limit]:
-            said = "; ".join([*_counted(change.details), *([change.reason] if change.reason else [])])
+            said = "; ".join([*_count_equal(change.details), *([change.reason] if change.reason else [])])
             lines.append(f"- `{change.key}`" + (f": {said}" if said else ""))
         if len(changes) > limit:
             lines.append(f"- and {len(changes) - limit} more")
     return "\n".join(lines) + "\n"
 
 
-def _counted(details: Sequence[str]) -> list[str]:
+def _count_equal(details: Sequence[str]) -> list[str]:
     """Equal details said once with their number."""
     return [d if (n := details.count(d)) == 1 else f"{n} x {d}" for d in dict.fromkeys(details)]

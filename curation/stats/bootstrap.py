@@ -105,7 +105,7 @@ def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> Ends
 
 def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:
     """Mean of each case's values, in order of appearance: what is independent, and what the tables average."""
-    found, data = _checked(values, cases)
+    found, data = _check_values(values, cases)
     if not found.names:
         return {}
     totals = sums_by(found.of, np.column_stack([data, np.ones_like(data)]), len(found.names))
@@ -170,13 +170,13 @@ def two_way_bootstrap(
     """
     name = "mean of case means"
     rows, columns = grouped(cases), grouped(neighbours)
-    _, data = _checked(values, cases)
+    _, data = _check_values(values, cases)
     if not data.size:
         return undefined(name, "there is no value")
     if len(columns.of) != data.size:
         raise ValueError("values and neighbours differ in length")
     mean = float(np.mean(list(case_means(values, cases).values())))
-    draws = _crossed(data, rows, columns, resampling)
+    draws = _crossed_draws(data, rows, columns, resampling)
     few = min(len(rows.names), len(columns.names))
     low, high, note = ends(draws, resampling, cases=few)
     if few < 2:
@@ -185,7 +185,7 @@ def two_way_bootstrap(
     return Estimate(name, mean, low, high, data.size, len(rows.names), method, note=note)
 
 
-def _crossed(data: Floats, rows: Groups, columns: Groups, resampling: Resampling) -> Floats:
+def _crossed_draws(data: Floats, rows: Groups, columns: Groups, resampling: Resampling) -> Floats:
     """Draws (resamples,) of the mean of case means under crossed resampling; NaN where nothing was drawn."""
     order = np.argsort(rows.of, kind="stable")
     starts = np.searchsorted(rows.of[order], np.arange(len(rows.names)))
@@ -215,7 +215,7 @@ def two_way_interval(values: Sequence[float], cases: Sequence[str], neighbours: 
     over that grouping with the factor G/(G - 1). A negative sum, possible with few groups, is replaced by the larger
     of the two one-way variances.
     """
-    rows, data = _checked(values, cases)
+    rows, data = _check_values(values, cases)
     columns = grouped(neighbours)
     if len(rows.names) < 2 or len(columns.names) < 2:
         return Interval(float(np.mean(list(case_means(values, cases).values()))) if data.size else None, None, 0)
@@ -237,7 +237,7 @@ def _clustered(influence: Floats, index: Ints, groups: int) -> float:
     return float((totals**2).sum() * groups / max(groups - 1, 1))
 
 
-def _checked(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
+def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
     data = np.asarray(values, dtype=np.float64)
     found = grouped(cases)
     if data.ndim != 1 or len(found.of) != data.size:

@@ -135,7 +135,7 @@ def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE) -> In
         [0.359, 0.996]
     """
     published = mean_interval(values)
-    return published if len(values) < 2 else _interval(published, spread_of(values), _fitting(scale, values))
+    return published if len(values) < 2 else _interval(published, spread_of(values), _scale_if_valid(scale, values))
 
 
 def clustered_interval(
@@ -156,10 +156,10 @@ def clustered_interval(
     if len(means) < 2 or not neighbours or not recurs(cases, neighbours):
         return bounded_interval(means, scale)
     spread = crossed_spread(values, cases, [str(n) for n in neighbours])
-    return _interval(mean_interval(means), spread, _fitting(scale, values))
+    return _interval(mean_interval(means), spread, _scale_if_valid(scale, values))
 
 
-def _fitting(scale: Scale | None, values: Iterable[float]) -> Scale | None:
+def _scale_if_valid(scale: Scale | None, values: Iterable[float]) -> Scale | None:
     """The scale, if all values lie on it."""
     return scale if scale is not None and all(scale[0] <= v <= scale[1] for v in values) else None
 
@@ -204,7 +204,7 @@ def difference_interval(
         one, two, both = (crossed_spread(values, cases, names) for values in sides)
     else:
         one, two, both = (spread_of(values) for values in (a, b, gaps))
-    if _fitting(scale, [*a, *b]) is None or scale is None:
+    if _scale_if_valid(scale, [*a, *b]) is None or scale is None:
         return _interval(published, both._replace(mean=published.mean or 0.0), None)
     ends = _put_together(one, two, both.variance, scale)
     if ends is None:

@@ -76,11 +76,13 @@ def severity(
         1.0
     """
     a, b = _pairs(judge, people)
-    found = cluster_bootstrap((a - b).tolist(), list(cases) if cases is not None else _own(len(a)), resampling)
+    found = cluster_bootstrap(
+        (a - b).tolist(), list(cases) if cases is not None else _coefficient_names(len(a)), resampling
+    )
     return found._replace(name="severity (mean difference)")
 
 
-def _own(n: int) -> list[str]:
+def _coefficient_names(n: int) -> list[str]:
     return [str(k) for k in range(n)]
 
 
@@ -102,7 +104,7 @@ def _correlation(
     null: Null = "exchangeable",
 ) -> Estimate:
     a, b = _pairs(x, y)
-    groups = grouped(list(cases) if cases is not None else _own(len(a)))
+    groups = grouped(list(cases) if cases is not None else _coefficient_names(len(a)))
     if len(groups.of) != len(a):
         raise ValueError("values and cases differ in length")
     n = len(groups.names)
@@ -206,11 +208,11 @@ def _permutation(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: R
     if not blocks:
         return None, "no p: no two cases have the same number of pairs"
     seen = abs(_by_scipy(kind, a, b))
-    draws = np.abs(_permuted(kind, a, b, blocks, resampling))
+    draws = np.abs(_permuted_coefficients(kind, a, b, blocks, resampling))
     return float((1 + (draws >= seen - 1e-9).sum()) / (1 + len(draws))), ""
 
 
-def _permuted(kind: Kind, a: Floats, b: Floats, blocks: list[Ints], resampling: Resampling) -> Floats:
+def _permuted_coefficients(kind: Kind, a: Floats, b: Floats, blocks: list[Ints], resampling: Resampling) -> Floats:
     if kind == "spearman":  # the ranks stay the same, only their order changes
         from scipy import stats
 

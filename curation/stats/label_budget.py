@@ -49,14 +49,14 @@ def needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95
         return LabelBudget(None, None, None, f"{agreement_note(found)}: how many ratings are enough is not known")
     if found.refused:
         return LabelBudget(None, None, None, f"{found.refused}: how many ratings are enough is not known")
-    scripts = _enough(half_width, found, len(units), confidence)
-    alone = _enough(half_width, people, len(units), confidence)
+    scripts = _smallest_number(half_width, found, len(units), confidence)
+    alone = _smallest_number(half_width, people, len(units), confidence)
     if scripts is None:
         return LabelBudget(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
     return LabelBudget(scripts, max(0, scripts - found.units), alone)
 
 
-def _enough(half: float, contributions: Contributions, scripts: int, confidence: float) -> int | None:
+def _smallest_number(half: float, contributions: Contributions, scripts: int, confidence: float) -> int | None:
     """The smallest number of rated scripts that is enough, or None."""
     from scipy import stats  # type: ignore[import-untyped]
 

@@ -160,7 +160,7 @@ def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: flo
         refused=a.refused or b.refused,
     )
     found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
-    return found._replace(p=_p(merged))
+    return found._replace(p=_p_value(merged))
 
 
 def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
@@ -178,7 +178,7 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     n = len(cases.names)
     judge = _case_means(cases.of, np.array([u.judge for u in units]), n)
     center = float(judge.mean())
-    mass, said, judged = _sampled(units, cases.of, n, center)
+    mass, said, judged = _weigh_sample(units, cases.of, n, center)
     if not mass.any():
         raise ValueError("no unit has a human rating")
     if fixed is not None:
@@ -242,7 +242,7 @@ def _cross_fitted(names: Sequence[str], mass: Floats, said: Floats, judged: Floa
     return weights
 
 
-def _sampled(units: Sequence[Unit], of: Ints, n: int, center: float) -> tuple[Floats, Floats, Floats]:
+def _weigh_sample(units: Sequence[Unit], of: Ints, n: int, center: float) -> tuple[Floats, Floats, Floats]:
     """Sampling weight of each case, the same times people's ratings, and times the judge's, all (cases,).
 
     A unit counts one over its case's number of units and its probability; so the mean of the weights is about 1.
@@ -296,7 +296,7 @@ def agreement_note(estimate: Contributions) -> str:
     return f"{NO_SPREAD} ({cases}; up to {bound:.0f} % of all cases may differ)"
 
 
-def _p(estimate: Contributions) -> float | None:
+def _p_value(estimate: Contributions) -> float | None:
     """Two-sided p that the estimate is 0; None where all agree."""
     if agree(estimate) or estimate.refused:
         return None

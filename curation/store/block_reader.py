@@ -57,30 +57,30 @@ class BlockReader:
     def _stream(self, sql: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
         raise NotImplementedError
 
-    def _made(self, row: tuple[Any, ...]) -> Record:
+    def _make_record(self, row: tuple[Any, ...]) -> Record:
         raise NotImplementedError
 
-    def _some(self, cls: type[R], where: str, values: Sequence[Any]) -> list[R]:
+    def _select_records(self, cls: type[R], where: str, values: Sequence[Any]) -> list[R]:
         rows = self._stream(_SELECT + where + " ORDER BY key", [cls.kind, *values])
-        return [record for row in rows if isinstance(record := self._made(row), cls)]
+        return [record for row in rows if isinstance(record := self._make_record(row), cls)]
 
     def by_keys(self, cls: type[R], keys: Iterable[str | None]) -> list[R]:
         """Current records of a kind with these keys, in order of their keys."""
         wanted = sorted({k for k in keys if k})
-        return self._some(cls, "key IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
+        return self._select_records(cls, "key IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
     def by_ids(self, cls: type[R], ids: Collection[str]) -> list[R]:
         """Current records of a kind with these ids, in order of their keys."""
-        return self._some(cls, "id IN (SELECT unnest(?::VARCHAR[]))", [sorted(ids)]) if ids else []
+        return self._select_records(cls, "id IN (SELECT unnest(?::VARCHAR[]))", [sorted(ids)]) if ids else []
 
     def of_parents(self, cls: type[R], parents: Iterable[str]) -> list[R]:
         """Current records of a kind that belong to these, in order of their keys."""
         wanted = sorted(set(parents))
-        return self._some(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
+        return self._select_records(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
 
     def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""
-        return self._some(cls, *keys.where("parent" if parent else "key"))
+        return self._select_records(cls, *keys.where("parent" if parent else "key"))
 
     def ranges(self, prefix: str, size: int) -> list[KeyRange]:
         """Ranges of about ``size`` keys of facts, those that questions and prompts only speak of among them."""
@@ -168,7 +168,7 @@ class BlockReader:
             sql = sql.replace("unnest(?", "unnest($1") + "CAST(body->'$.related' AS VARCHAR[]), $2::VARCHAR[]))"
             values.append(sorted(items))
         for row in self._stream(sql + " ORDER BY key", values):
-            verdict = self._made(row)
+            verdict = self._make_record(row)
             assert isinstance(verdict, Verdict)
             yield verdict
 

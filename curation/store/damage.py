@@ -32,14 +32,14 @@ def checksum(data: bytes) -> int:
     return int(np.bitwise_xor.reduce(words * np.uint64(0xBF58476D1CE4E5B9))) ^ 5381
 
 
-def _fits(data: bytes) -> bool:
+def _checksum_fits(data: bytes) -> bool:
     return int.from_bytes(data[:8], "little") == checksum(data[8:])
 
 
 def readable_headers(path: Path) -> bool:
     """Whether one of the three headers is as it was written; else blocks cannot be looked at."""
     with open(path, "rb") as file:
-        return any(len(head) == HEADER and _fits(head) for head in [file.read(HEADER) for _ in range(3)])
+        return any(len(head) == HEADER and _checksum_fits(head) for head in [file.read(HEADER) for _ in range(3)])
 
 
 def bad_blocks(path: Path) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def bad_blocks(path: Path) -> tuple[int, ...]:
         end = _block_count([file.read(HEADER) for _ in range(3)][1:])
         number = 0
         while (end is None or number < end) and (data := file.read(BLOCK)):
-            if len(data) < BLOCK or not _fits(data):
+            if len(data) < BLOCK or not _checksum_fits(data):
                 found.append(number)
             number += 1
     return tuple(found)
@@ -63,7 +63,7 @@ def bad_blocks(path: Path) -> tuple[int, ...]:
 
 def _block_count(heads: list[bytes]) -> int | None:
     """How many blocks the newer of the two database headers counts; None where one of them does not fit."""
-    if not all(len(head) == HEADER and _fits(head) for head in heads):
+    if not all(len(head) == HEADER and _checksum_fits(head) for head in heads):
         return None
     rounds = [struct.unpack_from("<QQQQ", head, 8) for head in heads]  # iteration, meta block, free list, blocks
     return int(max(rounds)[3])
@@ -146,7 +146,7 @@ class Connection:
         self._db, self._path, self._config = db, path, config
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _damage_as_error(self) -> Iterator[None]:
         try:
             yield
         except duckdb.Error as error:
@@ -163,23 +163,23 @@ class Connection:
 
     def execute(self, sql: str, values: Any = None) -> Connection:
         """Run a statement; its rows are then fetched from here."""
-        with self._told():
+        with self._damage_as_error():
             self._db.execute(sql, values) if values is not None else self._db.execute(sql)
         return self
 
     def fetchone(self) -> Any:
         """The next row, or None."""
-        with self._told():
+        with self._damage_as_error():
             return self._db.fetchone()
 
     def fetchmany(self, size: int) -> Any:
         """The next rows."""
-        with self._told():
+        with self._damage_as_error():
             return self._db.fetchmany(size)
 
     def fetchall(self) -> Any:
         """All further rows."""
-        with self._told():
+        with self._damage_as_error():
             return self._db.fetchall()
 
     @property
@@ -193,7 +193,7 @@ class Connection:
 
     def close(self) -> None:
         """Close it; damage that is met then is told, too."""
-        with self._told():
+        with self._damage_as_error():
             self._db.close()
 
     def __enter__(self) -> Connection:

@@ -78,7 +78,7 @@ class ConflictError(StoreError):
         same = "" if first.holder in (EARLIER, MADE_HERE) else f"--source '{first.holder}' where it corrects that one, "
         super().__init__(
             f"{counted(number, 'record')} of '{source}' would take the place of others with the same key and another "
-            f"content (first: {first.kind} {first.key}, held by {_quoted(first.holder)}); nothing was imported",
+            f"content (first: {first.kind} {first.key}, held by {_quote_holder(first.holder)}); nothing was imported",
             where=where,
             fix=f"say {same}--replace to replace these, or --as NAME to keep both",
         )
@@ -129,7 +129,7 @@ def settle(
     put = rows.done()
     conflicts = _find_conflicts(db, source.name)
     if conflicts and not replace:
-        raise ConflictError(source.name, _listed(db), conflicts, where)
+        raise ConflictError(source.name, _list_conflicts(db), conflicts, where)
     aside = _set_aside(db) if conflicts else 0
     db.execute(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
@@ -205,7 +205,7 @@ def _find_conflicts(db: Connection, name: str) -> int:
     return count(db, "SELECT count(*) FROM conflict")
 
 
-def _listed(db: Connection) -> tuple[KeyConflict, ...]:
+def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:
     rows = db.execute(
         f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
               AND l.stage IN ('load', 'import', 'adopt')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
@@ -266,15 +266,15 @@ def _remember(db: Connection, source: ImportSource, *, whole: bool) -> None:
         db.execute(f"DELETE FROM source_items WHERE source IN ({same})", [source.digest])
         db.execute("DELETE FROM sources WHERE digest = ? AND NOT named", [source.digest])
     db.execute("DELETE FROM sources WHERE name = ?", [source.name])
-    db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_plain(source), now()])
+    db.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", [*_source_values(source), now()])
     unless = "" if whole else " AND EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
     db.execute(f"DELETE FROM source_items i WHERE source = ?{unless}", [source.name])
     db.execute("INSERT INTO source_items SELECT DISTINCT ?, kind, key, id FROM arrived", [source.name])
 
 
-def _plain(source: ImportSource) -> list[object]:
+def _source_values(source: ImportSource) -> list[object]:
     return [source.name, source.file, source.digest, source.named]
 
 
-def _quoted(holder: str) -> str:
+def _quote_holder(holder: str) -> str:
     return holder if holder in (EARLIER, MADE_HERE) else f"'{holder}'"

@@ -75,7 +75,7 @@ class StoreReader(BlockReader):
                 "SELECT kind, body FROM records WHERE starts_with(id, ?) LIMIT 9", [item]
             ).fetchall()
         if not rows:
-            near = self._near(item)
+            near = self._nearest_key(item)
             raise UserError(
                 f"no item '{item}' in the store",
                 where=str(self.path),
@@ -85,7 +85,7 @@ class StoreReader(BlockReader):
             raise UserError(f"'{item}' stands for {len(rows)} items", where=str(self.path), fix="give more of the id")
         return _record(rows[0])
 
-    def _near(self, item: str) -> str | None:
+    def _nearest_key(self, item: str) -> str | None:
         rows = self._db.execute(
             "SELECT key FROM records WHERE current AND kind <> 'verdict' "
             "ORDER BY jaro_winkler_similarity(key, ?) DESC LIMIT 1",
@@ -262,10 +262,10 @@ class StoreReader(BlockReader):
         if str(access).lower() == "read_only":  # it attaches nothing for writing: copy from the other side
             with Connection(duckdb.connect(str(path), config=limits(path)), self.path, limits(self.path)) as other:
                 other.execute(f"ATTACH {source} AS scedit_source (READ_ONLY)")
-                own = _quoted(other)
+                own = _quoted_name(other)
                 other.execute(f"COPY FROM DATABASE scedit_source TO {own}")
             return
-        own = _quoted(self._db)
+        own = _quoted_name(self._db)
         self._db.execute(f"ATTACH {target} AS scedit_copy")
         try:
             self._db.execute(f"COPY FROM DATABASE {own} TO scedit_copy")
@@ -281,7 +281,7 @@ class StoreReader(BlockReader):
         finally:
             cursor.close()
 
-    def _made(self, row: tuple[Any, ...]) -> Record:
+    def _make_record(self, row: tuple[Any, ...]) -> Record:
         record = _record(row)
         record.__dict__["id"] = row[2]  # the same hash, made when the record came; ``store salvage`` compares them
         return record
@@ -291,7 +291,7 @@ class StoreReader(BlockReader):
         return int(row[0]) if row else 0
 
 
-def _quoted(db: Connection) -> str:
+def _quoted_name(db: Connection) -> str:
     """The name of a connection's database as SQL writes it: it is called after its file, whatever that is called."""
     name = str(db.execute("SELECT current_database()").fetchall()[0][0])
     return '"' + name.replace('"', '""') + '"'

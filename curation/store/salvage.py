@@ -187,15 +187,15 @@ class _Rescue:
     def run(self) -> Salvage:
         """Table by table."""
         for rows in self._portions("records"):
-            made = [r for row in rows if (r := self._made("records", row[2], _record, row))]
+            made = [r for row in rows if (r := self._make_or_list("records", row[2], _record, row))]
             self.store.put_versions(made, [], [])
             self.saved["records"] += len(made)
         for rows in self._portions("lineage"):
-            lines = [x for row in rows if (x := self._made("lineage", row[0], _line, row))]
+            lines = [x for row in rows if (x := self._make_or_list("lineage", row[0], _line, row))]
             self.store.put_versions([], lines, [])
             self.saved["lineage"] += len(lines)
         for rows in self._portions("results"):
-            results = [x for row in rows if (x := self._made("results", f"{row[0]} {row[1]}", _result, row))]
+            results = [x for row in rows if (x := self._make_or_list("results", f"{row[0]} {row[1]}", _result, row))]
             self.store.put_versions([], [], results)
             self.saved["results"] += len(results)
         self._splits()
@@ -230,7 +230,7 @@ class _Rescue:
             for source, held in items.items():
                 self.store.put_dumped_source({"name": source, **unknown, **known.get(source, {}), "items": held})
 
-    def _made(self, table: str, what: str, make: Callable[[tuple[Any, ...]], Any], row: tuple[Any, ...]) -> Any:
+    def _make_or_list(self, table: str, what: str, make: Callable[[tuple[Any, ...]], Any], row: tuple[Any, ...]) -> Any:
         """What a row holds; None, and a line in the list, where that is not what it should be."""
         try:
             return make(row)

@@ -163,7 +163,7 @@ class Store(StoreReader):
             return self._keep_split(split)
 
     def _keep_split(self, split: Split) -> dict[str, Any]:
-        if (known := self._taken(split.name, split.version, split.digest)) is not None:
+        if (known := self._existing_header(split.name, split.version, split.digest)) is not None:
             return known
         self._put_cases(f"{split.name}@{split.version}", split.cases)
         self._put_header(split.header)
@@ -185,11 +185,11 @@ class Store(StoreReader):
         label, running = f"{name}@{version}", RunningDigest()
         try:
             with self._transaction():
-                self._put_cases(label, self._digested(cases, running, name))
+                self._put_cases(label, self._digest_cases(cases, running, name))
                 if not running.cases:
                     raise no_case(name, details().get("counts"))
                 header = header_of(name, version, running.cases, running.hexdigest(), details())
-                if self._taken(name, version, running.hexdigest()) is not None:
+                if self._existing_header(name, version, running.hexdigest()) is not None:
                     raise _AlreadyStored
                 self._put_header(header)
         except _AlreadyStored:
@@ -204,7 +204,7 @@ class Store(StoreReader):
         """
         label = f"{header['split']}@{header['version']}"
         with self._transaction():
-            if self._taken(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
+            if self._existing_header(str(header["split"]), str(header["version"]), str(header["digest"])) is None:
                 self._put_positions(label, ids, 0)
                 self._put_header(header)
         found, running = self.open_split(label), RunningDigest()
@@ -212,13 +212,13 @@ class Store(StoreReader):
         if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
             raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
 
-    def _digested(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
+    def _digest_cases(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
         for case in cases:
             if not running.add_text(case.key, case.canonical()):
                 raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
             yield case
 
-    def _taken(self, name: str, version: str, digest: str) -> dict[str, Any] | None:
+    def _existing_header(self, name: str, version: str, digest: str) -> dict[str, Any] | None:
         """The header under a name and version, where the same cases stand there."""
         label = f"{name}@{version}"
         row = self._db.execute("SELECT digest, header FROM splits WHERE name = ?", [label]).fetchone()

@@ -70,7 +70,7 @@ def by_step(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Breakdo
     for metric in metrics:
         if metric.role not in ("script_efficacy", "script_locality", "bleed_over"):
             continue
-        found = {e.label: _at(scores, e.label, metric.name, steps) for e in run.editors}
+        found = {e.label: _scores_by_step(scores, e.label, metric.name, steps) for e in run.editors}
         names = sorted({s for by_case in found.values() for s in by_case}, key=lambda s: (s == "not stated", s))
         lines = []
         for name in names:
@@ -102,7 +102,9 @@ def _steps(run: Run) -> dict[str, str]:
     return out
 
 
-def _at(scores: Scores, label: str, metric: str, steps: Mapping[str, str]) -> dict[str, dict[str, CaseScores]]:
+def _scores_by_step(
+    scores: Scores, label: str, metric: str, steps: Mapping[str, str]
+) -> dict[str, dict[str, CaseScores]]:
     """Step -> case -> its scored prompts."""
     out: dict[str, dict[str, CaseScores]] = defaultdict(dict)
     for key, one in scores.by_editor[label][metric].items():

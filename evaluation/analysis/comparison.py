@@ -212,10 +212,10 @@ def merge_runs(runs: Sequence[Run]) -> list[Run]:
         texts = GenerationChoice.model_validate(about.get("config", {}).get("generation") or {}).model_dump_json()
         told = (about["model_revision"], about["dtype"], run.split.digest, about["regime"], texts)
         groups.setdefault(told, []).append(run)
-    return [_merged(group) for group in groups.values()]
+    return [_merge_runs(group) for group in groups.values()]
 
 
-def _merged(runs: Sequence[Run]) -> Run:
+def _merge_runs(runs: Sequence[Run]) -> Run:
     first = runs[0]
     if len(runs) == 1:
         return first

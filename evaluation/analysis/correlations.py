@@ -122,7 +122,7 @@ class _CompleteCases(NamedTuple):
     cases: tuple[str, ...]
 
 
-def _whole(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
+def _complete_cases(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
     """The cases that can change places under all methods at once; None with fewer than three."""
     methods = sorted({r[0] for r in rows})
     found: dict[str, dict[str, tuple[float, float]]] = {}
@@ -135,20 +135,20 @@ def _whole(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
     return _CompleteCases(both[:, :, 0], both[:, :, 1], cases)
 
 
-def _pooled(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
+def _pooled_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     """Spearman's rho of all units; interval and test (null: this rho is 0) resample whole cases under these methods."""
-    whole = _whole(rows)
+    whole = _complete_cases(rows)
     if whole is None:
         return undefined("spearman", _FEW, n=len(rows))
     x, y = whole.x.T.ravel().tolist(), whole.y.T.ravel().tolist()
     cases = [c for c in whole.cases for _ in range(len(whole.x))]
-    return spearman(x, y, cases, resampling=_fewer(resampling, len(x)), null="zero")
+    return spearman(x, y, cases, resampling=_fewer_resamples(resampling, len(x)), null="zero")
 
 
-def _within(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
+def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     """Mean over methods of Spearman's rho of their cases; the test exchanges the same cases under all methods."""
     name = "spearman within methods"
-    whole = _whole(rows)
+    whole = _complete_cases(rows)
     if whole is None:
         return undefined(name, _FEW, n=len(rows))
     x, y = whole.x, whole.y
@@ -159,20 +159,20 @@ def _within(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
         return undefined(name, why, n=x.size, cases=len(whole.cases))
     u, v, x, y = u[vary], v[vary], x[vary], y[vary]
     value = float((u * v).sum(axis=1).mean())
-    fewer = _fewer(resampling, x.size)
-    low, high = _resampled(x, y, fewer)
+    fewer = _fewer_resamples(resampling, x.size)
+    low, high = _resampled_interval(x, y, fewer)
     note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
     told = fewer.describe("case bootstrap") if low is not None else ""
-    p = _exchanged(u, v, resampling)
+    p = _exchange_p(u, v, resampling)
     return Estimate(name, value, low, high, x.size, len(whole.cases), told, p, note=note)
 
 
-def _fewer(resampling: Resampling, n: int) -> Resampling:
+def _fewer_resamples(resampling: Resampling, n: int) -> Resampling:
     """Fewer resamples for the interval where each is dear; the test keeps its own number."""
     return resampling._replace(resamples=min(resampling.resamples, max(200, 1_000_000 // max(n, 1))))
 
 
-def _exchanged(u: Floats, v: Floats, resampling: Resampling) -> float | None:
+def _exchange_p(u: Floats, v: Floats, resampling: Resampling) -> float | None:
     """Two-sided p when the cases of one metric are exchanged, the same under every method."""
     if not resampling.resamples:
         return None
@@ -183,7 +183,7 @@ def _exchanged(u: Floats, v: Floats, resampling: Resampling) -> float | None:
     return (1 + hits) / (1 + times)
 
 
-def _resampled(x: Floats, y: Floats, resampling: Resampling) -> tuple[float | None, float | None]:
+def _resampled_interval(x: Floats, y: Floats, resampling: Resampling) -> tuple[float | None, float | None]:
     """Percentile interval of the mean rho when cases are drawn with replacement, the same under all methods."""
     rng = np.random.default_rng([resampling.seed, 5])
     draws: list[float] = []
@@ -210,7 +210,7 @@ def _ranks(data: Floats) -> Floats:
     return np.asarray(np.divide(ranks, size, out=np.zeros_like(ranks), where=size > 0))
 
 
-def _between(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
+def _between_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     """Spearman's rho of the methods' means over the cases that both metrics have; exact p for few methods."""
     name = "spearman between methods"
     methods = sorted({r[0] for r in rows})
@@ -234,7 +234,7 @@ def _between(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
     )
 
 
-_VIEWS = {"pooled": _pooled, "within": _within, "between": _between}
+_VIEWS = {"pooled": _pooled_view, "within": _within_view, "between": _between_view}
 
 
 def cluster(

@@ -66,7 +66,7 @@ def pick_examples(
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
     target = metric_of(metrics, "script_efficacy") or next((m for m in metrics if m.better == "higher"), None)
     goal, title = ("", "") if target is None else (target.name, target.title)
-    efficacy = _over(labels, goal, scores)
+    efficacy = _mean_over_editors(labels, goal, scores)
     ranked = sorted(efficacy, key=lambda k: (-efficacy[k], list(cases).index(k)))
     chosen_keys: dict[str, str] = {}
     for key in ranked[:2]:
@@ -75,7 +75,10 @@ def pick_examples(
         chosen_keys.setdefault(key, f"among the lowest {title}")
     locality = metric_of(metrics, "script_locality")
     if locality is not None:
-        kept, before = _over(labels, locality.name, scores), scores.means(run.baseline.label, locality.name)
+        kept, before = (
+            _mean_over_editors(labels, locality.name, scores),
+            scores.means(run.baseline.label, locality.name),
+        )
         worst = sorted(kept, key=lambda k: kept[k] - before.get(k, 0.0))
         for key in [k for k in worst if k not in chosen_keys][:1]:
             chosen_keys[key] = f"among the largest losses of {locality.title}"
@@ -84,7 +87,7 @@ def pick_examples(
     ]
 
 
-def _over(labels: Sequence[str], metric: str, scores: Scores) -> dict[str, float]:
+def _mean_over_editors(labels: Sequence[str], metric: str, scores: Scores) -> dict[str, float]:
     """Mean of a metric over editors, for the cases that every one of them has."""
     if not labels or not metric:
         return {}

@@ -62,14 +62,14 @@ def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normal
     for editor in run.editors[1:]:
         found = editor.folder.units().values() if editor.folder is not None else ()
         units = [u for u in found if u.case in cases]
-        whole = _whole(units)
+        whole = _complete_lengths(units)
         for metric in metrics:
             values = _values(cases, before, units, metric, normalisation)
             out += _curve(editor.label, metric, whole, values)
     return out
 
 
-def _whole(units: Iterable[CaseResult]) -> list[int]:
+def _complete_lengths(units: Iterable[CaseResult]) -> list[int]:
     """Numbers of edits at which every case edited so far was asked, whether or not it could be scored."""
     asked = {(u.position, u.after) for u in units if u.position is not None and u.after is not None}
     positions = {position for position, _ in asked}

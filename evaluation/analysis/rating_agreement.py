@@ -92,7 +92,7 @@ def rating_agreement(
         one
         for name, rated in sorted(judges.items())
         for aspect in ASPECTS
-        if (one := _against(aspect, name, rated, people, home, edited, resampling)) is not None
+        if (one := _judge_against_people(aspect, name, rated, people, home, edited, resampling)) is not None
     ]
     label = {s.id: s.editor for s in texts.scripts}
     rows = tuple(
@@ -145,7 +145,7 @@ def _among_judges(
     return out
 
 
-def _against(
+def _judge_against_people(
     aspect: str,
     name: str,
     rated: Sequence[Rating],

@@ -57,7 +57,7 @@ def side_by_side(texts: RatedTexts, cases: Mapping[str, Case]) -> list[SideBySid
     picked = {k: f"among the worst: {told.format(rated[k])}" for k in _one_a_case(order, (), WORST)}
     for k in _one_a_case(order[::-1], picked, BEST):
         picked[k] = f"among the best: {told.format(rated[k])}"
-    return [_shown(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
+    return [_make_example(cases[k[0]], k[1], whole[k], why, labels, texts) for k, why in picked.items()]
 
 
 def _one_a_case(
@@ -91,7 +91,7 @@ def _share_new(scripts: Mapping[str, GeneratedScript], cases: Mapping[str, Case]
     return sum(which_objects(raw_text(s.text), cases[s.case].fact) == "new only" for s in edited) / len(edited)
 
 
-def _shown(
+def _make_example(
     case: Case,
     question: str,
     scripts: Mapping[str, GeneratedScript],

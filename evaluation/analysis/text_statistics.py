@@ -119,7 +119,7 @@ def object_mention_rates(run: Run) -> list[ObjectMentionRates]:
         for place in ("script prompt", "question"):
             found, missing = _texts(run, editor, place, how)
             if found:
-                out.append(_naming(editor.label, place, found, missing))
+                out.append(_mention_rates(editor.label, place, found, missing))
     return out
 
 
@@ -131,7 +131,7 @@ def score_text_gaps(run: Run, normalisation: Normalisation = "mean") -> list[Sco
     out = []
     for editor in run.editors:
         wrote = {(t.case, t.item): float(t.named.first == "new") for t in _texts(run, editor, "script prompt", how)[0]}
-        scored = _preferred(run, editor, normalisation)
+        scored = _script_preferences(run, editor, normalisation)
         both = [k for k in wrote if k in scored]
         some = [k for k in both if k in old_first]
         if both:
@@ -185,7 +185,7 @@ def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) ->
             continue
         case = asked_case(case, editor.manifest.components)
         answers = answers_by_probe(result.answers)
-        for item, probe, prompt in _asked(case, place, generation):
+        for item, probe, prompt in _written_places(case, place, generation):
             answer = answers.get(probe)
             if answer is None or answer.written is None:
                 missing += 1
@@ -195,13 +195,13 @@ def _texts(run: Run, editor: EditorRun, place: Place, generation: Generation) ->
     return found, missing
 
 
-def _asked(case: Case, place: Place, generation: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
+def _written_places(case: Case, place: Place, generation: Generation) -> list[tuple[str, str, ScriptPrompt | None]]:
     if place == "question":
         return [(p.item, p.id, None) for p in scripts_for(case, generation)]
     return [(p.key, rest_of_step(case, p, generation).id, p) for p in case.prompts]
 
 
-def _naming(label: str, place: Place, texts: Sequence[_Text], missing: int) -> ObjectMentionRates:
+def _mention_rates(label: str, place: Place, texts: Sequence[_Text], missing: int) -> ObjectMentionRates:
     def share(values: Sequence[bool]) -> Interval:
         return _interval([(t.case, float(v)) for t, v in zip(texts, values, strict=True)])
 
@@ -220,7 +220,7 @@ def _naming(label: str, place: Place, texts: Sequence[_Text], missing: int) -> O
     )
 
 
-def _preferred(run: Run, editor: EditorRun, normalisation: Normalisation) -> dict[tuple[str, str], float]:
+def _script_preferences(run: Run, editor: EditorRun, normalisation: Normalisation) -> dict[tuple[str, str], float]:
     """S-ES by (case, script prompt)."""
     metric, out = SES(), {}
     for key, case in cases_by_key(run).items():

@@ -46,10 +46,10 @@ def run_requests(
     with model_session(journal, model) as session, Store.open(store, create=True) as kept:
         for case in cases:
             kept.put([case.fact, *case.questions, case])
-        return session.run(_asked(kept, session, asks, step, on_progress))
+        return session.run(_ask_all(kept, session, asks, step, on_progress))
 
 
-async def _asked(
+async def _ask_all(
     store: Store,
     session: ModelSession,
     asks: Sequence[ApiRequest],

@@ -72,7 +72,7 @@ def diagnose(name: str, *, device: str = "auto", dtype: str = "float32", trust_r
 def examine(lm: LM) -> Diagnosis:
     """Look at a loaded model. It is left bit for bit as it was."""
     looks: dict[str, Callable[[LM], Finding]] = {
-        "load": _loaded,
+        "load": _check_loading,
         "blocks": _blocks,
         "mlp": _mlp,
         "norms": _norms,
@@ -84,17 +84,17 @@ def examine(lm: LM) -> Diagnosis:
         "scoring": _scoring,
         "edit": _edit,
     }
-    return Diagnosis(lm.name, tuple(_tried(what, look, lm) for what, look in looks.items()))
+    return Diagnosis(lm.name, tuple(_try_check(what, look, lm) for what, look in looks.items()))
 
 
-def _tried(what: str, look: Callable[[LM], Finding], lm: LM) -> Finding:
+def _try_check(what: str, look: Callable[[LM], Finding], lm: LM) -> Finding:
     try:
         return look(lm)
     except _FAULTS as error:
         return Finding(what, "no", f"This failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}.", {})
 
 
-def _loaded(lm: LM) -> Finding:
+def _check_loading(lm: LM) -> Finding:
     count = sum(p.numel() for p in lm.model.parameters())
     size = sum(p.numel() * p.element_size() for p in lm.model.parameters())
     places = sorted({str(p.device) for p in lm.model.parameters()})

@@ -164,7 +164,7 @@ class Predictability(ModelCheck):
                 yield self.verdict(prompt, "unscored", found)
                 continue
             assert isinstance(one, PredictabilityProbes)
-            yield self.verdict(prompt, None, _said(one, found), value=round(found.value, 4), unit="bits")
+            yield self.verdict(prompt, None, _describe(one, found), value=round(found.value, 4), unit="bits")
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Objects to score, under two prompts each."""
@@ -174,7 +174,7 @@ class Predictability(ModelCheck):
         }
 
 
-def _said(probes: PredictabilityProbes, bits: PredictabilityBits) -> str:
+def _describe(probes: PredictabilityProbes, bits: PredictabilityBits) -> str:
     old, *rest = probes.script.targets
     said = f"the prompt without its subject gives {old!r} {bits.value:+.2f} bits against {len(rest)} rivals"
     return said if bits.new is None else f"{said}, {bits.new:+.2f} against the new object {rest[0]!r}"

@@ -82,7 +82,7 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     from evaluation.api_models.editing import NOT_COMPARABLE, ApiScriptStep, api_requests
     from evaluation.api_models.session import as_data, as_text, estimate, run_requests, summarise_answers
 
-    cases, methods = _prepared(options, access)
+    cases, methods = _prepare(options, access)
     step = ApiScriptStep(access.label, temperature=options.temperature)
     wanted = api_requests(cases, methods, goes_on=options.goes_on)
     if options.dry_run:
@@ -96,7 +96,7 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     store = options.store
     journal = options.journal_path or journal_of(store)
     line = StatusLine()
-    answers = run_requests(store, journal, cases, wanted, step, access, on_progress=partial(_tell, line))
+    answers = run_requests(store, journal, cases, wanted, step, access, on_progress=partial(_print_progress, line))
     found = summarise_answers(answers)
     line.end()
     if as_json:
@@ -108,7 +108,7 @@ def run_api(options: ApiCommandOptions, *, access: Access, as_json: bool) -> Non
     refuse_unanswered(sum(row.waiting for row in found), "text")
 
 
-def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str, Any]]:
+def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str, Any]]:
     """The cases, and the methods set up for a model without weights."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
@@ -136,5 +136,5 @@ def _prepared(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str
     return cases, {n: make_editor(n, access.label, cache, own.get(n), support=shown) for n in labels}
 
 
-def _tell(line: StatusLine, done: int, total: int, spent: str) -> None:
+def _print_progress(line: StatusLine, done: int, total: int, spent: str) -> None:
     line.show(f"{done:,} of {counted(total, 'text')}; {spent}", last=done == total)

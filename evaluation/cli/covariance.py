@@ -127,7 +127,7 @@ def load(pack: Path, model: str | None) -> None:
 
     found = read_pack(pack, lm=None if model is None else LM.load(model, device="cpu"))
     keep_pack(found, Cache(cache_dir()))
-    click.echo(_told(found.manifest))
+    click.echo(_describe_pack(found.manifest))
 
 
 @click.command(epilog="Example: scedit model covariance show smollm2.safetensors")
@@ -139,7 +139,7 @@ def show(pack: Path | None, as_json: bool) -> None:
         from evaluation.covariance.pack import read_pack
 
         manifest = read_pack(pack).manifest
-        click.echo(manifest.model_dump_json() if as_json else _told(manifest))
+        click.echo(manifest.model_dump_json() if as_json else _describe_pack(manifest))
         return
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import KIND
@@ -198,7 +198,7 @@ def parse_layers(text: str, depth: int | None) -> list[int]:
     return sorted(found)
 
 
-def _told(manifest: Manifest) -> str:
+def _describe_pack(manifest: Manifest) -> str:
     layers = ", ".join(map(str, manifest.layers))
     return (
         f"{manifest.model} (revision {manifest.revision[:12]}, {manifest.dtype}): layers {layers}, keys of "

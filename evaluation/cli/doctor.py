@@ -37,12 +37,12 @@ def doctor(name: str, device: str, dtype: str, trust_remote_code: bool, as_json:
         rows = [f._asdict() for f in found.findings]
         click.echo(json.dumps({"model": found.model, "works": found.works, "findings": rows}, ensure_ascii=False))
     else:
-        _tell(found)
+        _print_diagnosis(found)
     if not found.works:
         sys.exit(1)
 
 
-def _tell(diagnosis: Diagnosis) -> None:
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
     import textwrap
 
     width = max(len(f.what) for f in diagnosis.findings)

@@ -60,7 +60,7 @@ def extract_scripts(
                     where=str(store),
                     fix="name the store that the split came from",
                 ) from None
-    _tell([w.script for w in found], target, fresh, as_json=as_json)
+    _print_result([w.script for w in found], target, fresh, as_json=as_json)
 
 
 def _steps(path: Path) -> dict[str, tuple[str, ...]]:
@@ -71,7 +71,7 @@ def _steps(path: Path) -> dict[str, tuple[str, ...]]:
         return stored_steps(store)
 
 
-def _tell(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
+def _print_result(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
     for label in dict.fromkeys(s.editor for s in scripts):
         own = [s for s in scripts if s.editor == label]
         told = {

@@ -39,12 +39,12 @@ def forgetting(folder: Path, metrics: str | None, normalisation: Any, as_json: b
     points = curve(run, load_metrics(names, generation_of(run)), normalisation or run.about["normalisation"])
     if as_json:
         for point in points:
-            click.echo(json.dumps(_plain(point), ensure_ascii=False))
+            click.echo(json.dumps(_plain_point(point), ensure_ascii=False))
         return
-    _tell(points)
+    _print_points(points)
 
 
-def _plain(point: ForgettingPoint) -> dict[str, Any]:
+def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
     data = point._asdict()
     for name in ("all", "new", "lost"):
         interval = data[name]
@@ -53,7 +53,7 @@ def _plain(point: ForgettingPoint) -> dict[str, Any]:
     return data
 
 
-def _tell(points: list[ForgettingPoint]) -> None:
+def _print_points(points: list[ForgettingPoint]) -> None:
     from evaluation.report.formatting import percent, spread
 
     wide = max([len(p.label) for p in points] + [6]) + 2

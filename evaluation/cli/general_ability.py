@@ -54,7 +54,7 @@ def general_ability(
         choice = chosen.editors[label]
         check_options(choice.name, chosen.model, choice.params, where=f"editors.{label}.params")
     names = [t.strip() for t in tasks.split(",") if t.strip()]
-    lm, facts, make = _prepared(chosen)
+    lm, facts, make = _prepare(chosen)
     before = ask(lm, names, limit=limit, include=include)
     lines: list[dict[str, Any]] = []
     for label in editors:
@@ -82,7 +82,7 @@ def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
     click.echo(f"{counted(edits, 'edit')} at once. ±: 95 %, as if the two were independent, so rather too wide.")
 
 
-def _prepared(chosen: Any) -> tuple[Any, list[Any], Any]:
+def _prepare(chosen: Any) -> tuple[Any, list[Any], Any]:
     """The model, the facts to edit, and how a method is made."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir

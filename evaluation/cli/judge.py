@@ -126,7 +126,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
 
     store = scripts_store(options.store_or_run)
     how = _judge_options(options, access)
-    asks = _chosen(store, options.editors, options.limit, options.seed)
+    asks = _choose_inputs(store, options.editors, options.limit, options.seed)
     if options.dry_run:
         _tell_price(asks, how, access, options.control_items, as_json=as_json)
         return
@@ -137,7 +137,13 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
         journal = options.journal_path or journal_of(store)
         line = StatusLine()
         outcome = run_judge(
-            store, journal, asks, how, access, with_controls=options.control_items, on_progress=partial(_tell, line)
+            store,
+            journal,
+            asks,
+            how,
+            access,
+            with_controls=options.control_items,
+            on_progress=partial(_print_progress, line),
         )
         line.end()
     _report(store, asks, outcome, access, options.quorum, options.estimator, as_json=as_json)
@@ -160,7 +166,7 @@ def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions
     )
 
 
-def _chosen(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeInput]:
+def _choose_inputs(store: Path, editors: Sequence[str], limit: int | None, number: int) -> list[JudgeInput]:
     from curation.store.store import Store
     from evaluation.judge.inputs import judge_inputs, sample_inputs
     from schemas.core.registry import suggest
@@ -198,7 +204,7 @@ def _tell_price(
         click.echo(found.advice)
 
 
-def _tell(line: StatusLine, progress: JudgeProgress) -> None:
+def _print_progress(line: StatusLine, progress: JudgeProgress) -> None:
     text = f"{progress.done:,} of {counted(progress.total, 'rating')}, {progress.unscored} unscored; {progress.spent}"
     line.show(text, last=progress.done == progress.total)
 

@@ -61,7 +61,7 @@ def reproduce(
         return
     what = published_table(name)
     if small:
-        _small(limit, out)
+        _run_small(limit, out)
         folders = (*folders, out)
     elif not folders and store is not None and what.kind not in ("text", "agreement"):
         raise UserError(
@@ -76,7 +76,7 @@ def reproduce(
         for row in rows:
             click.echo(json.dumps({**row._asdict(), "printed": row.printed._asdict()}, ensure_ascii=False))
         return
-    _tell(what, wanted, rows, with_ours=bool(folders or store))
+    _print_comparison(what, wanted, rows, with_ours=bool(folders or store))
     for file in published.values():
         click.echo(f"Data: {file.path}, {file.cases:,} cases, SHA-256 {file.sha256} (the authors print none).")
 
@@ -112,7 +112,7 @@ def _stored_cases(place: Path, keys: set[str]) -> list[Case]:
         return list(store.by_keys(Case, keys))
 
 
-def _small(limit: int, out: Path) -> None:
+def _run_small(limit: int, out: Path) -> None:
     """A run of the embedded model on the first cases of mini; finished cases are not done again."""
     from evaluation.runs.config import parse_config
     from evaluation.runs.progress import Progress
@@ -127,7 +127,9 @@ def _small(limit: int, out: Path) -> None:
     execute(parse_config(told, where="the small run"), on_event=Progress())
 
 
-def _tell(what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool) -> None:
+def _print_comparison(
+    what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool
+) -> None:
     from evaluation.reproduction.published import SOURCE, short, unit
 
     click.secho(f"{what.title}, in {unit(what)}", bold=True)

@@ -95,7 +95,7 @@ def train(options: TrainCommandOptions, *, as_json: bool) -> None:
         left = f", {support.left_out} overlapping left out" if support.left_out else ""
         cases = f"{counted(len(support.cases), 'case')} of {support.name}{left}"
         click.echo(f"Training {method} for {options.model} on {cases}")
-    tell = _teller(as_json)
+    tell = _progress_printer(as_json)
     trained = editor.train(support.cases, name=support.name, out=options.out, on_step=tell, minutes=options.minutes)
     _tell_trained(method, trained, options.out, support, as_json=as_json)
 
@@ -147,7 +147,7 @@ def _tell_trained(method: str, trained: Any, out: Path, support: Support, *, as_
     )
 
 
-def _teller(as_json: bool) -> Callable[[Any], None]:
+def _progress_printer(as_json: bool) -> Callable[[Any], None]:
     from schemas.text.status_line import duration
 
     def tell(step: Any) -> None:

@@ -89,7 +89,9 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
         check_options(method, options.model, kept, where=f"--set for '{method}'")
     evaluated = [open_named_split(name) for name in options.heldout]
     dev = options.development
-    split = _shipped(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
+    split = (
+        _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
+    )
     refuse_evaluated(split, evaluated)
     names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
     config = _config(options, names, split)
@@ -109,7 +111,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
             on_event=Progress(),
         )
         preset = snippet(found, model=options.model, split=split, number=options.seed, objective=names)
-        _tell(found, preset, names, as_json=as_json)
+        _print_result(found, preset, names, as_json=as_json)
     if not evaluated and not as_json:
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
 
@@ -124,13 +126,13 @@ def _config(options: TuneCommandOptions, metrics: tuple[str, ...], split: Split)
         "dtype": options.dtype,
         "editors": list(options.editors),
         "metrics": metrics,
-        "split": {"file": str(_kept(split, options.out))},
+        "split": {"file": str(_save_split(split, options.out))},
         "out": str(options.out),
     }
     return validate(RunConfig, data, where="tune")
 
 
-def _shipped(evaluated: list[Split]) -> Split:
+def _shipped_cases(evaluated: list[Split]) -> Split:
     from curation.shipped import mini_split
     from curation.splits.split_file import make_split
     from evaluation.runs.support import SupportChoice, open_support
@@ -139,7 +141,7 @@ def _shipped(evaluated: list[Split]) -> Split:
     return make_split("shipped", free.cases)
 
 
-def _kept(split: Split, out: Path) -> Path:
+def _save_split(split: Split, out: Path) -> Path:
     """The split as a file of its own: a run on it feeds no store."""
     from curation.splits.split_file import write_split
     from evaluation.runs.results import split_file
@@ -151,7 +153,7 @@ def _kept(split: Split, out: Path) -> Path:
     return path
 
 
-def _tell(result: SearchResult, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
+def _print_result(result: SearchResult, preset: str, objective: tuple[str, ...], *, as_json: bool) -> None:
     from evaluation.tuning.search import plain
 
     if as_json:

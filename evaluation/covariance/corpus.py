@@ -58,7 +58,7 @@ class Corpus:
     def __init__(self, paths: Sequence[Path], *, name: str | None = None) -> None:
         self.paths = tuple(paths)
         self.name = name or ", ".join(path.name for path in self.paths)
-        self.digest, self.count, self.characters = _measured(tuple(_stamp(path) for path in self.paths))
+        self.digest, self.count, self.characters = _measure(tuple(_stamp(path) for path in self.paths))
         if not self.count:
             raise UserError("the statistics corpus holds no text", where=", ".join(map(str, paths)))
 
@@ -92,7 +92,7 @@ def _stamp(path: Path) -> _Stamp:
 
 
 @lru_cache(maxsize=16)
-def _measured(stamps: tuple[_Stamp, ...]) -> tuple[str, int, int]:
+def _measure(stamps: tuple[_Stamp, ...]) -> tuple[str, int, int]:
     """Digest, documents and characters; equal to ``schemas.core.ids.digest`` over the documents."""
     h, count, characters = sha256(), 0, 0
     for stamp in stamps:
@@ -219,8 +219,8 @@ class HubCorpus:
                     columns = ", ".join(map(str, row))
                     raise DataError(f"no text column '{self.spec.column}'", where=self.name, allowed=columns)
                 yield text
-        except _unreachable() as error:
-            raise _refused(self.spec, error) from None
+        except _hub_errors() as error:
+            raise _refusal(self.spec, error) from None
 
     def _rows(self) -> Any:
         try:
@@ -230,8 +230,8 @@ class HubCorpus:
         s = self.spec
         try:
             return load_dataset(s.dataset, s.config, split=s.split, revision=self.revision, streaming=True)
-        except _unreachable() as error:
-            raise _refused(s, error) from None
+        except _hub_errors() as error:
+            raise _refusal(s, error) from None
 
 
 def _commit(spec: HubSpec) -> str:
@@ -244,18 +244,18 @@ def _commit(spec: HubSpec) -> str:
         raise MissingPackage("datasets", extra="dev") from None
     try:
         return str(HfApi().dataset_info(spec.dataset, revision=spec.revision, timeout=20).sha)
-    except _unreachable() as error:
-        raise _refused(spec, error) from None
+    except _hub_errors() as error:
+        raise _refusal(spec, error) from None
 
 
-def _unreachable() -> tuple[type[BaseException], ...]:
+def _hub_errors() -> tuple[type[BaseException], ...]:
     """What the hub's client raises where it cannot be reached or refuses (its network library's are no OSErrors)."""
     import httpx
 
     return (OSError, ValueError, RuntimeError, httpx.HTTPError)
 
 
-def _refused(spec: HubSpec, error: BaseException) -> UserError:
+def _refusal(spec: HubSpec, error: BaseException) -> UserError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return UserError(
         f"the dataset cannot be had from the hub: {lines[0][:160].rstrip('.')}",

@@ -77,7 +77,7 @@ def measure(
     The result is the same to the last bit whether or not the pass was broken off, since states end with whole windows.
     """
     identity = {**identity, "layers": list(layers), "batch_tokens": batch_tokens, "window": WINDOW}
-    sums = _resumed(lm, cache, identity, layers)
+    sums = _resume_sums(lm, cache, identity, layers)
     told = _Teller(corpus, sums, on_progress or _log)
     kept, pause, slot = time.monotonic(), EVERY, 0
     texts = corpus.stream(sums.documents)
@@ -136,7 +136,7 @@ def _batches(rows: list[list[int]], batch_tokens: int) -> Iterator[list[list[int
         yield batch
 
 
-def _resumed(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> MomentSums:
+def _resume_sums(lm: LM, cache: Cache, identity: Mapping[str, Any], layers: Sequence[int]) -> MomentSums:
     size = lm.layout.inner
     slots = [{**identity, "slot": slot} for slot in SLOTS]
     slots.sort(key=lambda told: -_documents_of(cache.manifest(PARTIAL, told)))  # the newest that is whole

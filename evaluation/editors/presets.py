@@ -53,7 +53,7 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
         return {}
     if isinstance(model, str):
         raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
-    options = _scaled(method, model.layout.depth)
+    options = _scale_layers(method, model.layout.depth)
     layers = options["layers"] if "layers" in options else [options["layer"]]
     told = f" {layers[0]}" if "layer" in options else f"s {layers[0]}-{layers[-1]}"
     log.warning(
@@ -63,7 +63,7 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
     return options
 
 
-def _scaled(method: str, depth: int) -> dict[str, Any]:
+def _scale_layers(method: str, depth: int) -> dict[str, Any]:
     """Options of a method, its layers a share of a model's depth."""
     scaled = _table()["scaled"][method]
     layer = min(depth - 1, round(scaled["depth"] * depth))
@@ -119,7 +119,7 @@ def check_options(
     try:
         tuned = preset(method, model)
     except UserError:
-        tuned = _scaled(method, ask() or STAND_IN_DEPTH)
+        tuned = _scale_layers(method, ask() or STAND_IN_DEPTH)
     params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
     if layers := kind.layers_of(params):
         refuse_missing_layers(layers, ask(), where=where)

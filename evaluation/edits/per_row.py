@@ -82,7 +82,7 @@ class PerRow:
                     changes.append(_low_rank(self._low[name], index.to(device)))
                 if name in self._dense:
                     changes.append(_dense(self._dense[name], list(rows)))
-                hooks.enter_context(changing(module, _adding(changes)))
+                hooks.enter_context(changing(module, _adder(changes)))
             yield
 
 
@@ -90,7 +90,7 @@ def _sum(deltas: list[DenseDelta]) -> Tensor:
     return deltas[0].value if len(deltas) == 1 else torch.stack([d.value for d in deltas]).sum(0)
 
 
-def _adding(changes: list[Change]) -> Callable[[Tensor, Tensor], Tensor]:
+def _adder(changes: list[Change]) -> Callable[[Tensor, Tensor], Tensor]:
     def change(keys: Tensor, out: Tensor) -> Tensor:
         total = out.float()
         for one in changes:

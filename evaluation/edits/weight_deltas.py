@@ -149,7 +149,7 @@ def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tenso
     weight = module.weight
     assert isinstance(weight, Tensor)
     if weight.dtype not in (torch.float32, torch.float64):
-        hooks.enter_context(changing(module, _adding(on(delta, weight.device))))
+        hooks.enter_context(changing(module, _adder(on(delta, weight.device))))
         return
     if module not in saved:
         saved[module] = weight.detach().clone()
@@ -174,7 +174,7 @@ def restore(saved: dict[nn.Module, Tensor]) -> None:
         raise interrupt
 
 
-def _adding(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
+def _adder(delta: Delta) -> Callable[[Tensor, Tensor], Tensor]:
     """The change of a module's output that stands for a delta of its weight."""
 
     def change(keys: Tensor, out: Tensor) -> Tensor:

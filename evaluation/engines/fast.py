@@ -53,9 +53,9 @@ class FastEngine:
         """See ``Engine``."""
         waiting = iter(jobs)
         while group := list(islice(waiting, self.group)):
-            yield from self._together(editor, group)
+            yield from self._run_together(editor, group)
 
-    def _together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:
+    def _run_together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(str(self.lm.device)), time.perf_counter()
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
@@ -81,28 +81,28 @@ class FastEngine:
         sharing = [(job, edit) for job, edit in edits if edit.deltas is not None]
         asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         try:
-            together = _asked(self.scorer, asked)
+            together = _ask(self.scorer, asked)
             found.update(zip([job.key for job, _ in sharing], together, strict=True))
         except Exception as problem:  # find out whose fault it is
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
             for (job, _), one in zip(sharing, asked, strict=True):
-                found[job.key] = _value_or_error(partial(self._one, one))
+                found[job.key] = _value_or_error(partial(self._ask_one, one))
         for job, edit in edits:
             if edit.deltas is None:
-                found[job.key] = _value_or_error(partial(self._alone, edit, job))
+                found[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
         return [found[job.key] for job, _ in edits]
 
-    def _one(self, probes: EditedProbes) -> list[Answer]:
-        return _asked(self.scorer, [probes])[0]
+    def _ask_one(self, probes: EditedProbes) -> list[Answer]:
+        return _ask(self.scorer, [probes])[0]
 
-    def _alone(self, edit: EditLike, job: Job) -> list[Answer]:
+    def _ask_alone(self, edit: EditLike, job: Job) -> list[Answer]:
         with edit.on(self.lm):
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """See ``Engine``. The model may be an edited one, so nothing of it is kept."""
         start = time.perf_counter()
-        found = _asked(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
+        found = _ask(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
             JobResult(job, answers, seconds_score=share * len(job.probes))
@@ -110,7 +110,7 @@ class FastEngine:
         ]
 
 
-def _asked(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer]]:
+def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer]]:
     """Answers of every edit in the order of its probes: log-probabilities in shared passes, then texts likewise."""
     scores = scorer.score([one._replace(probes=scored(one.probes)) for one in probes])
     if not any(written(one.probes) for one in probes):

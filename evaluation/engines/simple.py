@@ -33,9 +33,9 @@ class SimpleEngine:
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         for job in jobs:
-            yield self._one(editor, job)
+            yield self._run_job(editor, job)
 
-    def _one(self, editor: EditorLike, job: Job) -> JobResult:
+    def _run_job(self, editor: EditorLike, job: Job) -> JobResult:
         peak, start, scored = PeakMemory(self.scorer.device), time.perf_counter(), 0.0
         answers: Sequence[Answer] = ()
         notes: dict[str, Any] = {}

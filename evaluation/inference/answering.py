@@ -165,7 +165,7 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
     for probe in probes:
         if probe.id in found:
             continue
-        ready = _ready(lm, probe, rewrite)
+        ready = _model_input(lm, probe, rewrite)
         if isinstance(ready, Answer):
             found[probe.id] = ready
             continue
@@ -195,7 +195,7 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
     groups: dict[tuple[Sampling, bool], list[_TextRow]] = {}
     for n, one in enumerate(edited):
         for probe in {p.id: p for p in written(one.probes)}.values():
-            ready = _ready(lm, probe, one.rewrite)
+            ready = _model_input(lm, probe, one.rewrite)
             if isinstance(ready, Answer):
                 found[n][probe.id] = ready
             else:
@@ -215,7 +215,7 @@ def _sampling(probe: GenerateProbe) -> Sampling:
     return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop)
 
 
-def _ready(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> ModelInput | Answer:
+def _model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> ModelInput | Answer:
     """What the model is given, or the answer that says why nothing can be written."""
     ready = given(lm, probe, rewrite)
     ids = lm.tokenizer(ready.text, add_special_tokens=not ready.chat)["input_ids"]

@@ -177,7 +177,7 @@ class EditScorer:
             seen = {n: hooks.enter_context(reading(lm.block(n))) for n in sorted(self.kept.layers) if plain}
             if not plain:
                 hooks.enter_context(edits.on([row.edit for row in batch]))
-            hooks.enter_context(self._midway(batch))
+            hooks.enter_context(self._midway_start(batch))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples
@@ -191,7 +191,7 @@ class EditScorer:
             found[owner[slot]].append((slot, value))
         return found
 
-    def _midway(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
+    def _midway_start(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
         layer = batch[0].start
         if layer is None:
             return nullcontext()

@@ -38,13 +38,13 @@ def options_on_record(
                     "the journal was begun with the prompts '%s', which show a script's parsed steps: this judging "
                     "goes on with them (a new --journal, or --profile %s, shows the text that the model wrote)",
                     name,
-                    _named(present),
+                    _profile_name(present),
                 )
             return options if name == present else tried
     return options
 
 
-def _named(profile: str) -> str:
+def _profile_name(profile: str) -> str:
     return f"{profile}@{FILES.load(ASPECTS[0], profile).version}"
 
 

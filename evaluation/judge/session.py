@@ -107,10 +107,10 @@ def run_judge(
         BudgetReached: the next call does not fit the budget.
     """
     with model_session(journal, model) as session, Store.open(store, write=True) as kept:
-        return session.run(_asked(kept, session, asks, options, with_controls, on_progress))
+        return session.run(_ask_all(kept, session, asks, options, with_controls, on_progress))
 
 
-async def _asked(
+async def _ask_all(
     store: Store,
     session: ModelSession,
     asks: Sequence[JudgeInput],

@@ -35,7 +35,7 @@ class GenerationChoice(Options):
     start: str = "Step 1:"
 
     @model_validator(mode="after")
-    def _drawn(self) -> GenerationChoice:
+    def _check_draws(self) -> GenerationChoice:
         if self.samples > 1 and self.temperature == 0:
             raise ValueError("several samples are all the same at temperature 0: set a temperature")
         return self

@@ -117,7 +117,7 @@ def discover(model: Any) -> Layout:
     inside = _common_projection(blocks, width=width, model_class=type(model).__name__)
     projection = blocks[0].get_submodule(inside)
     _, inner = linear_shape(projection) or (0, 0)
-    into, fused = _into(blocks[0], inside, width=width, inner=inner)
+    into, fused = _inner_maps(blocks[0], inside, width=width, inner=inner)
     embedding = model.get_input_embeddings()
     return Layout(
         base=names[base],
@@ -134,7 +134,7 @@ def discover(model: Any) -> Layout:
         fused=fused,
         embedding=names.get(embedding),
         tied=getattr(embedding, "weight", None) is getattr(head, "weight", 0),
-        **_measured(model, base, head, blocks[-1], inside, width=width),
+        **_measure(model, base, head, blocks[-1], inside, width=width),
         soft_cap=_number(config, "final_logit_softcapping"),
         window=window(config),
     )
@@ -158,7 +158,7 @@ def _common_projection(blocks: nn.ModuleList, *, width: int, model_class: str) -
     return inside
 
 
-def _measured(
+def _measure(
     model: Any, base: nn.Module, head: nn.Module, block: nn.Module, inside: str, *, width: int
 ) -> dict[str, Any]:
     """What shapes cannot tell, measured on the last block: what it adds reaches the logits by norm and head alone."""
@@ -241,7 +241,7 @@ def _projection(block: nn.Module, *, width: int) -> str:
     return found[0]
 
 
-def _into(block: nn.Module, out: str, *, width: int, inner: int) -> tuple[tuple[str, ...], bool]:
+def _inner_maps(block: nn.Module, out: str, *, width: int, inner: int) -> tuple[tuple[str, ...], bool]:
     """Names of the maps from the residual to the inner width, and whether one map holds two of them."""
     inside = _outside_attention(block)
     single = tuple(name for name, shape in inside.items() if shape == (inner, width) and name != out)

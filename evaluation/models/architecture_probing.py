@@ -59,10 +59,10 @@ def measure(
     try:
         logits: Tensor = model(ids, use_cache=False).logits.float()
         _refuse_looking_ahead(model, logits)
-        with _ordered(norms) as order, reading(projection) as mlp, reading(block) as whole, ExitStack() as stack:
+        with _norm_order(norms) as order, reading(projection) as mlp, reading(block) as whole, ExitStack() as stack:
             inputs = {name: stack.enter_context(reading(module)) for name, module in norms.items()}
             base(ids, use_cache=False)
-        after = next((name for name in order if _same(inputs[name].input, mlp.output)), None)
+        after = next((name for name in order if _is_equal(inputs[name].input, mlp.output)), None)
         return Behaviour(
             plain_head=_plain_head(model, base, head, ids),
             norms=tuple(order),
@@ -84,7 +84,7 @@ def _refuse_looking_ahead(model: Any, logits: Tensor) -> None:
 
 
 @contextmanager
-def _ordered(norms: Mapping[str, nn.Module]) -> Iterator[list[str]]:
+def _norm_order(norms: Mapping[str, nn.Module]) -> Iterator[list[str]]:
     """Names of the norms in the order in which they run."""
     order: list[str] = []
     with ExitStack() as stack:
@@ -94,7 +94,7 @@ def _ordered(norms: Mapping[str, nn.Module]) -> Iterator[list[str]]:
         yield order
 
 
-def _same(a: Tensor | None, b: Tensor) -> bool:
+def _is_equal(a: Tensor | None, b: Tensor) -> bool:
     return a is not None and a.shape == b.shape and torch.equal(a.to(b.device), b)
 
 

@@ -55,12 +55,12 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
     spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
     tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     try:
-        with _quiet():
+        with _without_progress_bars():
             model: Any = AutoModelForCausalLM.from_pretrained(
                 source, dtype=dtype, use_safetensors=True, **kind, **spread
             )
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise _explained(name, error) from None
+        raise _explain(name, error) from None
     if device == SPREAD:
         _refuse_offloaded(model, name)
     else:
@@ -79,10 +79,10 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        with _quiet():
+        with _without_progress_bars():
             tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        raise _explained(name, error) from None
+        raise _explain(name, error) from None
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError("the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer")
     return tokenizer
@@ -141,7 +141,7 @@ def pick_dtype(dtype: str) -> torch.dtype:
     return DTYPES[dtype]
 
 
-def _explained(name: str, error: Exception) -> ModelError:
+def _explain(name: str, error: Exception) -> ModelError:
     text = " ".join(str(error).split())
     if "Unrecognized configuration class" in text or "does not recognize this architecture" in text:
         return ModelError("this is no decoder that transformers knows", where=name, fix="name a causal language model")
@@ -161,7 +161,7 @@ def _explained(name: str, error: Exception) -> ModelError:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _without_progress_bars() -> Iterator[None]:
     """Without transformers' progress bars, which would fall between our own lines."""
     from transformers.utils import logging as hf
 
@@ -197,7 +197,7 @@ def _convert(gguf: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
-        with _quiet():
+        with _without_progress_bars():
             quantised = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     except ImportError as error:

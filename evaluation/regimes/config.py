@@ -32,7 +32,7 @@ class RegimeChoice(Options):
 
     @model_validator(mode="before")
     @classmethod
-    def _bare(cls, data: Any) -> Any:
+    def _accept_bare_name(cls, data: Any) -> Any:
         return {"name": data} if isinstance(data, str) else data
 
     @model_validator(mode="after")

@@ -55,7 +55,7 @@ class SequentialRegime(Regime):
                     edit = context.editor.edit_after([case.fact], edits)
                     if weights is not None and edit.deltas is not None:
                         weights.add(edit.deltas)
-                        edits.append(_spent(edit))
+                        edits.append(_drop_weights(edit))
                     else:
                         stack.enter_context(edit.on(scorer.editable))
                         edits.append(edit)
@@ -67,7 +67,7 @@ class SequentialRegime(Regime):
                 if not todo:
                     continue
                 jobs = [Job(u.key, u.case, missing(u)) for u in todo]
-                rewrite = _composed([edit.rewrite for edit in edits])
+                rewrite = _compose([edit.rewrite for edit in edits])
                 for unit, done in zip(todo, context.engine.ask(jobs, rewrite=rewrite), strict=True):
                     if unit.position == n:
                         done = done._replace(notes=noted, seconds_edit=spent, error=error)
@@ -75,13 +75,13 @@ class SequentialRegime(Regime):
                     yield unit, done
 
 
-def _spent(edit: object) -> Any:
+def _drop_weights(edit: object) -> Any:
     """An edit whose changes stand in the weights, without its copy of them: a long sequence would fill the memory."""
     if not is_dataclass(edit) or isinstance(edit, type) or "deltas" not in {f.name for f in fields(edit)}:
         return edit
     return replace(edit, deltas=())
 
 
-def _composed(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:
+def _compose(rewrites: Sequence[Callable[[str], str]]) -> Callable[[str], str]:
     """Prompts rewritten by every edit, the earliest first, so that the newest stands in front."""
     return lambda prompt: reduce(lambda text, rewrite: rewrite(text), rewrites, prompt)

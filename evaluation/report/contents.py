@@ -56,7 +56,7 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         (
             "correlations",
             "Correlations",
-            _varies(part),
+            _has_variation(part),
             "take more cases: too few metrics vary over three",
         ),
         ("breakdown", "Relations and steps", bool(part.breakdowns), "add s_es to the run's metrics"),
@@ -79,7 +79,7 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
     return Contents(menu, absent)
 
 
-def _varies(part: ReportSection) -> bool:
+def _has_variation(part: ReportSection) -> bool:
     from evaluation.report.correlation_heatmap import heat_map
 
     return any(heat_map(c) is not None for c in part.correlations)

@@ -57,7 +57,7 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
             p = "no p" if pair.correlation.p is None else f"p {pair.correlation.p:.3g}"
             told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
             shade = round(value * _STEPS)
-            squares.append(HeatMapCell(x, y, _signed(value), shade, pair.kept, told))
+            squares.append(HeatMapCell(x, y, _signed_text(value), shade, pair.kept, told))
     farthest = max((j[4] for j in correlations.joins), default=1.0) or 1.0
     lines = []
     for x1, y1, x2, y2, height in correlations.joins:
@@ -69,6 +69,6 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
     return HeatMap(places, tuple(squares), tuple(lines), _LEFT + size + 8, top + size + 8)
 
 
-def _signed(value: float) -> str:
+def _signed_text(value: float) -> str:
     text = f"{value:.2f}".replace("0.", ".", 1).replace("-", "\N{MINUS SIGN}")
     return "0" if text.strip("\N{MINUS SIGN}") in (".00",) else text

@@ -136,7 +136,7 @@ def more_markdown(
     parts: list[str] = []
     if text is not None:
         for source in text.sources:
-            parts += _rated(source, text.model)
+            parts += _rated_rows(source, text.model)
         contests = (*contests, *text.contests)
     decided = [(f, c) for f in contests for c in f.contests if c.verdict in ("first", "second")]
     if contests:
@@ -167,7 +167,7 @@ def more_markdown(
     return "\n".join(parts)
 
 
-def _rated(source: RatingSource, model: str) -> list[str]:
+def _rated_rows(source: RatingSource, model: str) -> list[str]:
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
     out += ["By case: mean of case means with its interval. By script: mean over scripts ± 1.96·sd/√scripts.", ""]

@@ -75,7 +75,7 @@ def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[
     for title, metric in (("Did the edit take?", efficacy), ("What else moved?", locality)):
         if metric is not None and (text := _by_method(table, metric)):
             out.append(HeadlineFinding(title, text))
-    if text := _written(part, answers):
+    if text := _text_finding(part, answers):
         out.append(HeadlineFinding("What does the edited model write?", text))
     return out
 
@@ -99,9 +99,9 @@ def _by_method(table: Comparison, metric: Metric) -> str:
     return text + "."
 
 
-def _written(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
+def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
     """The text level: what raters say, else which object is written, and how many texts were cut off."""
-    text = _rated(part.text) if part.text is not None else ""
+    text = _rating_finding(part.text) if part.text is not None else ""
     metric = next((m for m in part.metrics if m.name == "s_es_gen"), None)
     if not text and metric is not None:
         text = _by_method(part.tables[0], metric)
@@ -117,7 +117,7 @@ def _written(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
     return text
 
 
-def _rated(text: TextSection) -> str:
+def _rating_finding(text: TextSection) -> str:
     source = main_source(text.sources)
     if source is None:
         return ""

@@ -66,10 +66,10 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
         dots = []
         for spot in curve.spots:
             v = spot.value
-            bar = None if v.low is None or v.high is None else (_up(v.low), _up(v.high))
+            bar = None if v.low is None or v.high is None else (_y_of(v.low), _y_of(v.high))
             told = f"{curve.label}, {counted(spot.edits, 'edit')}: {spread(v)} ({counted(v.n, 'case')})"
-            dots.append(CurveDot(across(spot.edits), _up(v.mean or 0.0), bar, told))
-        once = [(across(s.edits), _up(s.value.mean or 0.0)) for s in curve.at_once]
+            dots.append(CurveDot(across(spot.edits), _y_of(v.mean or 0.0), bar, told))
+        once = [(across(s.edits), _y_of(s.value.mean or 0.0)) for s in curve.at_once]
         path, dashed = _path([(d.x, d.y) for d in dots]), _path(once)
         shape = SHAPES[n % len(SHAPES)]
         lines.append(PlottedCurve(curve.label, n % len(SHAPES), shape, path, dashed, tuple(dots), dots[-1].y))
@@ -78,14 +78,14 @@ def forgetting_plot(series: ForgettingSeries) -> ForgettingPlot:
     return ForgettingPlot(
         title=series.metric,
         better=series.better,
-        lines=tuple(_apart(lines)),
+        lines=tuple(_spread_names(lines)),
         x_ticks=tuple((across(n), n) for n in lengths),
-        y_ticks=tuple((_up(t / 100), t) for t in (0, 25, 50, 75, 100)),
+        y_ticks=tuple((_y_of(t / 100), t) for t in (0, 25, 50, 75, 100)),
         rows=tuple((n, tuple(cells.get((label, n), "–") for label in labels)) for n in lengths),
     )
 
 
-def _up(fraction: float) -> float:
+def _y_of(fraction: float) -> float:
     return round(HEIGHT - _BOTTOM - min(max(fraction, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM), 1)
 
 
@@ -93,7 +93,7 @@ def _path(points: list[tuple[float, float]]) -> str:
     return "" if len(points) < 2 else "M" + "L".join(f"{x} {y}" for x, y in points)
 
 
-def _apart(lines: list[PlottedCurve]) -> list[PlottedCurve]:
+def _spread_names(lines: list[PlottedCurve]) -> list[PlottedCurve]:
     """Names at the right end, pushed apart so that none covers another."""
     order = sorted(range(len(lines)), key=lambda n: lines[n].text_y)
     at = -math.inf

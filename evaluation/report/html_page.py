@@ -68,7 +68,7 @@ def page(
     """
     template = _environment().get_template("report.html.j2")
     text = template.render(
-        parts=[_shown(p, store) for p in parts],
+        parts=[_template_values(p, store) for p in parts],
         answers_file=answers_file,
         published=published,
         others=others,
@@ -134,14 +134,14 @@ def _environment() -> Environment:
         "no_variance_note": narrative.no_variance_note,
         "shown": _with_values,
         "model_name": narrative.model_name,
-        "when": _when,
+        "when": _time_text,
         "setting": _setting,
         "glue": _glue,
         "p_value": p_value,
         "best": _best,
         "estimate": _estimate,
-        "why": _why,
-        "unscaled": _unscaled,
+        "why": _reasons_text,
+        "unscaled": _difference_text,
         "of_cases": _of_cases,
     }
     return place
@@ -177,7 +177,7 @@ def _harmonic(part: ReportSection) -> dict[str, Any]:
     return {"harmonic": by, "harmonic_names": names}
 
 
-def _shown(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
+def _template_values(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
     """What the template reads of one part."""
     answers = _answers(part)
     inside = contents(
@@ -214,12 +214,12 @@ def _shown(part: ReportSection, store: Path | None = None) -> dict[str, Any]:
         "by_text": [m for m in part.metrics if m.asks_for_texts],
         "by_token": [m for m in part.metrics if not m.asks_for_texts],
         "correlations": part.correlations,
-        "two_way": _recurring(table, part.metrics),
+        "two_way": _recurring_titles(table, part.metrics),
         "maps": [m for m in ((c, heat_map(c)) for c in part.correlations) if m[1] is not None],
     }
 
 
-def _recurring(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     """Titles of metrics whose neighbour facts recur."""
     found = {name for r in table.rows for name, s in r.summaries.items() if s.kind == TWO_WAY}
     return [m.title for m in metrics if m.name in found]
@@ -253,7 +253,7 @@ def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
     return {a: ranks({k: row[a].by_case.mean for k, row in cells if a in row}, text.unranked) for a in ASPECTS}
 
 
-def _unscaled(value: float | None, rated: bool) -> str:
+def _difference_text(value: float | None, rated: bool) -> str:
     """A difference: of ratings in points, of shares in percentage points, with its sign."""
     if value is None:
         return "–"
@@ -263,7 +263,7 @@ def _unscaled(value: float | None, rated: bool) -> str:
 
 
 def _estimate(found: Estimate) -> str:
-    """An estimate for a cell; why it has no value or no interval stands under the table (``_why``)."""
+    """An estimate for a cell; why it has no value or no interval stands under the table (``_reasons_text``)."""
     if found.value is None:
         return "–"
     if found.low is None or found.high is None:
@@ -271,7 +271,7 @@ def _estimate(found: Estimate) -> str:
     return found.text(2)
 
 
-def _why(estimates: Iterable[Estimate | None]) -> str:
+def _reasons_text(estimates: Iterable[Estimate | None]) -> str:
     """Why estimates of a table have no value (–) or no interval (*), each reason once."""
     known = [e for e in estimates if e is not None]
     undefined = Counter(_WITHOUT_NUMBERS.sub("", e.reason) for e in known if e.value is None)
@@ -287,7 +287,7 @@ def _of_cases(share: Estimate | None) -> str:
     return "–" if share is None or share.value is None else f"{round(share.value * share.n)} of {share.n}"
 
 
-def _when(stamp: str) -> str:
+def _time_text(stamp: str) -> str:
     """A stored time as people read it."""
     return stamp.replace("T", " ")[:16] + " UTC"
 

@@ -61,27 +61,27 @@ def summary(part: ReportSection) -> list[str]:
         leaders = " and ".join(f"{label} with {spread(summaries[label].interval)} %" for label in lead.best)
         text = f"{better} {metric.title}: {leaders} over {counted(first.cases, 'case')}"
         contest = decided.get((metric.title, frozenset((lead.first, lead.second))))
-        out.append(f"{text}{_second(lead, contest)}.")
+        out.append(f"{text}{_describe_lead(lead, contest)}.")
     if drop := _paraphrase_to_script_gap(run, table, scores, metrics):
         out.append(drop)
     return out
 
 
-def _second(lead: Ranking, contest: PairwiseTest | None) -> str:
+def _describe_lead(lead: Ranking, contest: PairwiseTest | None) -> str:
     """How the best stands to the second best; nothing where several are best."""
     if len(lead.best) > 1:
         return ""
     if contest is None or contest.verdict == "equal":
         return f"; {lead.second} has the same"
     gap = lead.difference
-    turned = gap if (gap.mean or 0) >= 0 else _turned(gap)
+    turned = gap if (gap.mean or 0) >= 0 else _reverse(gap)
     told = f"{spread(turned)} points, p {p_value(contest.p_holm)} after Holm"
     if contest.verdict in ("first", "second"):
         return f"; {lead.second} differs by {told}"
     return f"; not decided against {lead.second} (difference {told})"
 
 
-def _turned(gap: Interval) -> Interval:
+def _reverse(gap: Interval) -> Interval:
     """The difference the other way round."""
     ends = None if gap.ends is None else (-gap.ends[1], -gap.ends[0])
     return gap._replace(mean=None if gap.mean is None else -gap.mean, ends=ends)
@@ -131,16 +131,16 @@ def caveats(part: ReportSection) -> list[str]:
             "The embedded model has 135 million parameters and knows little. These figures only show that the "
             "pipeline runs; they do not rank the methods. Published results are for models 10 to 60 times larger."
         )
-    out += _few(table, metrics)
-    out += _meaning(run, metrics, part.normalisation)
+    out += _small_sample_notes(table, metrics)
+    out += _describe_metrics(run, metrics, part.normalisation)
     out += _intervals(table)
     if part.text is not None:
         out += _texts(part.text)
-    out += _happened(run, table)
+    out += _describe_run(run, table)
     return out
 
 
-def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+def _small_sample_notes(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     found = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
     widths = [i.high - i.low for i in found if i.high is not None and i.low is not None]
     if table.cases >= FEW or not widths:
@@ -152,7 +152,7 @@ def _few(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     ]
 
 
-def _meaning(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
+def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -> list[str]:
     out = []
     if metric_of(metrics, "script_efficacy") is not None:
         out.append(
@@ -209,7 +209,7 @@ def _texts(text: TextSection) -> list[str]:
     return out
 
 
-def _happened(run: Run, table: Comparison) -> list[str]:
+def _describe_run(run: Run, table: Comparison) -> list[str]:
     out = []
     for row in table.rows:
         if row.failed:

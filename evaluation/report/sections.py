@@ -153,7 +153,7 @@ def make_section(run: Run, normalisation: Normalisation | None, texts: RatedText
         tuple(forgetting_series(run, metrics, how)),
         text,
         _correlations(run, metrics, scores, text),
-        _writing(run, how, text),
+        _text_analysis(run, how, text),
     )
 
 
@@ -169,7 +169,7 @@ def run_metrics(run: Run) -> tuple[Metric, ...]:
     return load_metrics(run.about["metrics"], generation_of(run))
 
 
-def _writing(run: Run, normalisation: Normalisation, text: TextSection | None) -> TextAnalysis:
+def _text_analysis(run: Run, normalisation: Normalisation, text: TextSection | None) -> TextAnalysis:
     source = main_source(text.sources) if text is not None else None
     rated = None if source is None else source.values.get("coherence")
     rater = "" if source is None else source.title

@@ -67,10 +67,10 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
         points.append(
             PlotPoint(
                 label=row.label,
-                x=_across(x.mean),
-                y=_up(y.mean),
-                bar_x=None if x.low is None or x.high is None else (_across(x.low), _across(x.high)),
-                bar_y=None if y.low is None or y.high is None else (_up(y.low), _up(y.high)),
+                x=_x_of(x.mean),
+                y=_y_of(y.mean),
+                bar_x=None if x.low is None or x.high is None else (_x_of(x.low), _x_of(x.high)),
+                bar_y=None if y.low is None or y.high is None else (_y_of(y.low), _y_of(y.high)),
                 shape=SHAPES[n % len(SHAPES)],
                 series=n % len(SHAPES),
                 text_x=0.0,
@@ -83,17 +83,17 @@ def tradeoff_plot(table: Comparison, metrics: Sequence[Metric]) -> TradeoffPlot 
     return TradeoffPlot(
         x_title=f"{right.title} (%): other facts are left alone →",
         y_title=f"{up.title} (%): the edit took →",
-        x_ticks=tuple((_across(t / 100), t) for t in ticks),
-        y_ticks=tuple((_up(t / 100), t) for t in ticks),
+        x_ticks=tuple((_x_of(t / 100), t) for t in ticks),
+        y_ticks=tuple((_y_of(t / 100), t) for t in ticks),
         points=tuple(_place_labels(points)),
     )
 
 
-def _across(fraction: float) -> float:
+def _x_of(fraction: float) -> float:
     return round(_LEFT + min(max(fraction, 0.0), 1.0) * (WIDTH - _LEFT - _RIGHT), 1)
 
 
-def _up(fraction: float) -> float:
+def _y_of(fraction: float) -> float:
     return round(HEIGHT - _BOTTOM - min(max(fraction, 0.0), 1.0) * (HEIGHT - _TOP - _BOTTOM), 1)
 
 

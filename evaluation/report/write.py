@@ -83,7 +83,7 @@ def write_report(
     files |= _tables(parts, others)
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
-    return ReportFiles(_put(target, files), figures)
+    return ReportFiles(_write_files(target, files), figures)
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> di
     }
 
 
-def _put(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
+def _write_files(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     """Write files whole or not at all, one by one."""
     for name, text in texts.items():
         write_text(target / name, text, "the report", fsync=False, errors="replace", fix="name another --out")

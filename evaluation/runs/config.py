@@ -35,7 +35,7 @@ class SplitChoice(Options):
     file: Path | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> SplitChoice:
+    def _check_one(self) -> SplitChoice:
         if self.file is not None and (self.name is not None or self.store is not None):
             raise ValueError("give either a file, or a name (with a store), not both")
         if self.file is None and self.name is None:

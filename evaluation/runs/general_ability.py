@@ -76,12 +76,14 @@ def ability(
             fix="take a method that edits weights, such as ft or rome",
         )
     if edit is None:
-        return _asked(lm, tasks, limit=limit, include=include, batch_size=batch_size)
+        return _measure_abilities(lm, tasks, limit=limit, include=include, batch_size=batch_size)
     with edit.on(lm):
-        return _asked(lm, tasks, limit=limit, include=include, batch_size=batch_size)
+        return _measure_abilities(lm, tasks, limit=limit, include=include, batch_size=batch_size)
 
 
-def _asked(lm: LM, tasks: Sequence[str], *, limit: int | None, include: Path | None, batch_size: int) -> list[Ability]:
+def _measure_abilities(
+    lm: LM, tasks: Sequence[str], *, limit: int | None, include: Path | None, batch_size: int
+) -> list[Ability]:
     try:
         from lm_eval import simple_evaluate
         from lm_eval.models.huggingface import HFLM

@@ -61,11 +61,11 @@ def load_metrics(names: Iterable[str], generation: Generation = Generation()) ->
 
     A metric that is asked for by a former name goes by it: a run of an earlier version gives the same tables as then.
     """
-    kinds = [_named(METRICS.get(name), name) for name in names]
+    kinds = [_metric_named(METRICS.get(name), name) for name in names]
     return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
 
 
-def _named(kind: type[Any], name: str) -> type[Any]:
+def _metric_named(kind: type[Any], name: str) -> type[Any]:
     """A metric under the name that it was asked for by."""
     return type(kind.__name__, (kind,), {"name": name}) if name in METRICS.former else kind
 

@@ -112,12 +112,12 @@ class Worker:
         jobs = [Job(*job) for job in task.jobs]
         with Journal(self.shard, write=True) as journal:
             for done in self.engine.work(editor, jobs):
-                out.append(_packed(done, identity))
+                out.append(_pack(done, identity))
                 journal.append(f"{identity}|{done.job.key}", out[-1])
         return out
 
 
-def _packed(done: JobResult, identity: str) -> dict[str, Any]:
+def _pack(done: JobResult, identity: str) -> dict[str, Any]:
     return {
         "key": done.job.key,
         "identity": identity,
@@ -128,7 +128,7 @@ def _packed(done: JobResult, identity: str) -> dict[str, Any]:
     }
 
 
-def _unpacked(data: dict[str, Any], job: Job) -> JobResult:
+def _unpack(data: dict[str, Any], job: Job) -> JobResult:
     more = {k: data[k] for k in ("notes", "error", "seconds_edit", "seconds_score", "peak_bytes")}
     return JobResult(job, [Answer.model_validate(a) for a in data["answers"]], **more)
 
@@ -229,7 +229,7 @@ class RayEngine:
                 for done in self._from_shards(identity, {key: known[key] for key, *_ in task.jobs}):
                     finished.add(done.job.key)
                     yield done
-                waiting.appendleft(self._again(task, finished, error))
+                waiting.appendleft(self._remaining_task(task, finished, error))
                 idle.append(self._start())
                 continue
             idle.append(actor)
@@ -240,9 +240,9 @@ class RayEngine:
                         where=f"model {self.config.model}",
                         fix="put the same files and the same installed version on every machine of the cluster",
                     )
-                yield _unpacked(data, known[data["key"]])
+                yield _unpack(data, known[data["key"]])
 
-    def _again(self, task: WorkerTask, finished: set[str], error: Exception) -> WorkerTask:
+    def _remaining_task(self, task: WorkerTask, finished: set[str], error: Exception) -> WorkerTask:
         """A lost worker's task, less what it had finished."""
         if task.lost + 1 >= TRIES:
             raise UserError(
@@ -304,7 +304,7 @@ class RayEngine:
                     if data is None or data["error"] is not None or data["case"] != job.case.id:
                         continue
                     if {p.id for p in job.probes} == set(data["asked"]):
-                        out[key] = _unpacked(data, job)
+                        out[key] = _unpack(data, job)
         return list(out.values())
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:

@@ -124,13 +124,13 @@ def load_run(folder: Path) -> Run:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
     split = load_split(folder / split_file(about["split_digest"]))
     cases = tuple(about["cases"])
-    editors = tuple(_editor_run(folder, entry, cases) for entry in about["runs"] if _begun(folder, entry))
+    editors = tuple(_editor_run(folder, entry, cases) for entry in about["runs"] if _has_begun(folder, entry))
     if not any(e.results for e in editors):
         raise UserError("no case of this run is finished", where=str(folder), fix="resume it: scedit run CONFIG")
     return Run(folder, about, split, cases, editors)
 
 
-def _begun(folder: Path, entry: Mapping[str, str]) -> bool:
+def _has_begun(folder: Path, entry: Mapping[str, str]) -> bool:
     return (folder / entry["folder"] / "manifest.json").is_file()
 
 

@@ -126,7 +126,7 @@ class Runner:
         self._engine.expect(editors.values())
         started = now(zone="Z")
         self._write(plans, started=started, finished=None)
-        outcomes = [self._one(label, editors[label], plans[label]) for label in editors]
+        outcomes = [self._run_editor(label, editors[label], plans[label]) for label in editors]
         self._write(plans, started=started, finished=now(zone="Z"))
         return outcomes
 
@@ -160,7 +160,7 @@ class Runner:
         """Asked once for all methods: it starts other programs."""
         return environment(self.scorer.device, weights=self.scorer.weights)
 
-    def _one(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
+    def _run_editor(self, label: str, editor: EditorLike, manifest: RunManifest) -> EditorOutcome:
         folder = EditorFolder.of(self.config.out, label=label, run=manifest.key)
         regime = make_regime(RegimeChoice() if label == BASELINE else self.config.regime)
         variant = self._variants.get(label)
@@ -168,7 +168,7 @@ class Runner:
         units, stopped = regime.units(cases), None
         with Journal(folder.journal, write=True) as journal:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
-            todo = [u for u in units if self._missing(label, u, known)]
+            todo = [u for u in units if self._missing_probes(label, u, known)]
             left = {u.key for u in todo}
             found, computed = len(units) - len(todo), 0
             failed = sum(result.error is not None for key, result in known.items() if key not in left)
@@ -198,20 +198,20 @@ class Runner:
         shared: dict[str, list[Answer]] = {}
         if label == BASELINE and self._answered is not None:
             for unit in list(todo):
-                shared[unit.key] = self._answered.known(self._missing(label, unit, known))
-                if len(shared[unit.key]) == len(wanted := self._missing(label, unit, known)):
+                shared[unit.key] = self._answered.known(self._missing_probes(label, unit, known))
+                if len(shared[unit.key]) == len(wanted := self._missing_probes(label, unit, known)):
                     todo.remove(unit)
                     yield unit, JobResult(Job(unit.key, unit.case, wanted), shared[unit.key])
 
         def missing(unit: WorkUnit) -> tuple[Probe, ...]:
             had = {a.probe for a in shared.get(unit.key, ())}
-            return tuple(p for p in self._missing(label, unit, known) if p.id not in had)
+            return tuple(p for p in self._missing_probes(label, unit, known) if p.id not in had)
 
         fresh: list[Answer] = []
         for unit, done in regime.run(todo, missing, context):
             fresh += done.answers
             if shared.get(unit.key) and done.error is None:
-                job = done.job._replace(probes=self._missing(label, unit, known))
+                job = done.job._replace(probes=self._missing_probes(label, unit, known))
                 done = done._replace(job=job, answers=[*shared[unit.key], *done.answers])
             yield unit, done
         if label == BASELINE and self._answered is not None:
@@ -222,7 +222,7 @@ class Runner:
             return None
         return f"{failed:,} of {counted(done, 'case')} failed"
 
-    def _missing(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
+    def _missing_probes(self, label: str, unit: WorkUnit, known: Mapping[str, CaseResult]) -> tuple[Probe, ...]:
         """Probes to ask of a unit; none where it is finished."""
         asked, before = self._asked[label][unit.case.key], known.get(unit.key)
         if before is None:

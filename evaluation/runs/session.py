@@ -199,7 +199,7 @@ def size(config: RunConfig) -> Size:
     for case in cases:
         kinds[case.fact.change] = kinds.get(case.fact.change, 0) + 1
     labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
-    finished, seconds = _known(config, {c.key for c in cases}, labels, split.digest)
+    finished, seconds = _finished_before(config, {c.key for c in cases}, labels, split.digest)
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
@@ -220,7 +220,7 @@ def size(config: RunConfig) -> Size:
     )
 
 
-def _known(
+def _finished_before(
     config: RunConfig, keys: set[str], labels: Sequence[str], digest: str
 ) -> tuple[dict[str, int], float | None]:
     """Finished cases by label, and the time left at the pace so far, from the run folder."""

@@ -58,7 +58,7 @@ class SupportChoice(Options):
         return {"name": data} if isinstance(data, str) else data
 
     @model_validator(mode="after")
-    def _one(self) -> SupportChoice:
+    def _check_one(self) -> SupportChoice:
         if sum(x is not None for x in (self.name, self.file, self.facts)) != 1:
             raise ValueError(f"give one of: a name ({', '.join(SHIPPED)}, or one in a store), a file, facts")
         if self.store is None and self.name is not None and self.name not in SHIPPED:
@@ -102,7 +102,7 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
     else:
-        cases, left = _clean(_open(choice), choice, evaluated)
+        cases, left = _drop_overlap(_open(choice), choice, evaluated)
     cases = [c for c in cases if c.key.startswith(choice.prefix) and c.fact.new is not None]
     if not cases:
         raise UserError("no case of the support is left", where=choice.label, fix="name other cases, or fewer limits")
@@ -157,7 +157,9 @@ def _open(choice: SupportChoice) -> Sequence[Case]:
     return (mini_split() if choice.name == "mini" else demonstrations_split()).cases
 
 
-def _clean(cases: Iterable[Case], choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Case], int]:
+def _drop_overlap(
+    cases: Iterable[Case], choice: SupportChoice, evaluated: TrainingData | None
+) -> tuple[list[Case], int]:
     """Cases without overlap: a neighbour alone is dropped from its case; the number of cases dropped whole."""
     if evaluated is None:
         return list(cases), 0
@@ -197,7 +199,7 @@ def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[
     if choice.facts is None:
         from curation.shipped import demonstrations_split
 
-        written, more = _clean(demonstrations_split().cases, choice, evaluated)
+        written, more = _drop_overlap(demonstrations_split().cases, choice, evaluated)
         left += more
         taken = {plain_text(c.fact.subject.text) for c in written}
         free = [f for f in free if plain_text(f.subject.text) not in taken]

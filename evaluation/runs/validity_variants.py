@@ -61,7 +61,7 @@ class MaskedSubject(IdentityVariant):
     def asks(self, case: Case) -> Case:
         """Own prompts and questions masked; neighbours, fact prompt and paraphrases as they are."""
         subject = case.fact.subject
-        prompts = tuple(_retold(p, mask(p.text, subject)) for p in case.prompts)
+        prompts = tuple(_replace_text(p, mask(p.text, subject)) for p in case.prompts)
         questions = tuple(q.model_copy(update={"text": mask(q.text, subject)}) for q in case.questions)
         return case.model_copy(update={"prompts": prompts, "questions": questions})
 
@@ -91,7 +91,7 @@ class ShuffledSteps(IdentityVariant):
         if order == sorted(order):
             order = [*order[1:], order[0]]
         mixed = [f"{label}: {bodies[n]}" for label, n in zip(labels, order, strict=True)]
-        return _retold(prompt, "\n".join([head, *mixed, cut]))
+        return _replace_text(prompt, "\n".join([head, *mixed, cut]))
 
 
 class RandomObject(IdentityVariant):
@@ -107,18 +107,18 @@ class RandomObject(IdentityVariant):
     def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
         """The fact with a new object drawn from the other cases, neither its own nor its old one."""
         own = {n.casefold() for n in (*fact.old.names, *(fact.new.names if fact.new else ()))}
-        found = {c.fact.new.text: c.fact.new for c in cases if c.fact.new and not own & _folded(c.fact.new.names)}
+        found = {c.fact.new.text: c.fact.new for c in cases if c.fact.new and not own & _fold_names(c.fact.new.names)}
         if not found:
             raise ValueError("no other case of the run has another new object")
         pick = sorted(found)[seed(fact.key, self.name) % len(found)]
         return fact.model_copy(update={"new": found[pick]})
 
 
-def _folded(names: Sequence[str]) -> set[str]:
+def _fold_names(names: Sequence[str]) -> set[str]:
     return {n.casefold() for n in names}
 
 
-def _retold(prompt: ScriptPrompt, text: str) -> ScriptPrompt:
+def _replace_text(prompt: ScriptPrompt, text: str) -> ScriptPrompt:
     return prompt.model_copy(update={"text": text, "offset": len(text) + len(prompt.separator)})
 
 

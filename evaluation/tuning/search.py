@@ -92,7 +92,7 @@ def plan(budget: int, cases: int, *, first: int) -> tuple[Rung, ...]:
             best = rungs
     if not best:
         raise UserError(f"a budget of {budget} is too small", fix=f"give at least {2 * min(first, cases)}")
-    return _lengthened(best, budget, cases)
+    return _lengthen(best, budget, cases)
 
 
 def _rungs(count: int, cases: int, *, first: int) -> tuple[Rung, ...]:
@@ -102,7 +102,7 @@ def _rungs(count: int, cases: int, *, first: int) -> tuple[Rung, ...]:
     return tuple(rungs)
 
 
-def _lengthened(rungs: tuple[Rung, ...], budget: int, cases: int) -> tuple[Rung, ...]:
+def _lengthen(rungs: tuple[Rung, ...], budget: int, cases: int) -> tuple[Rung, ...]:
     """The last rung on more cases, if the budget allows."""
     last = rungs[-1]
     more = (budget - cost(rungs)) // (last.settings + 1)
@@ -156,7 +156,7 @@ def search(
         alive = alive[: rung.settings]
         wanted = {label: settings[label] for label in (PRESET, *alive)}
         run = _run(method, lm, config, wanted, cases=rung.cases, objective=objective, on_event=on_event)
-        tried |= _scored(run, wanted, config, objective)
+        tried |= _score_settings(run, wanted, config, objective)
         alive.sort(key=lambda label: -tried[label].objective)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.objective)
     ranking = sorted(tried.values(), key=lambda t: (-t.cases, -t.objective))
@@ -193,7 +193,7 @@ def _run(
     return load_run(out)
 
 
-def _scored(
+def _score_settings(
     run: Run, settings: Mapping[str, dict[str, Any]], config: RunConfig, objective: Sequence[str]
 ) -> dict[str, ScoredSetting]:
     metrics = load_metrics(objective)

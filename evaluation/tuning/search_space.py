@@ -36,7 +36,7 @@ class SearchRange(Options):
     span: tuple[int, int] | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> SearchRange:
+    def _check_one(self) -> SearchRange:
         if sum(x is not None for x in (self.log, self.linear, self.among, self.depth)) != 1:
             raise ValueError("give one of log, linear, among, depth")
         if self.span and (self.depth is None or not 1 <= self.span[0] <= self.span[1]):
@@ -60,12 +60,12 @@ class SearchRange(Options):
                 return last
             return list(range(max(0, last + 1 - random_.randint(*self.span)), last + 1))
         if self.log is not None:
-            return _rounded(math.exp(random_.uniform(math.log(self.log[0]), math.log(self.log[1]))))
+            return _round(math.exp(random_.uniform(math.log(self.log[0]), math.log(self.log[1]))))
         assert self.linear is not None
-        return _rounded(random_.uniform(*self.linear))
+        return _round(random_.uniform(*self.linear))
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.3g}")
 
 

@@ -112,12 +112,12 @@ def _model(cls: type[BaseModel], ordered: bool) -> Writer:
 
 
 def _field(field: FieldInfo, ordered: bool) -> Writer:
-    if field.exclude or getattr(field, "exclude_if", None) or not all(map(_plain, field.metadata)):
+    if field.exclude or getattr(field, "exclude_if", None) or not all(map(_keeps_form, field.metadata)):
         raise _NoWriter
-    return _of(field.annotation, ordered)
+    return _writer_of(field.annotation, ordered)
 
 
-def _plain(metadata: object) -> bool:
+def _keeps_form(metadata: object) -> bool:
     """Whether what is said beside a type leaves alone how it is written, as pydantic's validators and bounds do."""
     return (
         not hasattr(metadata, "__get_pydantic_core_schema__")
@@ -125,17 +125,17 @@ def _plain(metadata: object) -> bool:
     )
 
 
-def _of(kind: Any, ordered: bool) -> Writer:
+def _writer_of(kind: Any, ordered: bool) -> Writer:
     """The writer of a type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        if not all(map(_plain, inner[1:])):
+        if not all(map(_keeps_form, inner[1:])):
             raise _NoWriter
-        return _of(inner[0], ordered)
+        return _writer_of(inner[0], ordered)
     if origin in (Union, UnionType) and len(inner) == 2 and NoneType in inner:
-        return _optional(_of(next(a for a in inner if a is not NoneType), ordered))
+        return _optional_writer(_writer_of(next(a for a in inner if a is not NoneType), ordered))
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
-        return _tuple(_of(inner[0], ordered))
+        return _tuple(_writer_of(inner[0], ordered))
     if kind is str or (origin is Literal and all(type(a) is str for a in inner)):
         return cast(Writer, encode_basestring)  # a TypeError for anything but text
     if kind in (bool, int, float):
@@ -163,7 +163,7 @@ def _float(value: Any) -> str:
     return float.__repr__(value)
 
 
-def _optional(inner: Writer) -> Writer:
+def _optional_writer(inner: Writer) -> Writer:
     return lambda value: "null" if value is None else inner(value)
 
 

@@ -28,16 +28,16 @@ def entry_points(*, group: str) -> list[EntryPoint]:
     A folder that comes to ``sys.path`` later is looked through too. A package that is installed into a folder that was
     looked through already is found after ``forget_installed``.
     """
-    return [point for point in _declared(tuple(sys.path)) if point.group == group]
+    return [point for point in _own_entry_points(tuple(sys.path)) if point.group == group]
 
 
 def forget_installed() -> None:
     """Look through the installed packages again when they are next asked for."""
-    _declared.cache_clear()
+    _own_entry_points.cache_clear()
 
 
 @lru_cache(maxsize=1)
-def _declared(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _own_entry_points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """The entry points of every group of ours, of what is installed in the folders of ``sys.path``.
 
     A checkout may hold the ``egg-info`` that an earlier installation left in it. Python finds that first when it runs
@@ -156,13 +156,13 @@ class Registry:
         except ModuleNotFoundError as error:
             if error.name is None or not f"{point.module}.".startswith(f"{error.name}."):
                 raise
-            raise self._moved(point) from None
+            raise self._moved_error(point) from None
         try:
             return attrgetter(point.attr)(module)
         except AttributeError:
-            raise self._moved(point) from None
+            raise self._moved_error(point) from None
 
-    def _moved(self, point: EntryPoint) -> UserError:
+    def _moved_error(self, point: EntryPoint) -> UserError:
         what = f"{_package(point)} registers the {self.kind} '{point.name}' as {point.value}, which is not there"
         return UserError(what, fix=_INSTALL.format(_package(point)))
 

@@ -19,7 +19,7 @@ _ALLOWED = rf"{_COLOUR}|\A\r"
 _BUT_ALLOWED = re.compile(rf"({_ALLOWED})|({_OBEYED.pattern})")
 
 
-def _written(char: str) -> str:
+def _escape_char(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
@@ -31,7 +31,7 @@ def escape(text: str) -> str:
         >>> escape("R\u202eome\x1b[2J")
         'R\\u202eome\\u001b[2J'
     """
-    return _OBEYED.sub(lambda m: _written(m.group()), text)
+    return _OBEYED.sub(lambda m: _escape_char(m.group()), text)
 
 
 def escape_line(text: str, *, longest: int = 400) -> str:
@@ -58,7 +58,7 @@ class EscapingStream:
 
     def write(self, text: str) -> int:
         """Write a text; returns the number of characters that were given."""
-        self._stream.write(_BUT_ALLOWED.sub(lambda m: m.group(1) or _written(m.group(2)), text))
+        self._stream.write(_BUT_ALLOWED.sub(lambda m: m.group(1) or _escape_char(m.group(2)), text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:

@@ -101,7 +101,7 @@ def _goes_on(char: str) -> bool:
     return "\u1160" <= char <= "\u11ff" or char in "\uff9e\uff9f"
 
 
-def _optional(char: str) -> bool:
+def _is_optional(char: str) -> bool:
     code = ord(char)
     return unicodedata.category(char) in ("Cf", "Cs") or any(low <= code <= high for low, high in _OPTIONAL)
 
@@ -110,7 +110,7 @@ def _optional(char: str) -> bool:
 def _letter(letter: str, case: bool) -> str:
     for _ in range(4):  # until folding changes nothing more; twice is the rule
         plain = unicodedata.normalize("NFKD", letter.translate(_TABLE)).translate(_TABLE)
-        plain = "".join(c for c in plain if not _optional(c))
+        plain = "".join(c for c in plain if not _is_optional(c))
         plain = plain.casefold().translate(_LETTERS) if case else plain
         plain = unicodedata.normalize("NFC", plain)
         if plain == letter:

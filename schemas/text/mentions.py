@@ -60,7 +60,7 @@ class _Name(NamedTuple):
         if self.anchor not in text:
             return
         if self.pattern is not None:
-            for match in _compiled(self.pattern, spaced=spaced).finditer(text):
+            for match in _compile(self.pattern, spaced=spaced).finditer(text):
                 yield match.span(1)
             return
         at = text.find(self.anchor)
@@ -90,12 +90,12 @@ def find(
         ()
     """
     if literal:
-        matches = _literal(entity.text).finditer(text)
+        matches = _literal_pattern(entity.text).finditer(text)
         found = [Mention(m.start(), m.end(), m.group(), entity.text) for m in matches]
     else:
         found = _free(text, entity)
     hosts = [m for other in beside if other is not None for m in find(text, other)] if found else []
-    return _longest(m for m in found if not any(_inside(m, h) for h in hosts))
+    return _keep_longest(m for m in found if not any(_lies_inside(m, h) for h in hosts))
 
 
 def first(text: str, entity: Entity) -> Mention | None:
@@ -125,12 +125,12 @@ def _free(text: str, entity: Entity) -> list[Mention]:
     return found
 
 
-def _inside(mention: Mention, host: Mention) -> bool:
+def _lies_inside(mention: Mention, host: Mention) -> bool:
     longer = host.end - host.start > mention.end - mention.start
     return longer and host.start <= mention.start and mention.end <= host.end
 
 
-def _longest(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+def _keep_longest(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
         if not kept or mention.start >= kept[-1].end:
@@ -163,11 +163,11 @@ def _name(name: str) -> _Name | None:
     elif not acronym and re.search(r"[bcdfghjklmnpqrstvwxz]y$", folded):
         body = rf"{body}|{body[:-1]}ies"
         anchor = anchor[:-1] if len(parts) == 1 else anchor
-    return _Name(name, anchor, rf"{_before(folded)}({body}){_after(folded, acronym=acronym)}", not acronym)
+    return _Name(name, anchor, rf"{_left_guard(folded)}({body}){_right_guard(folded, acronym=acronym)}", not acronym)
 
 
 @lru_cache(maxsize=16384)
-def _compiled(pattern: str, *, spaced: bool) -> re.Pattern[str]:
+def _compile(pattern: str, *, spaced: bool) -> re.Pattern[str]:
     """The pattern; with a shorter ``_LETTER``, sooner compiled, for a text in which the two are the same."""
     return re.compile(pattern.replace(_LETTER, r"[^\W_]") if spaced else pattern)
 
@@ -180,7 +180,7 @@ def _part(part: str) -> str:
     return escaped[0] if len(escaped) == 1 else f"(?:{'|'.join(escaped)})"
 
 
-def _before(folded: str) -> str:
+def _left_guard(folded: str) -> str:
     """What may not stand directly before a name."""
     char = folded[0]
     if _HANGUL.match(char):
@@ -190,7 +190,7 @@ def _before(folded: str) -> str:
     return rf"(?<!{_LETTER})" + (r"(?<!\d[.,])" if char.isdigit() else "")
 
 
-def _after(folded: str, *, acronym: bool) -> str:
+def _right_guard(folded: str, *, acronym: bool) -> str:
     """Endings that may follow a name, and what may not."""
     char = folded[-1]
     if _NO_SPACES.match(char):
@@ -205,7 +205,7 @@ def _after(folded: str, *, acronym: bool) -> str:
 
 
 @lru_cache(maxsize=16384)
-def _literal(name: str) -> re.Pattern[str]:
+def _literal_pattern(name: str) -> re.Pattern[str]:
     before = "" if _NO_SPACES.match(name[0]) else rf"(?<!{_LETTER})"
     after = "" if _NO_SPACES.match(name[-1]) else rf"(?!{_LETTER})"
     return re.compile(f"{before}{re.escape(name)}{after}", re.IGNORECASE)

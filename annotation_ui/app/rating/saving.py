@@ -44,7 +44,7 @@ def handle_pending(context: PageContext, campaign: str) -> list[str]:
         return _save(context, campaign, item)
     skipped = st.session_state.pop("skip", None)
     if skipped is not None and skipped[:2] == (campaign, item):
-        return _guarded(lambda: _skip(context, campaign, item, skipped[2]))
+        return _errors_of(lambda: _skip(context, campaign, item, skipped[2]))
     return []
 
 
@@ -64,7 +64,7 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
         clean = form.clean(given)
         context.db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
 
-    refused = _guarded(save)
+    refused = _errors_of(save)
     if not refused:
         _leave(item)
         placed = context.db.item(campaign, item)
@@ -91,7 +91,7 @@ def _seconds(item: str) -> float:
     return max(round(spent, 1), 0.1) if spent > 0 else spent
 
 
-def _guarded(act: Any) -> list[str]:
+def _errors_of(act: Any) -> list[str]:
     """Do something with the file; a full disk or a lock is a sentence, and the form stays as it is filled in."""
     try:
         act()

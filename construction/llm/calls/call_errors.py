@@ -52,7 +52,7 @@ def classify_error(error: openai.OpenAIError) -> CallError:
     if isinstance(error, openai.APIStatusError):
         wait = asked_wait(error.response.headers)
         return error_of_status(error.status_code, error.body, wait=wait)
-    return CallError("permanent", _short(str(error)))
+    return CallError("permanent", _shorten(str(error)))
 
 
 def error_of_status(status: int, body: Any, *, wait: float | None = None) -> CallError:
@@ -67,7 +67,7 @@ def error_of_status(status: int, body: Any, *, wait: float | None = None) -> Cal
     message = inner.get("message") if isinstance(inner, dict) else inner
     code = inner.get("code") if isinstance(inner, dict) else None
     named = inner.get("param") if isinstance(inner, dict) else None
-    text = f"HTTP {status}: {_short(message) if isinstance(message, str) else 'no reason given'}"
+    text = f"HTTP {status}: {_shorten(message) if isinstance(message, str) else 'no reason given'}"
     fault = CallError("permanent", text, status=status, named=named if isinstance(named, str) else None)
     if status in (401, 402, 403, 404, 405) or code == "insufficient_quota":
         return fault._replace(kind="fatal")
@@ -101,16 +101,16 @@ def error_in_reply(error: Any) -> CallError:
     at_fault = {str(inner.get("type")), code} & _THIS_REQUEST
     fault = error_of_status(status or (400 if at_fault else 500), {"error": inner})
     said = inner.get("message")
-    reason = _short(said) if isinstance(said, str) else "no reason given"
+    reason = _shorten(said) if isinstance(said, str) else "no reason given"
     return fault._replace(message=f"HTTP 200 with an error{f' {status}' if status else ''}: {reason}", status=status)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return " ".join(text[:2000].split())[:200]
 
 
 def _cause(error: BaseException) -> str:
-    return _short(str(error.__cause__ or error)) or type(error).__name__
+    return _shorten(str(error.__cause__ or error)) or type(error).__name__
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
@@ -129,7 +129,7 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
         except KeyError:
             continue
         except ValueError:
-            seconds = _until(headers[name]) if name == "retry-after" else -1.0
+            seconds = _seconds_until(headers[name]) if name == "retry-after" else -1.0
         if 0 <= seconds < float("inf"):
             return seconds
     resets = [
@@ -140,7 +140,7 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
     return max((r for r in resets if r is not None), default=None)
 
 
-def _until(date: str) -> float:
+def _seconds_until(date: str) -> float:
     """Seconds until an HTTP date, 0 where it is past, -1 where it is no date."""
     try:
         then = parsedate_to_datetime(date)

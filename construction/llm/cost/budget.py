@@ -112,7 +112,9 @@ class Budget:
                 self.earlier = self.earlier.plus(left, -1)
             else:
                 self._note_lost(key, left)
-        while self._over or not self._fits(bound):  # over: another one that waited here has ended the work meanwhile
+        while self._over or not self._fits_budget(
+            bound
+        ):  # over: another one that waited here has ended the work meanwhile
             if self._over or not self._held:
                 self._over = True
                 raise self.reached()
@@ -121,7 +123,7 @@ class Budget:
         self._held[key], self._holding = bound, self._holding.plus(bound)
         self._cache.note(f"spend/open/{key}", list(bound))
 
-    def _fits(self, bound: Amount) -> bool:
+    def _fits_budget(self, bound: Amount) -> bool:
         total = self.spent.plus(self._holding).plus(bound)
         cost = self.max_cost is None or total.cost <= self.max_cost + 1e-12
         return cost and (self.max_tokens is None or total.tokens <= self.max_tokens)
@@ -204,10 +206,10 @@ def cost_of(stored: Stored, bound: Amount, price: Price | None) -> Stored:
         bound: Its upper bound.
         price: Of the model, where known.
     """
-    return stored if price is None else stored.model_copy(update={"cost": price.cost(*_counted(stored, bound))})
+    return stored if price is None else stored.model_copy(update={"cost": price.cost(*_count_use(stored, bound))})
 
 
-def _counted(stored: Stored, bound: Amount) -> tuple[int, int]:
+def _count_use(stored: Stored, bound: Amount) -> tuple[int, int]:
     into = stored.tokens_in if stored.tokens_in is not None else bound.tokens_in
     out = stored.tokens_out if stored.tokens_out is not None else _bytes(stored.raw)
     return into, out
@@ -217,4 +219,4 @@ def used_by(stored: Stored, bound: Amount) -> Amount:
     """What an outcome cost, as ``cost_of`` has it; refusals by an error reply cost nothing."""
     if stored.kind != "reply" and stored.tokens_in is None:
         return Amount()
-    return Amount(*_counted(stored, bound), stored.cost or 0.0)
+    return Amount(*_count_use(stored, bound), stored.cost or 0.0)

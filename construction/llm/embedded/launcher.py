@@ -68,7 +68,7 @@ def serve(
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         try:
-            address = _ready(child, deadline=time.monotonic() + wait, log=log, gguf=gguf)
+            address = _wait_until_ready(child, deadline=time.monotonic() + wait, log=log, gguf=gguf)
             logger.info("%s answers at %s", gguf.name, address)
             yield f"{address}/v1"
         finally:
@@ -85,7 +85,7 @@ def spare_threads(limit: int) -> int:
     return max(1, min(limit, round((os.cpu_count() or 1) - busy)))
 
 
-def _ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:
+def _wait_until_ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:
     """The child's address, once it says that it is healthy."""
     assert child.stdout is not None
     line = b""

@@ -122,7 +122,7 @@ class BatchTransport:
         try:
             await self._recover()
             while self._asked:
-                await self._quiet()
+                await self._wait_for_quiet()
                 await self._submit()
                 if not await self._look():
                     await asyncio.sleep(self._poll)
@@ -134,7 +134,7 @@ class BatchTransport:
                     asked.reply.set_exception(error)
             self._asked.clear()
 
-    async def _quiet(self) -> None:
+    async def _wait_for_quiet(self) -> None:
         """Wait until no new call has come for a while."""
         seen = -1
         while seen != self._news:

@@ -83,7 +83,7 @@ class LiveTransport:
 
     async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
         """Send one call; faults come back as values, with secrets masked."""
-        expected = _expected(body)
+        expected = _expected_tokens(body)
         await self._throttle.may_send(expected)
         self.calls += 1
         outcome = await self._post(body)
@@ -125,6 +125,6 @@ def masked(outcome: Stored | CallError, mask: Mask) -> Stored | CallError:
     return outcome.model_copy(update=changes) if changes else outcome
 
 
-def _expected(body: dict[str, Any]) -> float:
+def _expected_tokens(body: dict[str, Any]) -> float:
     asked = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
     return asked + min(body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY)

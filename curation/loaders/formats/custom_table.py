@@ -35,7 +35,7 @@ class TableMapping(Options):
 
     @field_validator("columns", "values")
     @classmethod
-    def _known(cls, names: dict[str, str]) -> dict[str, str]:
+    def _check_column_names(cls, names: dict[str, str]) -> dict[str, str]:
         for name in names:
             if name not in COLUMNS:
                 near = suggest(name, list(COLUMNS))
@@ -76,7 +76,7 @@ def table_loader(mapping: TableMapping) -> Loader:
             self._keys = DerivedKeys()
 
         def make(self, row: Row) -> Iterator[RowItem]:
-            yield from _made(row, mapping, self.path, self._keys)
+            yield from _make_items(row, mapping, self.path, self._keys)
 
     return Loader("table", Mapped, read=_read)
 
@@ -85,12 +85,12 @@ def _read(path: Path) -> Iterator[Row | Problem]:
     return csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path)
 
 
-def _made(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) -> Iterator[RowItem]:
+def _make_items(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) -> Iterator[RowItem]:
     cells: dict[str, Any] = dict(mapping.values)
     used: set[str] = set()
     for name in COLUMNS:
         column = mapping.columns.get(name, name)
-        found = _at(row.data, column)
+        found = _cell_at(row.data, column)
         if found is None and name in mapping.columns and column.split(".")[0] not in row.data:
             raise KeyError(column)
         if found is not None:
@@ -103,7 +103,9 @@ def _made(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) -> Ite
         raise Invalid(f"the prompt has the placeholder {others[0]} beside {{}}, the subject's: {cells['prompt']}")
     if "relation" not in cells and "prompt" in cells:
         cells["relation"] = {"id": relation_of(cells["prompt"]), "label": cells["prompt"]}
-    cells = {name: _joined(value) if name in ("subject", "old", "new") else value for name, value in cells.items()}
+    cells = {
+        name: _join_aliases(value) if name in ("subject", "old", "new") else value for name, value in cells.items()
+    }
     data = from_cells(cells)
     if mapping.source is not None:
         data["source"] = mapping.source.model_dump()
@@ -123,7 +125,7 @@ def _check_plain(name: str, column: str, value: Any) -> None:
         raise Invalid(f"{what}; name one of them: --map {name}={column}.{first}")
 
 
-def _joined(value: Any) -> Any:
+def _join_aliases(value: Any) -> Any:
     """A list of names as a text with aliases; numbers as text."""
     if isinstance(value, list):
         first, *others = list(strings(value)) or [""]
@@ -131,7 +133,7 @@ def _joined(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _at(data: dict[str, Any], column: str) -> Any:
+def _cell_at(data: dict[str, Any], column: str) -> Any:
     if column in data:
         return data[column]
     value: Any = data

@@ -71,7 +71,7 @@ class KnowEdit(FormatReader):
     def _fact(self, row: Row) -> Fact:
         data, subject, new = row.data, text_of(row.data, "subject"), text_of(row.data, "target_new")
         prompt = template(text_of(data, "prompt"), subject)
-        names = list(dict.fromkeys(_flat(data.get("ground_truth"))))
+        names = list(dict.fromkeys(_flatten(data.get("ground_truth"))))
         if not names:
             self._tally.add("no old object: kept as a fact that is not to be edited", row)
         elif new.casefold() in (n.casefold() for n in names):
@@ -107,18 +107,18 @@ def _says_the_same(probes: Any, first: Any) -> bool:
         and isinstance(b, dict)
         and a.keys() == b.keys() == {"prompt", "ground_truth"}
         and a["prompt"] == b["prompt"]
-        and list(_flat(a["ground_truth"])) == list(_flat(b["ground_truth"]))
+        and list(_flatten(a["ground_truth"])) == list(_flatten(b["ground_truth"]))
         for a, b in zip(probes, first, strict=True)
     )
 
 
-def _flat(value: Any) -> Iterator[str]:
+def _flatten(value: Any) -> Iterator[str]:
     """Strings of nested lists, in order."""
     if isinstance(value, str):
         yield from strings(value)
     elif isinstance(value, Iterable) and not isinstance(value, dict):
         for item in value:
-            yield from _flat(item)
+            yield from _flatten(item)
 
 
 load_knowedit = Loader("knowedit", KnowEdit, read=tasks)

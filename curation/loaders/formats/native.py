@@ -49,7 +49,7 @@ class NativeJsonl(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
-        yield self._keys.of(row.data, self.path) if kind == "fact" else _other(kind, row.data)
+        yield self._keys.of(row.data, self.path) if kind == "fact" else _read_record(kind, row.data)
 
 
 class NativeCsv(FormatReader):
@@ -92,7 +92,7 @@ def _kinds() -> dict[str, type[Record]]:
     return KINDS
 
 
-def _other(kind: Any, data: dict[str, Any]) -> Record:
+def _read_record(kind: Any, data: dict[str, Any]) -> Record:
     kinds = _kinds()
     if kind not in kinds:
         raise ValueError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")

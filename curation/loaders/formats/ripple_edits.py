@@ -46,9 +46,9 @@ class RippleEdits(FormatReader):
         """The fact, the edit as published, and an extra for each group of queries that is not empty."""
         data, edit = row.data, row.data["edit"]
         sentence, before = text_of(edit, "prompt"), edit.get("original_fact") or None
-        cloze, new = _apart(sentence, text_of(before, "prompt") if before else None)
+        cloze, new = _split_sentence(sentence, text_of(before, "prompt") if before else None)
         subject = _subject(cloze, edit, data)
-        old = None if before is None else _apart(text_of(before, "prompt"), sentence)[1]
+        old = None if before is None else _split_sentence(text_of(before, "prompt"), sentence)[1]
         if old is None:
             self._tally.add("no old object: kept as a fact that is not to be edited", row)
         target = Object(text=new, wikidata=wikidata(edit.get("target_id")))
@@ -72,21 +72,21 @@ class RippleEdits(FormatReader):
                 yield Extra.holding(f"{key}/extra/{slug(name)}", data[spelling], subject_key=key, name=name)
 
 
-def _apart(sentence: str, other: str | None) -> tuple[str, str]:
+def _split_sentence(sentence: str, other: str | None) -> tuple[str, str]:
     """A sentence as what stands before its object, and the object; ``other`` is the same sentence with another object.
 
     Example:
-        >>> _apart("The capital of Chad is Rome.", "The capital of Chad is N'Djamena.")
+        >>> _split_sentence("The capital of Chad is Rome.", "The capital of Chad is N'Djamena.")
         ('The capital of Chad is', 'Rome')
     """
-    shared = sentence if other is None else _common(sentence, other)
+    shared = sentence if other is None else _common_beginning(sentence, other)
     before, verb, _ = shared.rpartition(" is ")
     if not verb:
         raise ValueError(f"the object cannot be told from the sentence {sentence!r}")
     return f"{before} is", sentence[len(before) + len(verb) :].strip().removesuffix(".")
 
 
-def _common(one: str, two: str) -> str:
+def _common_beginning(one: str, two: str) -> str:
     """The longest beginning that two texts share."""
     length = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     return one[:length]
@@ -99,7 +99,7 @@ def _subject(cloze: str, edit: dict[str, Any], data: dict[str, Any]) -> str:
             return cloze[len(start) :].removesuffix(" is")
     shared = cloze.removesuffix(" is")
     for prompt in _queries(data, edit["subject_id"]):
-        shared = _common(shared[::-1], prompt.strip().removesuffix(" is")[::-1])[::-1]
+        shared = _common_beginning(shared[::-1], prompt.strip().removesuffix(" is")[::-1])[::-1]
     found = shared.partition(" of ")[2] or shared.strip()
     if not found or shared == cloze.removesuffix(" is"):
         raise ValueError(f"the subject cannot be told from the sentence {cloze!r}")

@@ -77,12 +77,12 @@ class ScEditCF(_Counted):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._unnamed = FileNotes()
+        self._neighbour_without_prompt = FileNotes()
 
     def end(self) -> Iterator[Problem]:
         """The numbers of prompts, where they are not the paper's; and how many neighbours have no subject."""
         yield from super().end()
-        yield from self._unnamed.told(str(self.path))
+        yield from self._neighbour_without_prompt.told(str(self.path))
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
@@ -108,8 +108,10 @@ class ScEditCF(_Counted):
         yield from _questions(fact, texts, data.get("generation_prompts"))
         for number, text in enumerate(_texts(data.get("neighborhood_prompts")), 1):
             self.near += 1
-            self._unnamed.add("a neighbour is published without its subject; its script question stands there", row)
-            yield from _unnamed(fact, text, number)
+            self._neighbour_without_prompt.add(
+                "a neighbour is published without its subject; its script question stands there", row
+            )
+            yield from _neighbour_without_prompt(fact, text, number)
         left = [] if known else ["property"]
         left += [] if understood else ["interrupt_step"]
         yield from rest(key, data, [c for c in self._CARRIED if c not in left])
@@ -163,7 +165,7 @@ class ScEditT(_Counted):
                 odd.append(value)
                 continue
             self.near += 1
-            yield from _near(fact, value, number)
+            yield from _neighbour_with_object(fact, value, number)
         if odd:
             yield row.problem("suspect", f"{len(odd)} neighbours are no object with object, prompt and question")
         drop = [] if known else ["relation"]
@@ -255,22 +257,22 @@ def _questions(fact: Fact, texts: list[str], values: Any) -> Iterator[Record]:
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
 
 
-def _unnamed(edit: Fact, whole: str, number: int) -> Iterator[RowItem]:
+def _neighbour_without_prompt(edit: Fact, whole: str, number: int) -> Iterator[RowItem]:
     """A neighbour of which only the script prompt is known; its object is the edit's old object."""
     part = cut(whole)
     subject = part.question or part.text
     after = part.text[len(subject) :].replace("{", "(").replace("}", ")") if part.text.startswith(subject) else ""
-    yield from _beside(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")
+    yield from _neighbour_items(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")
     yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
 
 
-def _near(edit: Fact, value: dict[str, Any], number: int) -> Iterator[RowItem]:
+def _neighbour_with_object(edit: Fact, value: dict[str, Any], number: int) -> Iterator[RowItem]:
     """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
     prompt = text_of(value, "prompt").replace("{", "(").replace("}", ")")
     subject = _shared_subject(edit, prompt)
     old = Object(text=text_of(value, "object"))
     how = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
-    yield from _beside(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, how)
+    yield from _neighbour_items(edit, number, Entity(text=subject), prompt.replace(subject, "{}", 1), old, how)
     texts = _texts(value.get("question"))
     yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
 
@@ -289,7 +291,9 @@ def _shared_subject(edit: Fact, prompt: str) -> str:
     return prompt
 
 
-def _beside(edit: Fact, number: int, subject: Entity, prompt: str, old: Object, kind: Any) -> Iterator[RowItem]:
+def _neighbour_items(
+    edit: Fact, number: int, subject: Entity, prompt: str, old: Object, kind: Any
+) -> Iterator[RowItem]:
     key, source = f"{edit.key}/n{number}", edit.source
     fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
     yield NeighbourFact(fact)

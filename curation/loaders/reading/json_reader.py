@@ -42,7 +42,7 @@ def rows(path: Path, *, limit: int = LIMIT) -> Iterator[Row | Problem]:
     """
     try:
         with open(path, "rb") as file:
-            first = _first(file, path)
+            first = _first_byte(file, path)
             if first == b"[":
                 yield from array(_text(file), path, limit=limit)
             else:
@@ -68,7 +68,7 @@ def start(file: BinaryIO, path: Path) -> None:
             raise DataError(f"{name}, not text", where=str(path), fix="unpack or convert it first")
 
 
-def _first(file: BinaryIO, path: Path) -> bytes:
+def _first_byte(file: BinaryIO, path: Path) -> bytes:
     """The first byte that is no white space; the file is left at its beginning."""
     start(file, path)
     begin = file.tell()

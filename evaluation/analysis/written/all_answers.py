@@ -91,14 +91,14 @@ def _by_script(texts: RatedTexts | None) -> Mapping[str, tuple[GivenRating, ...]
     for rating in () if texts is None else texts.ratings:
         if rating.rated_by.kind != "adjudicated":
             found[rating.item_id].append(rating)
-    return {item: tuple(map(_given, sorted(rated, key=_order))) for item, rated in found.items()}
+    return {item: tuple(map(_given_rating, sorted(rated, key=_order))) for item, rated in found.items()}
 
 
 def _order(rating: Rating) -> tuple[int, bool, str]:
     return ASPECTS.index(rating.aspect), rating.rated_by.is_judge, rating.rater
 
 
-def _given(rating: Rating) -> GivenRating:
+def _given_rating(rating: Rating) -> GivenRating:
     who = f"{rating.rated_by.name} ({profile(rating)})"
     value = "unscored" if rating.value is None else f"{rating.value} of 7"
     return GivenRating(who, rating.aspect.capitalize(), value, rating.reason)

@@ -107,14 +107,14 @@ class FineTuning(Editor):
             losses = training.evaluate() if step < p.steps else training.losses
             for n, (group, loss) in enumerate(zip(training.groups, losses, strict=True)):
                 if group not in edits and (loss < p.stop_below or step == p.steps):
-                    edits[group] = self._made(training.changes(n), loss=loss, steps=step)
+                    edits[group] = self._make_edit(training.changes(n), loss=loss, steps=step)
             if len(edits) == len(groups):
                 break
             training.drop({n for n, group in enumerate(training.groups) if group in edits})
             training.update(bound)
         return [edits[n] for n in range(len(groups))]
 
-    def _made(self, values: list[Tensor], *, loss: float, steps: int) -> WeightEdit:
+    def _make_edit(self, values: list[Tensor], *, loss: float, steps: int) -> WeightEdit:
         lm = self.lm
         changes = [DenseDelta(lm.layout.weight(n), v) for n, v in zip(self.edited_layers, values, strict=True)]
         sizes = [float(lm.projection(n).weight.float().norm()) for n in self.edited_layers]  # type: ignore[operator]

@@ -89,7 +89,7 @@ class Mend(Editor):
 
         @field_validator("layers")
         @classmethod
-        def _some(cls, layers: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        def _edit_each(cls, layers: tuple[int, ...] | None) -> tuple[int, ...] | None:
             if layers is not None and (not layers or len(set(layers)) < len(layers) or min(layers) < 0):
                 raise ValueError("name at least one layer, each once, from 0")
             return None if layers is None else tuple(sorted(layers))
@@ -147,7 +147,7 @@ class Mend(Editor):
         Raises:
             UserError: too few cases, a file that cannot be written, or an unfinished training of another kind.
         """
-        p, lm = self._whole(), self.lm
+        p, lm = self._complete_options(), self.lm
         trained_on = TrainingData.of(name, cases)
         identity = self._identity(trained_on.digest)
         state = out.with_name(out.name + ".state")
@@ -191,11 +191,11 @@ class Mend(Editor):
         """Independent edits; the gradients of many come from one pass."""
         out: list[Edit] = []
         for start in range(0, len(requests), ROWS):
-            out += self._some(requests[start : start + ROWS])
+            out += self._edit_each(requests[start : start + ROWS])
         return out
 
     @torch.no_grad()
-    def _some(self, requests: Sequence[Fact]) -> list[Edit]:
+    def _edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         lm, ready = self.lm, self._network()
         lines = []
         for fact in requests:
@@ -218,7 +218,7 @@ class Mend(Editor):
 
     # --- the network --------------------------------------------------------------------------------------------------
 
-    def _whole(self) -> Params:
+    def _complete_options(self) -> Params:
         """The options with the layers filled in."""
         depth = self.lm.layout.depth
         layers = self.params.layers or tuple(range(max(0, depth - 3), depth))
@@ -227,7 +227,7 @@ class Mend(Editor):
         return self.params.model_copy(update={"layers": layers})
 
     def _identity(self, data: str) -> dict[str, Any]:
-        p = self._whole().model_dump(mode="json", exclude={"checkpoint", "scale"})
+        p = self._complete_options().model_dump(mode="json", exclude={"checkpoint", "scale"})
         return {"method": "mend", "version": self.version, "model": self.lm.revision, "data": data, "params": p}
 
     def _network(self) -> Checkpoint:

@@ -143,7 +143,7 @@ class Trainer:
             if (step + 1) % p.report_every and step + 1 != p.steps:
                 continue
             found = self._measure(held)
-            if best is None or _total(found, p) < _total(best[0], p):
+            if best is None or _total_loss(found, p) < _total_loss(best[0], p):
                 best = (found, step + 1, {k: v.detach().clone() for k, v in network.state_dict().items()})
             seconds = spent + time.perf_counter() - begun
             self._save(optimiser, step + 1, best, seconds)
@@ -268,7 +268,7 @@ class Trainer:
         return about["step"], (Losses(*about["best"]), about["best_step"], part["best"]), about["seconds"]
 
 
-def _total(losses: Losses, p: TrainingSettings) -> float:
+def _total_loss(losses: Losses, p: TrainingSettings) -> float:
     return p.edit_weight * losses.follow + losses.stay
 
 

@@ -54,7 +54,7 @@ class _EditedLayers(Options):
 
     @field_validator("layers")
     @classmethod
-    def _ascending(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
+    def _check_ascending(cls, layers: tuple[int, ...]) -> tuple[int, ...]:
         if list(layers) != sorted(set(layers)) or layers[0] < 0:
             raise ValueError("layers are counted from 0 and given in ascending order, each once")
         return layers

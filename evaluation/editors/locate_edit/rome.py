@@ -89,16 +89,16 @@ class Rome(Editor):
         notes: list[dict[str, Any]] = []
         for request in requests:
             with applied(self.lm.model, deltas):
-                ((delta, note),) = self._each([request])
+                ((delta, note),) = self._deltas_of([request])
             deltas.append(delta)
             notes.append(note)
-        return WeightEdit(tuple(deltas), notes[0] if len(notes) == 1 else {"requests": notes, **_worst(notes)})
+        return WeightEdit(tuple(deltas), notes[0] if len(notes) == 1 else {"requests": notes, **_worst_note(notes)})
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: keys in one pass, values in one search."""
-        return [WeightEdit((delta,), note) for delta, note in self._each(asked(requests))] if requests else []
+        return [WeightEdit((delta,), note) for delta, note in self._deltas_of(asked(requests))] if requests else []
 
-    def _each(self, facts: Sequence[Fact]) -> list[tuple[LowRankDelta, dict[str, Any]]]:
+    def _deltas_of(self, facts: Sequence[Fact]) -> list[tuple[LowRankDelta, dict[str, Any]]]:
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
@@ -129,7 +129,7 @@ class Rome(Editor):
         return keys.read(self.lm, self.params.layer, [keys.subject_place(self.lm, fact) for fact in facts])
 
 
-def _worst(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _worst_note(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "norm_ratio": max(n["norm_ratio"] for n in notes),
         "blow_up": any(n["blow_up"] for n in notes),

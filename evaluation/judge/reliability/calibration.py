@@ -274,7 +274,7 @@ def as_text(calibration: Calibration) -> str:
     lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
     for r in calibration.rows:
         c = r.calibrated
-        cells = [_short(e) for e in (c.powered, c.human, c.judge)]
+        cells = [_short_text(e) for e in (c.powered, c.human, c.judge)]
         bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
         weight = "-" if c.weight is None else f"{c.weight:.2f}"
         lines.append(
@@ -282,7 +282,7 @@ def as_text(calibration: Calibration) -> str:
             f"{f'{c.labelled} of {c.cases}':>12s}"
         )
         if r.needed is not None:
-            lines.append(f"{'':{wide + 15}s}  {_needed(r.needed)}")
+            lines.append(f"{'':{wide + 15}s}  {_more_needed(r.needed)}")
     if calibration.gaps:
         lines += ["", "Differences between methods on the same cases (p after Holm, over the pairs of an aspect):"]
     for g in calibration.gaps:
@@ -306,7 +306,7 @@ def as_text(calibration: Calibration) -> str:
     return "\n".join(lines)
 
 
-def _short(e: Estimate) -> str:
+def _short_text(e: Estimate) -> str:
     if e.value is None:
         return "undefined"
     if e.low is None or e.high is None:
@@ -316,7 +316,7 @@ def _short(e: Estimate) -> str:
     return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
 
 
-def _needed(n: LabelBudget) -> str:
+def _more_needed(n: LabelBudget) -> str:
     if n.scripts is None:
         return n.reason
     alone = "more than there are" if n.alone is None else n.alone

@@ -57,7 +57,7 @@ def rubric_data(rubric: RubricReport) -> dict[str, Any]:
 
 def as_text(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequence[str]) -> str:
     """The same for a reader; long lists are cut and say so."""
-    parts = [] if outcome is None else [_told(outcome), ""]
+    parts = [] if outcome is None else [_outcome_text(outcome), ""]
     parts += _cells(summary.cells)
     if summary.cells:
         parts.append(f"Judges' scores ({summary.estimator}): {ESTIMATORS[summary.estimator]}.")
@@ -81,7 +81,7 @@ def _outcome(outcome: JudgeResult) -> dict[str, Any]:
     return {**data, "control_items": controls}
 
 
-def _told(o: JudgeResult) -> str:
+def _outcome_text(o: JudgeResult) -> str:
     text = (
         f"{o.rater}: {counted(o.ratings, 'rating')} ({o.new} new, {o.unscored} unscored), "
         f"{counted(o.calls, 'call')}; {o.spent}."

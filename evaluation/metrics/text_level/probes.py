@@ -30,10 +30,10 @@ def objects(case: Case, prompt: ScriptPrompt | None = None) -> Objects:
         UserError: the case's fact has no new object, so it is no edit.
     """
     told = prompt.targets if prompt is not None else ()
-    return Objects(_also(case.fact.new_object, told[1:2]), _also(case.fact.old, told[:1]))
+    return Objects(_with_names(case.fact.new_object, told[1:2]), _with_names(case.fact.old, told[:1]))
 
 
-def _also(entity: Object, names: Sequence[str]) -> Object:
+def _with_names(entity: Object, names: Sequence[str]) -> Object:
     more = tuple(n for n in names if n not in entity.names)
     return entity.model_copy(update={"aliases": (*entity.aliases, *more)}) if more else entity
 

@@ -72,28 +72,28 @@ def parse(text: str) -> ParsedScript:
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(_LABEL.match(line) for line in lines):
-        return _labelled(lines)
+        return _parse_labelled(lines)
     for pattern in (_NUMBER, _BULLET):
         marked = [line for line in lines if pattern.match(line)]
         if len(marked) > 1:
-            steps = tuple(_bare(pattern.sub("", line, count=1)) for line in marked)
+            steps = tuple(_strip_marks(pattern.sub("", line, count=1)) for line in marked)
             return ParsedScript(tuple(s for s in steps if s), beside=tuple(x for x in lines if x not in marked))
-    return _counted(lines) or ParsedScript((), beside=tuple(lines))
+    return _parse_counted(lines) or ParsedScript((), beside=tuple(lines))
 
 
-def _counted(lines: Sequence[str]) -> ParsedScript | None:
+def _parse_counted(lines: Sequence[str]) -> ParsedScript | None:
     """Steps "1. ... 2. ..." of a line that counts them from 1 on; None where there is no such line."""
     for at, line in enumerate(lines):
         marks = list(_COUNTED.finditer(line))
         if len(marks) > 1 and [int(m.group(1)) for m in marks] == list(range(1, len(marks) + 1)):
             ends = [m.start() for m in marks[1:]] + [len(line)]
-            steps = [_bare(line[m.end() : end]) for m, end in zip(marks, ends, strict=True)]
+            steps = [_strip_marks(line[m.end() : end]) for m, end in zip(marks, ends, strict=True)]
             head = [line[: marks[0].start()].strip()] if marks[0].start() else []
             return ParsedScript(tuple(s for s in steps if s), (), (*lines[:at], *head, *lines[at + 1 :]), inline=True)
     return None
 
 
-def _labelled(lines: Sequence[str]) -> ParsedScript:
+def _parse_labelled(lines: Sequence[str]) -> ParsedScript:
     steps: list[str] = []
     numbers: list[int] = []
     beside: list[str] = []
@@ -102,21 +102,21 @@ def _labelled(lines: Sequence[str]) -> ParsedScript:
         labels = list(_LABEL.finditer(line))
         if not labels or labels[0].start() > 0:
             if waiting:
-                steps[-1], waiting = _bare(line), False
+                steps[-1], waiting = _strip_marks(line), False
             else:
                 beside.append(line)
             continue
         inline = inline or len(labels) > 1
         ends = [m.start() for m in labels[1:]] + [len(line)]
         for label, end in zip(labels, ends, strict=True):
-            steps.append(_bare(line[label.end() : end]))
+            steps.append(_strip_marks(line[label.end() : end]))
             numbers.append(int(label.group(1)))
         waiting = not steps[-1]
     kept = [(s, n) for s, n in zip(steps, numbers, strict=True) if s]
     return ParsedScript(tuple(s for s, _ in kept), tuple(n for _, n in kept), tuple(beside), inline)
 
 
-def _bare(step: str) -> str:
+def _strip_marks(step: str) -> str:
     """A step without the marks of bold or lists around it."""
     return step.strip().strip("*_").strip()
 

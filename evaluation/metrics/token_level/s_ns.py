@@ -24,9 +24,9 @@ class SNS(Preference):
 
     def probes(self, case: Case) -> list[ScoreProbe]:
         """Every script prompt of every neighbour fact with the old object; the neighbour is a second cluster."""
-        return [p for n in case.neighbours if n.link.how == "same_object" for p in self._of(case, n)]
+        return [p for n in case.neighbours if n.link.how == "same_object" for p in self._probes_of(case, n)]
 
-    def _of(self, case: Case, neighbour: CaseNeighbour) -> list[ScoreProbe]:
+    def _probes_of(self, case: Case, neighbour: CaseNeighbour) -> list[ScoreProbe]:
         return [
             ScoreProbe(
                 purpose="script_neighbour",

@@ -109,7 +109,7 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     for item in items[12:]:
         api[NAMES[2]].annotations.create(task_of[item], result=build_result(YES, FORM), lead_time=5.0)
 
-    bob = {str(a["id"]): a for t in site._paged(project) for a in t["annotations"]}
+    bob = {str(a["id"]): a for t in site._pages(project) for a in t["annotations"]}
     number = db.remote_names(site.url, "person")
     third = api[NAMES[2]]
     third.annotations.create(task_of[items[0]], result=build_result({**YES, "meaningful": "9"}, FORM))  # off the scale
@@ -161,7 +161,7 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
         site.push(db, "rate", suggestions={"x": []})
     assert set(site.push(db, "rate").projects) == {"synthetic-dan", "synthetic-eve"}
     for number in db.remote_names(site.url, "project/rate").values():
-        text = str(next(site._paged(int(number)))["data"])
+        text = str(next(site._pages(int(number)))["data"])
         assert "tiny" not in text and "rome" not in text and "none" not in text
 
 
@@ -182,7 +182,7 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     ((_, project),) = site.push(db, "half", suggestions={item: [flag]}).projects.items()
     db.unlink(site.url, "task/half/*")  # as if it had been stopped before it wrote down what it did
     assert site.push(db, "half")[1:] == (0, 24)
-    tasks = {t["data"]["scedit_item"]: t for t in site._paged(project)}
+    tasks = {t["data"]["scedit_item"]: t for t in site._pages(project)}
     assert len(tasks) == 24
     ((predicted,),) = [t["predictions"] for t in tasks.values() if t["predictions"]]
     assert predicted["result"][0]["value"]["choices"] == ["no"]

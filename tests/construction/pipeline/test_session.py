@@ -153,7 +153,7 @@ def test_a_clock_that_steps_renews_the_copy_in_time(construct, monkeypatch):
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(module, "snapshot", lambda store, path: made.append(now[0]))
     told = []
-    tell = module._copying(None, construct.folder / "c", told.append)
+    tell = module._with_snapshots(None, construct.folder / "c", told.append)
     for second in (0.0, 10.0, 29.0, 31.0, 32.0, 100.0):
         now[0] = second
         tell(ConstructionProgress(1, 2, 3, 4))

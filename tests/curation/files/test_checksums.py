@@ -18,7 +18,7 @@ from schemas.core.errors import UserError
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    checksums._remembered.cache_clear()
+    checksums._remembered_digest.cache_clear()
     return tmp_path / "cache"
 
 
@@ -41,7 +41,7 @@ def test_a_known_file_is_not_read_again_not_even_by_another_process(
     remembered_sha256(path)
     monkeypatch.setattr(checksums, "sha256", lambda path: pytest.fail("read again"))
     assert remembered_sha256(path) == expected(b"weights")
-    checksums._remembered.cache_clear()  # as in another process
+    checksums._remembered_digest.cache_clear()  # as in another process
     assert remembered_sha256(path) == expected(b"weights")
 
 
@@ -69,7 +69,7 @@ def test_a_damaged_memory_is_no_memory(tmp_path: Path, cache: Path, memory: str)
     remembered_sha256(path)
     (key,) = json.loads((cache / "digests.json").read_text())
     (cache / "digests.json").write_text(memory.replace('"KEY"', json.dumps(key)))
-    checksums._remembered.cache_clear()
+    checksums._remembered_digest.cache_clear()
     assert remembered_sha256(path) == expected(b"weights")
     assert json.loads((cache / "digests.json").read_text()) == {key: expected(b"weights")}
 

@@ -272,7 +272,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
 
     from evaluation.engines.base import Job
     from evaluation.runs.plan import ask
-    from evaluation.runs.ray_engine import Worker, WorkerTask, _unpacked
+    from evaluation.runs.ray_engine import Worker, WorkerTask, _unpack
     from evaluation.runs.support import Support
 
     lm = roomy()
@@ -288,7 +288,7 @@ def test_a_workers_texts_come_home(tmp_path: Path) -> None:
     jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
     task = pickle.loads(pickle.dumps(WorkerTask("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
     worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
-    found = {d["key"]: _unpacked(d, jobs[d["key"]]) for d in worker.work(task)}
+    found = {d["key"]: _unpack(d, jobs[d["key"]]) for d in worker.work(task)}
     for key, job in jobs.items():
         alone = [a.written for a in answer(ModelScorer(lm), job.probes, rewrite=None)]
         assert [a.written for a in found[key].answers] == alone

@@ -128,7 +128,7 @@ def test_one_case_has_no_interval(tmp_path):
     ],
 )
 def test_a_difference_has_its_sign_and_nothing_has_none(value: float | None, rated: bool, text: str) -> None:
-    assert html_page._unscaled(value, rated) == text
+    assert html_page._difference_text(value, rated) == text
 
 
 @pytest.mark.parametrize(

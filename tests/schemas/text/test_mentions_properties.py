@@ -202,10 +202,10 @@ def test_names_are_compiled_once() -> None:
     thing = Object(text="Compiled Once", aliases=("Just Once",))
     first("x", thing)
     first("Compiled Once", thing)
-    before = mentions._names.cache_info().misses, mentions._compiled.cache_info().misses
+    before = mentions._names.cache_info().misses, mentions._compile.cache_info().misses
     for n in range(50):
         first(f"Compiled Once {n}", Object(text="Compiled Once", aliases=("Just Once",)))
-    assert (mentions._names.cache_info().misses, mentions._compiled.cache_info().misses) == before
+    assert (mentions._names.cache_info().misses, mentions._compile.cache_info().misses) == before
 
 
 def test_a_long_text_is_searched_whole() -> None:

@@ -104,7 +104,7 @@ def columns(
         inner.shape[1], dtype=wide.dtype, device=wide.device
     )
     lower, failed = torch.linalg.cholesky_ex(inner)
-    if bool(failed.any()) or _degenerate(lower):
+    if bool(failed.any()) or _is_degenerate(lower):
         raise UserError(
             f"the keys of {inner.shape[1]} facts are not independent: they cannot all be written exactly",
             fix="give a penalty (such as lam = 0.1), or leave out facts that ask the same of the same subject",
@@ -113,7 +113,7 @@ def columns(
     return Columns(adjusted, reach, lam)
 
 
-def _degenerate(lower: Tensor) -> bool:
+def _is_degenerate(lower: Tensor) -> bool:
     """Whether a pivot is nothing but rounding."""
     pivots = lower.diagonal(dim1=1, dim2=2)
     return bool((pivots.amin(1) < 1e-7 * pivots.amax(1)).any())

@@ -51,7 +51,7 @@ def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: 
         UserError: the ready file is damaged, of another model or lacks a layer; the corpus cannot be read.
     """
     if options.moments:
-        return _ready(Path(options.moments), lm, layers)
+        return _read_moments(Path(options.moments), lm, layers)
     found = key_moments(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
     tokens = min(m.tokens for m in found.values())
     if tokens < ENOUGH * lm.layout.inner:
@@ -63,7 +63,7 @@ def obtain(options: CovarianceOptions, lm: LM, layers: Sequence[int], *, cache: 
     return found
 
 
-def _ready(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, Moments]:
+def _read_moments(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, Moments]:
     if manifest_path(path).exists():
         return read_pack(path, lm=lm, layers=layers).layers
     return {layer: load_moments(path, layer) for layer in layers}

@@ -44,7 +44,7 @@ def read_at(
 
     def run(batch: list[tuple[TokenPosition, int]]) -> list[Tensor]:
         ids, mask = lm.pad([p.ids[: p.last + 1] for p, _ in batch])
-        with _edited(lm, many, edits, [group for _, group in batch]), reading(module) as seen:
+        with _apply_edits(lm, many, edits, [group for _, group in batch]), reading(module) as seen:
             lm.run_to(module, ids, mask)
         found: Tensor = getattr(seen, what)
         return list(found[range(len(batch)), [p.last for p, _ in batch]].float())
@@ -53,7 +53,7 @@ def read_at(
     return torch.stack(in_batches(pairs, lambda pair: pair[0].last + 1, run, default_budget(lm))).to(lm.device)
 
 
-def _edited(
+def _apply_edits(
     lm: LM, many: PerRow | None, edits: Sequence[Sequence[Delta]], groups: Sequence[int]
 ) -> AbstractContextManager[None]:
     return applied(lm.model, edits[0]) if many is None else many.on(groups)

@@ -96,7 +96,7 @@ class Stems:
         own = defaultdict(list)
         for kind, ids in zip(kinds, beginnings, strict=True):
             own[kind].append(ids)
-        self._stems: dict[Hashable, tuple[int, ...]] = {kind: _common(rows) for kind, rows in own.items()}
+        self._stems: dict[Hashable, tuple[int, ...]] = {kind: _common_beginning(rows) for kind, rows in own.items()}
         if len(beginnings) == len(own) or not any(self._stems.values()) or lm.layout.window:
             self._stems = dict.fromkeys(own, ())
         else:
@@ -114,12 +114,12 @@ class Stems:
         parts = []
         for own in groups:
             stems = None if self._read is None else self._read.select(index[own])
-            parts.append(_extended(lm, stems, [rests[i] for i in own]))
-        return _joined(parts, [i for own in groups for i in own])
+            parts.append(_extend(lm, stems, [rests[i] for i in own]))
+        return _stack_prefixes(parts, [i for own in groups for i in own])
 
 
 @torch.no_grad()
-def _extended(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) -> Prefix:
+def _extend(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) -> Prefix:
     """Every row's stem and rest as one prefix, padded on the right only."""
     if stems is None:
         found = read_prefix(lm, [rest or (0,) for rest in rests])  # a masked token stands for an empty rest
@@ -139,13 +139,13 @@ def _extended(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) ->
     return Prefix(past, whole.gather(1, order), whole.sum(1))
 
 
-def _common(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _common_beginning(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """What all rows begin with."""
     first, last = min(rows), max(rows)  # in order of their tokens, so the others begin as these two do
     return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
-def _joined(parts: Sequence[Prefix], order: Sequence[int]) -> Prefix:
+def _stack_prefixes(parts: Sequence[Prefix], order: Sequence[int]) -> Prefix:
     """Prefixes below each other, row ``n`` of all of them put at place ``order[n]``; caches of plain layers only."""
     if len(parts) > 1:
         longest = max(part.mask.shape[1] for part in parts)
