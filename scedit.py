@@ -91,6 +91,7 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate forget": Command("annotation_ui.cli.campaigns:forget", "Delete a rater with all answers."),
     "judge": Command("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),
     "run": Command("evaluation.cli.run:run", "Edit a model and score it on a split."),
+    "edit": Command("evaluation.cli.edit:edit", "Edit facts into a model and save it, or as a LoRA adapter."),
     "run-api": Command(
         "evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt (Table 8)."
     ),
@@ -131,7 +132,7 @@ STAGES = {
     "Build": ("construct", "prompts", "data"),
     "Curate": ("store", "split"),
     "Annotate": ("annotate", "judge"),
-    "Evaluate": ("run", "run-api", "report", "results", "model"),
+    "Evaluate": ("run", "edit", "run-api", "report", "results", "model"),
 }
 MOVED = {
     **{"adopt": "data import-scripts", "import": "data import", "formats": "data formats"},

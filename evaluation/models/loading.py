@@ -55,7 +55,7 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
     spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
     tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     try:
-        with _without_progress_bars():
+        with without_progress_bars():
             model: Any = AutoModelForCausalLM.from_pretrained(
                 source, dtype=dtype, use_safetensors=True, **kind, **spread
             )
@@ -79,7 +79,7 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        with _without_progress_bars():
+        with without_progress_bars():
             tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         raise _explain(name, error) from None
@@ -161,7 +161,7 @@ def _explain(name: str, error: Exception) -> ModelError:
 
 
 @contextmanager
-def _without_progress_bars() -> Iterator[None]:
+def without_progress_bars() -> Iterator[None]:
     """Without transformers' progress bars, which would fall between our own lines."""
     from transformers.utils import logging as hf
 
@@ -197,7 +197,7 @@ def _convert(gguf: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
-        with _without_progress_bars():
+        with without_progress_bars():
             quantised = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     except ImportError as error:

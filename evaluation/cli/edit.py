@@ -1,0 +1,127 @@
+"""The command ``edit``: edit a model and take it home."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from curation.cli.options import collected, json_option, limit_option, shared_option
+from schemas.core.errors import UserError
+from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from evaluation.saved_edits.save import SavedEdit
+    from schemas.cases import Case
+
+
+@dataclass(frozen=True)
+class EditCommandOptions:
+    """What the command line said, but for the form of the output."""
+
+    facts: str
+    model: str
+    method: str
+    save: Path
+    saved_as: Any
+    settings: tuple[str, ...]
+    limit: int | None
+    device: str
+    dtype: str
+
+
+@click.command(epilog="Example: scedit edit mini --limit 1 --method ft --save edited")
+@click.argument("facts")
+@click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
+@click.option("--method", required=True, help="The editing method, one of 'scedit model editors'.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), required=True, metavar="DIR", help="A new or empty folder to save into."
+)
+@click.option(
+    "--save-as",
+    "saved_as",
+    type=click.Choice(["model", "adapter", "deltas"]),
+    default="model",
+    show_default=True,
+    help="The edited model, a LoRA adapter for PEFT and vLLM (low-rank edits), or the changes of weights as data.",
+)
+@shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of the method.")
+@limit_option(also="facts.")
+@shared_option("--device", default="auto", show_default=True)
+@shared_option("--dtype", default="float32", show_default=True)
+@json_option
+@collected(EditCommandOptions)
+def edit(options: EditCommandOptions, *, as_json: bool) -> None:
+    """Edit the FACTS into a model, all together, and save it with a model card that says how it scores.
+
+    FACTS is a file of facts (any format of 'scedit data formats'), a frozen split file, whose script prompts are then
+    scored too, or mini. The folder holds everything or does not exist; nothing is overwritten.
+    """
+    from curation.files.artifact_cache import Cache
+    from curation.files.model_packages import cache_dir
+    from evaluation.saved_edits.edit_cases import open_edit_cases
+    from evaluation.saved_edits.save import refuse_taken, save_edit
+    from schemas.core.config import override
+
+    given = override({}, options.settings)
+    refuse_taken(options.save)
+    cases = open_edit_cases(options.facts, limit=options.limit)
+    _check(options, cases, given)
+    from evaluation.editors.presets import make_editor
+    from evaluation.models.language_model import LM
+
+    lm = LM.load(options.model, device=options.device, dtype=options.dtype)
+    editor = make_editor(options.method, lm, Cache(cache_dir()), given)
+    saved = save_edit(editor, cases, options.save, saved_as=options.saved_as)
+    _tell(saved, cases, as_json=as_json)
+
+
+def _check(options: EditCommandOptions, cases: tuple[Case, ...], given: dict[str, Any]) -> None:
+    """Refuse, before a model is loaded, bad settings and methods that this command cannot prepare."""
+    import contextlib
+
+    from curation.splits.split_file import make_split
+    from evaluation.editors import EDITORS
+    from evaluation.editors.presets import check_options, preset
+    from evaluation.runs.config import EditorChoice
+    from evaluation.runs.separation import check_editors
+    from evaluation.runs.support import Support
+
+    kind = EDITORS.get(options.method)
+    check_options(options.method, options.model, given, where=f"--set for '{options.method}'")
+    known: dict[str, Any] = {}
+    with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
+        known = preset(options.method, options.model)
+    if kind.wants_support(known | given):
+        raise UserError(
+            f"'{options.method}' learns from declared cases, which this command does not take",
+            fix=f"scedit model train --editors {options.method}, then --set checkpoint=FILE"
+            if kind.trainable
+            else "use a method that changes weights, such as rome, memit, ft or lora",
+        )
+    choice = EditorChoice(name=options.method, params=given)
+    split = make_split("edit", cases)
+    check_editors({options.method: choice}, split=split, support=Support(), model=options.model)
+
+
+def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:
+    from evaluation.report.formatting import ARROWS, spread
+
+    if as_json:
+        about = {name: saved.about[name] for name in ("saved_as", "method", "model", "facts_digest", "scores", "files")}
+        click.echo(json.dumps({"folder": str(saved.folder), "facts": len(cases), **about}, ensure_ascii=False))
+        return
+    click.echo(f"{counted(len(cases), 'fact')} edited into {saved.about['model']} by {saved.about['method']}")
+    for change in saved.scores:
+        name = f"{change.metric.title} {ARROWS[change.metric.better]}"
+        told = f"{spread(change.before.interval)} -> {spread(change.after.interval)}"
+        click.echo(f"  {name:10s} {told}  ({counted(change.after.cases, 'case')})")
+    if saved.about["rounding"] > 0.01:
+        click.echo(
+            f"  Rounding to {saved.about['dtype']} changed the edit by {saved.about['rounding']:.1%} of its norm; "
+            "an adapter keeps it whole."
+        )
+    click.echo(f"Saved in {saved.folder}: README.md says what was edited, how, and how it scores.")

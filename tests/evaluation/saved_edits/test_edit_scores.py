@@ -1,0 +1,40 @@
+"""Scores before and after: those of ``score_case``, one at a time; metrics that ask nothing are left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.shipped import mini_split
+from evaluation.models.language_model import LM
+from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.one_case import score_case
+from evaluation.runs.plan import load_metrics
+from evaluation.saved_edits.edit_scores import ask_cases, score_changes
+from tests.support.editors.saved_edits import cases, editor
+
+
+def test_scores_are_those_of_one_case_at_a_time(tiny: LM, tmp_path: Path) -> None:
+    chosen = [*cases(2), mini_split().cases[0]]
+    metrics = load_metrics(DEFAULT_METRICS)
+    edit = editor("rome", tiny, tmp_path).edit([c.fact for c in chosen])
+    before = ask_cases(tiny, chosen, metrics)
+    with edit.on(tiny):
+        after = ask_cases(tiny, chosen, metrics)
+    found = {c.metric.name: c for c in score_changes(chosen, before, after, metrics)}
+    assert {"es", "ps", "s_es"} <= set(found)
+    slow = [score_case(tiny, case, edit) for case in chosen]
+    plain = [score_case(tiny, case) for case in chosen]
+    for name, change in found.items():
+        for told, summary in ((slow, change.after), (plain, change.before)):
+            means = [one[name].mean for one in told if one[name].mean is not None]
+            assert summary.mean == pytest.approx(sum(means) / len(means)) and summary.cases == len(means)
+
+
+def test_what_asks_nothing_is_left_out(tiny: LM) -> None:
+    chosen, metrics = cases(1), load_metrics(DEFAULT_METRICS)
+    answers = ask_cases(tiny, chosen, metrics)
+    found = score_changes(chosen, answers, answers, metrics)
+    assert "s_es" not in {c.metric.name for c in found} and "es" in {c.metric.name for c in found}
+    assert all(c.before == c.after for c in found)

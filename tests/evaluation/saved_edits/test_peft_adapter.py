@@ -1,0 +1,145 @@
+"""Adapters as PEFT reads them: equal to the edit, on Linear and Conv1D weights; what no adapter can hold is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
+from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.models.language_model import LM
+from evaluation.saved_edits.peft_adapter import adapter_factors, vllm_rank, write_adapter
+from schemas.core.errors import UserError
+from tests.support.editors.saved_edits import FACTS, editor
+from tests.support.tiny import make
+
+peft = pytest.importorskip("peft")
+LOW_RANK = ("rome", "memit", "lora", "emmet", "alphaedit")
+TEXTS = [f.fact_prompt for f in FACTS] + ["Peru is a country. Step 1: Fly to", "The headquarters are in"]
+
+
+def logits(model: Any, lm: LM) -> Tensor:
+    with torch.no_grad():
+        ids, mask = lm.pad([lm.tokenizer(t)["input_ids"] for t in TEXTS])
+        return model(input_ids=ids, attention_mask=mask).logits[mask.bool()].float().log_softmax(-1)
+
+
+def random_delta(lm: LM, layer: int, rank: int, seed: int = 0) -> LowRankDelta:
+    generator = torch.Generator().manual_seed(seed)
+    left = torch.randn(lm.layout.width, rank, generator=generator)
+    right = torch.randn(lm.layout.inner, rank, generator=generator)
+    return LowRankDelta(lm.layout.weight(layer), left, right)
+
+
+def loaded(lm: LM, folder: Path) -> Any:
+    return peft.PeftModel.from_pretrained(copy.deepcopy(lm.model), str(folder)).eval()
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("method", LOW_RANK)
+def test_the_adapter_in_peft_is_the_edit(method: str, kind: str, tmp_path: Path) -> None:
+    lm = make(kind)
+    edit = editor(method, lm, tmp_path / "method").edit(FACTS)
+    assert edit.deltas
+    write_adapter(lm, edit.deltas, tmp_path)
+    other, plain = loaded(lm, tmp_path), logits(lm.model, lm)
+    with edit.on(lm):
+        ours = logits(lm.model, lm)
+    theirs = logits(other, lm)
+    assert (ours - plain).abs().max() > 1e-2, "the edit is felt"
+    assert (theirs - ours).abs().max() < 1e-4
+    texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas], sampling=Sampling(12))
+    for text, got in zip(TEXTS, texts, strict=True):
+        ids = lm.tokenizer(text, return_tensors="pt")
+        more = other.generate(input_ids=ids["input_ids"], attention_mask=ids["attention_mask"], max_new_tokens=12,
+                              do_sample=False, eos_token_id=lm.tokenizer.eos_token_id, pad_token_id=1)  # fmt: skip
+        new = more[0, ids["input_ids"].shape[1] :].tolist()
+        assert tuple(new[: len(got.ids)]) == tuple(got.ids)
+    merged = loaded(lm, tmp_path).merge_and_unload()
+    assert (logits(merged, lm) - ours).abs().max() < 1e-4, "fan_in_fan_out is right: merging turns the product"
+
+
+def test_several_changes_of_one_weight_and_different_ranks(tiny: LM, tmp_path: Path) -> None:
+    deltas = [random_delta(tiny, 0, 2, 1), random_delta(tiny, 0, 3, 2), random_delta(tiny, 2, 1, 3)]
+    factors = write_adapter(tiny, deltas, tmp_path)
+    assert factors.rank == 5 and set(factors.up) == {tiny.layout.projection(0), tiny.layout.projection(2)}
+    with applied(tiny.model, deltas):
+        ours = logits(tiny.model, tiny)
+    assert (logits(loaded(tiny, tmp_path), tiny) - ours).abs().max() < 1e-4
+    tensors = load_file(tmp_path / "adapter_model.safetensors")
+    assert {t.shape[0 if "lora_A" in n else 1] for n, t in tensors.items()} == {5}, "one rank for all, as vLLM reads it"
+    assert all(n.startswith("base_model.model.") and n.endswith((".lora_A.weight", ".lora_B.weight")) for n in tensors)
+
+
+@pytest.mark.parametrize("parts", [40, 97])
+def test_more_changes_than_the_weight_has_ranks(tiny: LM, tmp_path: Path, parts: int) -> None:
+    deltas = [random_delta(tiny, 1, 1, n) for n in range(parts)]
+    factors = write_adapter(tiny, deltas, tmp_path)
+    assert factors.rank == tiny.layout.width < parts
+    name = tiny.layout.projection(1)
+    whole = torch.stack([d.matrix() for d in deltas]).sum(0)
+    assert torch.allclose(factors.up[name] @ factors.down[name], whole, atol=1e-4)
+
+
+def test_an_adapter_beside_narrow_weights_is_not_rounded(tmp_path: Path) -> None:
+    lm = make("llama", dtype=torch.bfloat16)
+    edit = editor("rome", lm, tmp_path / "method").edit(FACTS[:1])
+    assert edit.deltas
+    write_adapter(lm, edit.deltas, tmp_path)
+    tensors = load_file(tmp_path / "adapter_model.safetensors")
+    assert {t.dtype for t in tensors.values()} == {torch.float32}
+    with edit.on(lm):
+        ours = logits(lm.model, lm)
+    assert (logits(loaded(lm, tmp_path), lm) - ours).abs().max() < 1e-2
+
+
+def test_the_configuration_names_what_servers_read(tiny: LM, tmp_path: Path) -> None:
+    write_adapter(tiny, [random_delta(tiny, 1, 3)], tmp_path)
+    told = json.loads((tmp_path / "adapter_config.json").read_text())
+    assert told["peft_type"] == "LORA" and told["r"] == told["lora_alpha"] == 3
+    assert told["target_modules"] == [tiny.layout.projection(1)]
+    assert told["fan_in_fan_out"] is tiny.layout.transposed
+    assert told["bias"] == "none" and not told["use_dora"] and not told["use_rslora"]
+    assert not told["modules_to_save"] and not told["rank_pattern"] and not told["alpha_pattern"]
+    assert told["base_model_name_or_path"] == tiny.name
+    known = set(peft.LoraConfig.__dataclass_fields__)
+    assert told.keys() <= known, "PEFT knows every option"
+
+
+def test_what_no_adapter_can_hold_is_refused(tiny: LM) -> None:
+    at = tiny.layout
+    dense = DenseDelta(at.weight(0), torch.ones(at.width, at.inner))
+    with pytest.raises(UserError, match="every entry of .* use --save-as deltas"):
+        adapter_factors(tiny.model, [random_delta(tiny, 1, 1), dense])
+    with pytest.raises(UserError, match="changes no weight"):
+        adapter_factors(tiny.model, [])
+    spoilt = random_delta(tiny, 1, 1)
+    spoilt.left[0, 0] = float("nan")
+    with pytest.raises(UserError, match="is not finite"):
+        adapter_factors(tiny.model, [spoilt])
+    norm = f"{at.norm}.weight"
+    with pytest.raises(UserError, match="no weight of a linear module"):
+        adapter_factors(tiny.model, [LowRankDelta(norm, torch.ones(at.width, 1), torch.ones(1, 1))])
+    with pytest.raises(UserError, match="has no weight"):
+        adapter_factors(tiny.model, [LowRankDelta("no.such.weight", torch.ones(2, 1), torch.ones(2, 1))])
+
+
+def test_weights_of_both_orientations_need_two_adapters() -> None:
+    lm = make("gpt2")
+    model = nn.ModuleDict({"a": lm.projection(0), "b": nn.Linear(4, 4)})
+    one = LowRankDelta("a.weight", torch.ones(lm.layout.width, 1), torch.ones(lm.layout.inner, 1))
+    two = LowRankDelta("b.weight", torch.ones(4, 1), torch.ones(4, 1))
+    assert adapter_factors(model, [one]).transposed and not adapter_factors(model, [two]).transposed
+    with pytest.raises(UserError, match="one adapter cannot say"):
+        adapter_factors(model, [one, two])
+
+
+def test_the_rank_that_vllm_is_told() -> None:
+    assert [vllm_rank(r) for r in (1, 2, 8, 9, 64, 257, 321, 512, 513)] == [1, 8, 8, 16, 64, 320, 512, 512, None]
