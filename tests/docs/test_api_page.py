@@ -21,7 +21,7 @@ def test_an_edit_flips_the_fact_and_not_the_script(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    first, second = (block.text for block in blocks(PAGE, "python"))
+    first, second, third = (block.text for block in blocks(PAGE, "python"))
     names: dict[str, object] = {}
     exec(compile(first, "api.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
@@ -32,6 +32,8 @@ def test_an_edit_flips_the_fact_and_not_the_script(
     scores, report = capsys.readouterr().out.strip().splitlines()[-2:]
     assert eval(scores)["es"] == 1.0 and eval(scores)["s_es"] == 0.0
     assert (tmp_path / report).stat().st_size > 10_000
+    exec(compile(third, "api.md", "exec"), names)
+    assert (tmp_path / "edited" / "README.md").is_file() and names["edit"].deltas[0].norm() > 0  # type: ignore[attr-defined]
 
 
 def test_the_readme_shows_the_same_lines() -> None:
