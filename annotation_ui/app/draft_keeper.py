@@ -18,6 +18,10 @@ export default function (component) {
   const boxOf = (field) => document.querySelector("." + field.place);
   const valueOf = (field, box) => {
     if (field.kind === "text") { const area = box.querySelector("textarea"); return area ? area.value : ""; }
+    if (field.kind === "spans") {
+      const area = box.querySelector("textarea");
+      try { return area ? JSON.parse(area.value || "[]") : undefined; } catch (error) { return undefined; }
+    }
     if (field.kind === "many") {
       const words = [...box.querySelectorAll('button[aria-pressed="true"]')].map((e) => e.innerText.trim());
       return words.map((word) => field.values[word]).filter((value) => value !== undefined);
@@ -93,6 +97,6 @@ def keep_drafts(
 
 def _values(field: Field) -> dict[str, Any]:
     """Values by what stands on the screen."""
-    if field.kind == "many":
+    if field.kind in ("one", "many"):
         return {c.text: c.value for c in field.choices}
     return {str(v): v for v in field.allowed}

@@ -6,7 +6,7 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import form_task
 
 
 def show(context: PageContext) -> None:
@@ -17,7 +17,7 @@ def show(context: PageContext) -> None:
     if not seen:
         st.info("There is no campaign yet." if lead else context.say("nothing_assigned"))
         return
-    for form in {c.task: make_task(c.task, c.form).form for c in seen}.values():
+    for form in {c.task: form_task(c).form for c in seen}.values():
         st.subheader(f"{form.title} ({form.label})")
         st.write(widgets.escape_markdown(form.intro))
         widgets.show_guideline(form)

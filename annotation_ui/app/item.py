@@ -72,6 +72,6 @@ def item_html(form: Form, texts: Mapping[str, str], *, highlight: bool) -> str:
         kind = "se-block" if block else "se-row se-short" if len(body) <= _SHORT else "se-row"
         (blocks if block else rows).append(
             f'<div class="{kind}"><span class="se-title">{html.escape(shown.title)}</span> '
-            f'<span class="se-text" dir="auto">{text}</span></div>'
+            f'<span class="se-text" dir="auto" data-text="{shown.name}">{text}</span></div>'
         )
     return f'<div class="se-item" tabindex="0">{"".join([*rows, *blocks])}</div>'

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from annotation_ui.interface.texts import ENGLISH, interface_text
+from annotation_ui.interface.texts import ENGLISH, interface_text, read_texts
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import RaterAccount
 
@@ -36,3 +36,7 @@ class PageContext(NamedTuple):
     def say(self, key: str, **values: object) -> str:
         """A text of the interface in the person's language."""
         return interface_text(self.language, key, **values)
+
+    def say_raw(self, key: str) -> str:
+        """A text of the interface with its names in braces, for the browser to fill in."""
+        return read_texts(self.language)[key]

@@ -10,6 +10,7 @@ import streamlit as st
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.form import show_form, show_keys, show_skip
+from annotation_ui.app.rating.marked_words import show_marking
 from annotation_ui.app.rating.saving import handle_pending
 from annotation_ui.campaigns.campaign import campaign_task, next_item, task_of
 from annotation_ui.campaigns.groups import closed_items, waiting_for
@@ -111,6 +112,7 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
         if placed.purpose == "training":
             st.caption(context.say("training"))
         widgets.show_texts(task.form, placed.item.shown, highlight=bool(st.session_state.get("highlight", True)))
+        show_marking(context, campaign.name, at.item, task.form, placed.item.shown)
     with right:
         st.html(f'<div class="se-intro">{widgets.escape_html(task.form.intro)}</div>')
         draft = read_draft(db, campaign.name, me, at.item, task.form)

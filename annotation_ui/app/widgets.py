@@ -23,6 +23,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import keep_preference
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import COMMENT, Field, Form
+from annotation_ui.tasks.spans import read_spans
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -150,6 +151,10 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
             key=key,
         )
         return list(chosen or [])
+    if f.kind == "spans":  # filled in by the page; see annotation_ui.app.rating.marked_words
+        given = "" if f.fault(value) or not value else json.dumps(value, ensure_ascii=False)
+        with st.container(key="marked-words"):
+            return read_spans(st.text_area(label, value=given, key=key) or "")
     asks = interface_text(language, "comment") if f == COMMENT else f.asks
     return st.text_area(escape_markdown(asks), value=value if isinstance(value, str) else "", key=key, height=68)
 
@@ -252,8 +257,14 @@ def account_box(context: PageContext) -> None:
 
 
 def answers_line(answers: Mapping[str, Any]) -> str:
-    """Answers on one line."""
-    return ", ".join(f"{k} {' + '.join(map(str, v)) if isinstance(v, list) else v}" for k, v in answers.items())
+    """Answers on one line; of marked words their label and the words."""
+
+    def said(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return f"{value.get('label')} “{value.get('words')}”"
+        return " + ".join(map(said, value)) if isinstance(value, list) else str(value)
+
+    return ", ".join(f"{k} {said(v)}" for k, v in answers.items())
 
 
 def as_json(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.campaigns.campaign import campaign_task, make_task
+from annotation_ui.campaigns.campaign import campaign_task, form_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Adjudication, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
@@ -70,7 +70,7 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     Training and attention items stay out: they are no items of the store.
     """
     campaign, items = db.campaign(name), db.items(name)
-    task = make_task(campaign.task, campaign.form)
+    task = form_task(campaign)
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
     grown = str(campaign.settings.get("grown_at") or "")

@@ -15,6 +15,8 @@ from annotation_ui.campaigns.control_items import (
     wrong_fields,
 )
 from annotation_ui.campaigns.groups import campaigns_of_group, refuse_disorder, refuse_unshared
+from annotation_ui.campaigns.options import CampaignOptions as CampaignOptions
+from annotation_ui.campaigns.options import as_begun
 from annotation_ui.campaigns.sampling import (
     SampleDraw,
     SampleSize,
@@ -31,7 +33,6 @@ from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form
 from schemas.core.clock import now
-from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
 
@@ -39,40 +40,27 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-class CampaignOptions(Options):
-    """How a campaign's items are chosen and shared out.
+def make_task(name: str, form: str = "", *, spans: bool = False) -> RatingTask:
+    """A task by name; with an earlier form where its label is given and the task still knows it.
 
-    Attributes:
-        overlap: People an item.
-        batch: Items a batch.
-        percent: How many of the store's items, stratified; 100 for all.
-        least: From every stratum at the least, when sampled.
-        only: ``all`` items, or those that the checks are ``unsure`` about (for people to decide).
-        consent: What people agree to before they begin; empty for none.
-        number: How many items, in place of a percentage; None for a percentage.
-        group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
+    Args:
+        name: Of the task.
+        form: Label of the form, empty for the present one.
+        spans: Whether words can be marked too.
     """
-
-    overlap: int = 2
-    batch: int = 20
-    percent: float = 100.0
-    least: int = 1
-    only: str = "all"
-    consent: str = ""
-    number: int | None = None
-    group: str = ""
-
-
-def make_task(name: str, form: str = "") -> RatingTask:
-    """A task by name; with an earlier form where its label is given and the task still knows it."""
     task: RatingTask = TASKS.get(name)()
-    return task.with_form(form) if form else task
+    task = task.with_form(form) if form else task
+    return task.with_spans() if spans else task
+
+
+def form_task(campaign: Campaign) -> RatingTask:
+    """The task of a campaign as it was made, with the form that it was made with where that is still known."""
+    return make_task(campaign.task, campaign.form, spans=bool(campaign.settings.get("spans")))
 
 
 def task_of(db: RatingsDB, name: str) -> RatingTask:
-    """The task of a campaign, with the form that it was made with where that is still known."""
-    campaign = db.campaign(name)
-    return make_task(campaign.task, campaign.form)
+    """The same by the campaign's name."""
+    return form_task(db.campaign(name))
 
 
 def create_campaign(
@@ -107,7 +95,9 @@ def create_campaign(
     if not items:
         raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
     if before is not None and before.task == task.form.name:
-        sharing = sharing.model_copy(update={"group": sharing.group or str(before.settings.get("group", ""))})
+        sharing = as_begun(sharing, before)
+    elif sharing.spans:
+        task = task.with_spans()
     refuse_disorder(db, name, task.form.name, sharing.group)
     placed_before = db.items(name) if before else {}
     controls = [place_control_item(k, task) for k in known if k.id not in placed_before]
@@ -172,7 +162,7 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
         UserError: the form has another version by now, or was changed under its version.
     """
     campaign = db.campaign(name)
-    task = make_task(campaign.task, campaign.form)
+    task = form_task(campaign)
     kept = campaign.settings.get("form_digest")
     if campaign.form != task.form.label:
         raise UserError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,10 +38,8 @@ def tasks(as_json: bool) -> None:
 @click.option("--task", "task_name", required=True, help="The rating task; see scedit annotate tasks.")
 @store_option()
 @DB
-@click.option("--overlap", type=click.IntRange(1, 20), default=2, show_default=True, help="Raters per item.")
-@click.option(
-    "--batch-size", "batch", type=click.IntRange(1, 500), default=20, show_default=True, help="Items per batch."
-)
+@click.option("--overlap", type=click.IntRange(1, 20), help="Raters per item; 2 unless given.")
+@click.option("--batch-size", "batch", type=click.IntRange(1, 500), help="Items per batch; 20 unless given.")
 @click.option(
     "--percent",
     type=click.FloatRange(0, 100, min_open=True),
@@ -56,8 +55,7 @@ def tasks(as_json: bool) -> None:
     "--status",
     "only",
     type=click.Choice(["all", "unsure"]),
-    default="all",
-    help="All items, or only those that the checks are unsure about.",
+    help="All items (unless given), or only those that the checks are unsure about.",
 )
 @click.option(
     "--control-items", "known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines)."
@@ -67,45 +65,40 @@ def tasks(as_json: bool) -> None:
     type=click.Path(path_type=Path, exists=True),
     help="A text (file) that raters accept first.",
 )
+@click.option("--spans", is_flag=True, help="Let raters mark the words that leak, or that fail.")
 @json_option
 def new(
     name: str,
     task_name: str,
     store_path: Path,
     db_path: Path,
-    overlap: int,
-    batch: int,
-    percent: float | None,
-    number: int | None,
-    group: str,
-    only: str,
     known: Path | None,
     consent: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Create the campaign NAME from the items of a store, or add the store's new items to an existing campaign.
 
+    An existing campaign keeps every option that is not given again.
+
     Example: scedit annotate new pilot --task filter_question --store my.duckdb --ratings r.sqlite --percent 10
     """
-    from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
+    from annotation_ui.campaigns.campaign import create_campaign, make_task
     from annotation_ui.campaigns.control_items import read_control_items
+    from annotation_ui.campaigns.options import campaign_options
     from annotation_ui.ratings.database import RatingsDB
+    from curation.files.json_files import read_text
     from curation.store.store import Store
 
     task = make_task(task_name)
     extra = read_control_items(known, task) if known else []
-    text = consent.read_text(encoding="utf-8") if consent else ""
-    if number is not None and percent is not None:
+    if consent:
+        options["consent"] = read_text(consent, "consent text")
+    if options["number"] is not None and options["percent"] is not None:
         raise click.UsageError("--number and --percent say the same thing: give one of them")
     with Store.open(store_path) as store, RatingsDB(db_path, create=True) as db:
         before = len(db.items(name))
-        sharing = CampaignOptions(overlap=overlap, batch=batch, group=group, only=only, consent=text)
-        earlier = next((c.settings for c in db.campaigns() if c.name == name), {})
-        if number is None and percent is None:
-            percent, number = earlier.get("percent"), earlier.get("number")
-        size = {"number": number} | ({} if percent is None else {"percent": percent})
-        sharing = sharing.model_copy(update=size)
-        create_campaign(db, store, name, task, sharing, known=extra)
+        create_campaign(db, store, name, task, campaign_options(db, name, options), known=extra)
         total = len(db.items(name))
     if as_json:
         click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))

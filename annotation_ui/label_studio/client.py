@@ -15,7 +15,7 @@ import httpx
 from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.label_studio.labeling_config import build_result, label_config, task_data
 from annotation_ui.label_studio.push_digest import PushedDigests, digests_of_project, keep_config, keep_tasks
 from annotation_ui.label_studio.push_rules import refuse_push
@@ -153,7 +153,7 @@ class LabelStudioSite:
             UserError: predictions for a blind task, or see ``refuse_push``.
         """
         campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name, person)
-        task = make_task(campaign.task, campaign.form)
+        task = form_task(campaign)
         if suggestions and task.blind:
             raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
         refuse_push(db, campaign, {a.person for a in assigned})

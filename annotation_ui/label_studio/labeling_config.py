@@ -7,7 +7,8 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.forms import Answers, Field, Form
+from annotation_ui.tasks.forms import Answers, Field, Form, ShownText
+from annotation_ui.tasks.spans import mark, markable
 
 _STYLE = """
     .se-wrap { display: flex; gap: 18px; align-items: flex-start; flex-wrap: wrap; }
@@ -28,7 +29,8 @@ def label_config(form: Form) -> str:
     """
     to = f"shown_{form.shows[-1].name}"
     shown = [_object_tag(s.name, s.title, script=s.style == "script") for s in form.shows]
-    asked = [_field(f, to) for f in form.fields]
+    asked = [_field(f, to) for f in form.fields if f.kind != "spans"]
+    shown += [_labels(f, s) for f in form.fields if f.kind == "spans" for s in markable(form)]
     parts = [
         "<View>",
         f"  <Style>{_STYLE}  </Style>",
@@ -53,6 +55,16 @@ def _object_tag(name: str, title: str, *, script: bool) -> str:
     return f'    <View className="se-card"><Header value={quoteattr(title)} size="5"/>{body}</View>'
 
 
+def _labels(field: Field, text: ShownText) -> str:
+    """Labels for the words of one text: a control of Label Studio's belongs to one object."""
+    known = "".join(
+        f'<Label value="{o.value}" alias="{o.value}" html={quoteattr(escape(o.text))}/>' for o in field.choices
+    )
+    head = f'<Header value={quoteattr(f"{field.asks}: {text.title}")} size="5"/>'
+    labels = f'<Labels name="{field.name}_in_{text.name}" toName="shown_{text.name}">{known}</Labels>'
+    return f'    <View className="se-card">{head}{labels}</View>'
+
+
 def _choice_value(name: str, text: str) -> str:
     return f'  <View className="se-hint"><Text name="{name}_text" value={quoteattr(text)}/></View>'
 
@@ -71,12 +83,12 @@ def _field(field: Field, to: str) -> str:
 def _control(field: Field, to: str) -> str:
     if field.kind == "text":
         return f'<TextArea name="{field.name}" toName="{to}" rows="2" editable="true" maxSubmissions="1"/>'
+    choices = "".join(
+        f'<Choice value="{c.value}" alias="{c.value}" html={quoteattr(escape(c.text))}/>' for c in field.choices
+    )
     if field.kind == "many":
-        choices = "".join(
-            f'<Choice value="{c.value}" alias="{c.value}" html={quoteattr(escape(c.text))}/>' for c in field.choices
-        )
         return f'<Choices name="{field.name}" toName="{to}" choice="multiple">{choices}</Choices>'
-    choices = "".join(f'<Choice value="{v}"/>' for v in field.allowed)
+    choices = choices or "".join(f'<Choice value="{v}"/>' for v in field.allowed)
     needed = f'required="true" requiredMessage={quoteattr("Please answer: " + field.asks)}' if field.required else ""
     return (
         f'<Choices name="{field.name}" toName="{to}" choice="single-radio" showInline="true" {needed}>{choices}'
@@ -90,26 +102,70 @@ def task_data(item: TaskItem, form: Form) -> dict[str, str]:
     return {**texts, "scedit_item": item.id, "scedit_form": form.label}
 
 
-def parse_result(result: object, form: Form) -> tuple[dict[str, Any], list[str]]:
+def parse_result(
+    result: object, form: Form, shown: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """The answers in an annotation's ``result``, and what in it cannot be read.
 
     A scale's choice becomes an integer. Nothing is dropped silently: unknown controls, twice answered ones and values
     of another shape are faults.
+
+    Args:
+        result: As Label Studio gives it.
+        form: What was asked.
+        shown: The texts of the item, in which words were marked.
     """
-    known = {f.name: f for f in form.fields}
+    known = {f.name: f for f in form.fields if f.kind != "spans"}
+    places = {f"{f.name}_in_{s.name}": (f, s.name) for f in form.fields if f.kind == "spans" for s in markable(form)}
     answers: dict[str, Any] = {}
     if not isinstance(result, list):
         return {}, ["the annotation has no list of results"]
     faults = []
     for region in result:
         name = region.get("from_name") if isinstance(region, Mapping) else None
-        if not isinstance(name, str) or name not in known:
+        if isinstance(name, str) and name in places:
+            field, text = places[name]
+            found = _mark(region.get("value"), text, (shown or {}).get(text, ""))
+            if isinstance(found, str):
+                faults.append(f"'{field.name}' {found}")
+            else:
+                answers.setdefault(field.name, []).append(found)
+        elif not isinstance(name, str) or name not in known:
             faults.append(f"unknown control {name!r}")
         elif name in answers:
             faults.append(f"'{name}' is answered twice")
         else:
             answers[name] = _answer(known[name], region.get("value"))
     return answers, faults
+
+
+def _mark(value: object, name: str, shown: str) -> dict[str, Any] | str:
+    """A labelled region as a mark in a text, or what is wrong with it.
+
+    Label Studio counts as JavaScript does, where one sign beyond the first 65,536 is two; what stands there decides.
+    """
+    value = value if isinstance(value, Mapping) else {}
+    start, end, labels, said = (value.get(k) for k in ("start", "end", "labels", "text"))
+    if type(start) is not int or type(end) is not int or not 0 <= start < end:
+        return f"in '{name}' does not say from where to where"
+    if not isinstance(labels, list) or len(labels) != 1 or not isinstance(labels[0], str):
+        return f"in '{name}' has not one label"
+    begin, stop = (_code_points(shown, n) for n in (start, end))
+    words = said.replace("\\n", "\n") if isinstance(said, str) else None
+    for place in ((begin, stop), (start, end)):
+        if place[0] < place[1] <= len(shown) and words in (None, shown[slice(*place)]):
+            return mark({name: shown}, name, *place, labels[0])
+    return f"in '{name}' says other words than those at its place"
+
+
+def _code_points(text: str, units: int) -> int:
+    """How many characters a number of UTF-16 units is, from the beginning of a text; -1 where it divides one."""
+    seen = 0
+    for n, character in enumerate(text):
+        if seen >= units:
+            return n if seen == units else -1
+        seen += 2 if character > "\uffff" else 1
+    return len(text) + max(0, units - seen) if seen <= units else -1
 
 
 def _answer(field: Field, value: object) -> Any:
@@ -135,6 +191,9 @@ def build_result(answers: Answers, form: Form) -> list[dict[str, Any]]:
     for field in form.fields:
         if field.name not in answers:
             continue
+        if field.kind == "spans":
+            out += [_region(field, m) for m in answers[field.name]]
+            continue
         value, text = answers[field.name], field.kind == "text"
         many = list(value) if field.kind == "many" else [str(value)]
         out.append(
@@ -146,3 +205,10 @@ def build_result(answers: Answers, form: Form) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def _region(field: Field, m: Mapping[str, Any]) -> dict[str, Any]:
+    value = {"start": m["start"], "end": m["end"], "text": m["words"], "labels": [m["label"]]}
+    return {
+        "from_name": f"{field.name}_in_{m['text']}", "to_name": f"shown_{m['text']}", "type": "labels", "value": value
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.label_studio.labeling_config import parse_result
 from annotation_ui.ratings.database import LONGEST, RatingsDB
 from annotation_ui.ratings.records import Revision
@@ -98,13 +98,16 @@ def validate_annotations(
     Of several by one person on one item the latest good one is kept and the rest reported.
     """
     campaign = db.campaign(name)
-    form = make_task(campaign.task, campaign.form).form
+    task, items = form_task(campaign), db.items(name)
+    form = task.form
     mine = {(a.person, a.item) for a in db.assignments(name)}
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected = []
     for a in sorted(annotations, key=lambda a: (_moment(a.at), a.at, a.unique)):
-        answers, faults = parse_result(a.result, form)
-        why = _refusal(a, form, mine) or "; ".join([*faults, *form.faults(answers)])
+        item = items[a.item].item if a.item in items else None
+        answers, faults = parse_result(a.result, form, item.shown if item else None)
+        wrong = task.faults(item, answers) if item else form.faults(answers)
+        why = _refusal(a, form, mine) or "; ".join([*faults, *wrong])
         if why:
             rejected.append(_fault(a, why))
             continue

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.forms import Answers, Form
+from annotation_ui.tasks.forms import Answers, FieldOption, Form
+from annotation_ui.tasks.spans import FAIL, span_faults, stored_spans, with_spans
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
 from schemas.raters import Rater
-from schemas.verdicts import Label, Verdict, verdict_key
+from schemas.verdicts import Label, Span, Verdict, verdict_key
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -39,13 +41,15 @@ class RatingTask(ABC):
 
     Attributes:
         form: What is shown and asked.
+        span_labels: What words can be marked as, in campaigns where they can be.
         blind: Raters must not see one another's answers at all: one Label Studio project a person.
         about: One line for lists.
         level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
         after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
     """
 
-    form: ClassVar[Form]
+    form: Form
+    span_labels: ClassVar[tuple[FieldOption, ...]] = (FAIL,)
     blind: ClassVar[bool] = False
     about: ClassVar[str]
     level: ClassVar[str] = "nominal"
@@ -57,6 +61,12 @@ class RatingTask(ABC):
         A campaign is finished with the form that it was made with: people see and answer the same to its end.
         """
         return self
+
+    def with_spans(self) -> RatingTask:
+        """The task with a form in which words can be marked too."""
+        marking = copy(self)
+        marking.form = with_spans(self.form, self.span_labels)
+        return marking
 
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:
@@ -74,13 +84,17 @@ class RatingTask(ABC):
             DataError: the answers do not pass the form.
         """
 
+    def faults(self, item: TaskItem, answers: Answers) -> list[str]:
+        """Everything that is wrong with answers to an item: by the form, and beside the item's texts."""
+        return [*self.form.faults(answers), *span_faults(self.form, item.shown, answers)]
+
     def checked(self, item: TaskItem, answers: Answers) -> dict[str, Any]:
         """The answers, tidied, when the form passes them.
 
         Raises:
             DataError: they do not; says the first fault and how many more there are.
         """
-        faults = self.form.faults(answers)
+        faults = self.faults(item, answers)
         if faults:
             more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
             raise DataError(faults[0] + more, where=f"{self.form.label} of item {item.id}", fix="answer it again")
@@ -90,7 +104,7 @@ class RatingTask(ABC):
 def verdict_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
     """A person's verdict on an item (keep when every yes/no is yes, else drop), and each answer as a measurement.
 
-    The reason of a drop names the refused questions, the reasons chosen and the comment.
+    The reason of a drop names the refused questions, the reasons chosen and the comment. Marked words are its spans.
     """
     asked = [f for f in form.fields if f.kind == "yes_no"]
     refused = [f.name for f in asked if answers.get(f.name) == "no"]
@@ -98,14 +112,15 @@ def verdict_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, p
     comment = str(answers.get("comment", ""))
     reason = "; ".join(x for x in (", ".join([*refused, *chosen]), comment) if x)
     label: Label = "drop" if refused else "keep"
-    out = [_verdict(form.name, form.version, item.id, person, label=label, reason=reason)]
+    spans = stored_spans(form, answers)
+    out = [person_verdict(form.name, form.version, item.id, person, label=label, reason=reason, spans=spans)]
     for field in asked:
         value = 1.0 if answers[field.name] == "yes" else 0.0
-        out.append(_verdict(f"{form.name}_{field.name}", form.version, item.id, person, value=value))
+        out.append(person_verdict(f"{form.name}_{field.name}", form.version, item.id, person, value=value))
     return list(out)
 
 
-def _verdict(
+def person_verdict(
     name: str,
     version: int,
     item: str,
@@ -114,7 +129,10 @@ def _verdict(
     label: Label | None = None,
     reason: str = "",
     value: float | None = None,
+    unit: str = "yes",
+    spans: tuple[Span, ...] = (),
 ) -> Verdict:
+    """A person's verdict on an item, or measurement of it, under a name and version."""
     by = Rater.person(person).by(f"{name}@{version}")
     return Verdict(
         key=verdict_key(item_id=item, by=by),
@@ -123,5 +141,6 @@ def _verdict(
         label=label,
         reason=reason,
         value=value,
-        unit=None if value is None else "yes",
+        unit=None if value is None else unit,
+        spans=spans,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
 from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.spans import FAIL, LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts, question_of
 from schemas.core.records import Record
 from schemas.verdicts import Verdict
@@ -41,6 +42,7 @@ class FilterQuestion(RatingTask):
     """Is the question worth asking, and does the cut lead to the object?"""
 
     about = "Filter script questions and their cut scripts"
+    span_labels = (LEAK, FAIL)
     form = Form(
         name="filter_question",
         version=1,

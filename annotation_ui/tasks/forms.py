@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints, model_validator
@@ -11,9 +12,11 @@ from schemas.core.records import Frozen
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Answers = Mapping[str, Any]
-"""Answers by name of the field: ``"yes"``, ``"no"``, an integer of the scale, a list of choices, or text."""
+"""Answers by name of the field: ``"yes"``, ``"no"``, an integer of the scale, choices, marked words, or text."""
 
 COMMENT_LENGTH = 4000
+MOST_SPANS = 100
+_SPAN_KEYS = {"text": str, "start": int, "end": int, "words": str, "label": str, "digest": str}
 
 
 class FieldOption(Frozen):
@@ -28,16 +31,17 @@ class Field(Frozen):
 
     Attributes:
         name: Under which the answer is kept.
-        kind: ``yes_no``; ``scale`` (integers ``low`` to ``high``); ``many`` (any of ``choices``); ``text``.
+        kind: ``yes_no``; ``scale`` (integers ``low`` to ``high``); ``one`` or ``many`` of ``choices``; ``text``;
+            ``spans`` (marked words of the shown texts: see ``annotation_ui.tasks.spans``).
         asks: The question.
         hint: The anchors, beside the question.
-        choices: For ``many``.
+        choices: For ``one`` and ``many``; the labels of ``spans``.
         low, high: Ends of a ``scale``; ``low_text`` and ``high_text`` say what they mean.
         required: Whether an answer must be there (``many`` and ``text``: see ``Form.reasons``).
     """
 
     name: Name
-    kind: Literal["yes_no", "scale", "many", "text"]
+    kind: Literal["yes_no", "scale", "one", "many", "text", "spans"]
     asks: str
     hint: str = ""
     choices: tuple[FieldOption, ...] = ()
@@ -49,8 +53,8 @@ class Field(Frozen):
 
     @model_validator(mode="after")
     def _validate_whole(self) -> Field:
-        if (self.kind == "many") != bool(self.choices):
-            raise ValueError("a field of kind 'many', and no other, has choices")
+        if (self.kind in ("one", "many", "spans")) != bool(self.choices):
+            raise ValueError("a field of kind 'one', 'many' or 'spans', and no other, has choices")
         if self.low >= self.high:
             raise ValueError("a scale goes from a lower to a higher number")
         return self
@@ -82,12 +86,35 @@ class Field(Frozen):
             if not isinstance(answer, list | tuple) or len(set(map(str, answer))) != len(answer):
                 return f"'{self.name}' is not a list of different choices"
             unknown = [a for a in answer if a not in self.allowed]
-            return f"'{self.name}' names {_shorten(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
+            return f"'{self.name}' names {_short(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
+        if self.kind == "spans":
+            return self._span_fault(answer)
         if self.kind == "scale":
             if isinstance(answer, bool) or not isinstance(answer, int) or answer not in self.allowed:
                 return f"'{self.name}' is {_shorten(answer)}; allowed: {self.low} to {self.high}"
             return ""
-        return "" if answer in self.allowed else f"'{self.name}' is {_shorten(answer)}; allowed: yes, no"
+        known = isinstance(answer, str) and answer in self.allowed
+        return "" if known else f"'{self.name}' is {_short(answer)}; allowed: {', '.join(self.allowed)}"
+
+    def _span_fault(self, answer: Any) -> str:
+        """What is wrong with marked words by themselves; whether they stand in the texts is asked elsewhere."""
+        if not isinstance(answer, list | tuple):
+            return f"'{self.name}' is not a list of marked words"
+        if len(answer) > MOST_SPANS:
+            return f"'{self.name}' has {len(answer)} marks; allowed: at most {MOST_SPANS}"
+        for m in answer:
+            whole = isinstance(m, Mapping) and m.keys() == _SPAN_KEYS.keys()
+            if not whole or any(type(m[k]) is not kind for k, kind in _SPAN_KEYS.items()):
+                return f"'{self.name}' holds {_short(m)}, which is no mark; allowed: {', '.join(_SPAN_KEYS)}"
+            if m["label"] not in self.allowed:
+                return f"'{self.name}' is labelled {_short(m['label'])}; allowed: {', '.join(self.allowed)}"
+            if not 0 <= m["start"] < m["end"]:
+                return f"'{self.name}' goes from {_short(m['start'])} to {_short(m['end'])}, where no words are"
+        places = sorted((m["text"], m["label"], m["start"], m["end"]) for m in answer)
+        for one, other in pairwise(places):
+            if one[:2] == other[:2] and other[2] < one[3]:
+                return f"'{self.name}' marks words twice under one label"
+        return ""
 
 
 class ShownText(Frozen):
@@ -134,8 +161,8 @@ class Form(Frozen):
         return next(f for f in self.fields if f.name == name)
 
     def asked(self) -> tuple[Field, ...]:
-        """The fields that are judgements: yes or no, and scales."""
-        return tuple(f for f in self.fields if f.kind in ("yes_no", "scale"))
+        """The fields that are judgements: yes or no, scales, and one of several."""
+        return tuple(f for f in self.fields if f.kind in ("yes_no", "scale", "one"))
 
     def clean(self, answers: Answers) -> dict[str, Any]:
         """The answers in the form's order, without empty comments and empty lists of reasons."""

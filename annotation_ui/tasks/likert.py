@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import TaskItem
+from annotation_ui.tasks.base import TaskItem, person_verdict
 from annotation_ui.tasks.forms import Field, Form
+from annotation_ui.tasks.spans import stored_spans
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
@@ -62,8 +63,19 @@ def _context_fields(store: Store, script: GeneratedScript) -> dict[str, str]:
 
 
 def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
-    """A rating for every aspect of the form; the comment stands as their reason."""
-    return [
+    """A rating for every aspect of the form; the comment stands as their reason.
+
+    Where words can be marked, a verdict of its own (``..._spans``) counts and keeps them: ratings have no places.
+    """
+    spans = stored_spans(form, answers)
+    marks = [
+        person_verdict(
+            f"{form.name}_spans", form.version, item.id, person, value=float(len(spans)), unit="marks", spans=spans
+        )
+        for f in form.fields
+        if f.kind == "spans"
+    ]
+    ratings = [
         Rating(
             key=rating_key(item=item.id, aspect=field.name, form=form.label, rater=Rater.person(person).stored),
             item_id=item.id,
@@ -75,6 +87,7 @@ def rating_records(form: Form, item: TaskItem, answers: Mapping[str, Any], *, pe
         )
         for field in form.asked()
     ]
+    return [*ratings, *marks]
 
 
 def rating_key(*, item: str, aspect: str, form: str, rater: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
 from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.spans import LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts
 from schemas.core.records import Record
 from schemas.verdicts import Verdict
@@ -19,6 +20,7 @@ class VerifyLeakFlag(RatingTask):
     """A check has quoted words that may leak; a person says whether they do. It shows the quote: that is the task."""
 
     about = "Confirm or reject flags of leaking knowledge"
+    span_labels = (LEAK,)
     form = Form(
         name="verify_leak",
         version=1,

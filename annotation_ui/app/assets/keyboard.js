@@ -5,7 +5,7 @@ export default function (component) {
   const groups = () => boxes("yes_no", "scale", "one").map((b) => b.querySelector('[role="radiogroup"]')).filter(Boolean);
   const groupOf = (e) => (e.closest ? e.closest('[role="radiogroup"]') : null);
   const control = {yes_no: '[role="radiogroup"]', scale: '[role="radiogroup"]', one: '[role="radiogroup"]',
-    many: "button", text: "textarea", spans: "[data-spans]"};
+    many: "button", text: "textarea", spans: "textarea"};
   const whole = () => [...fields.map((f) => `.${f.place} ${control[f.kind]}`), `.${savePlace} button`]
     .every((selector) => document.querySelector(selector));
   const typing = (e) => e.isContentEditable || e.tagName === "TEXTAREA" || e.tagName === "SELECT" ||
@@ -29,7 +29,7 @@ export default function (component) {
   };
   const choose = (key) => {  // the reasons of a form: a is the first, b the second
     const reasons = boxes("many").flatMap((box) => [...box.querySelectorAll("button")]);
-    const reason = /^[a-m]$/.test(key) && reasons[key.charCodeAt(0) - 97];
+    const reason = /^[a-l]$/.test(key) && reasons[key.charCodeAt(0) - 97];
     if (!reason || reason.offsetParent === null) return false;  // shown once a question is answered no
     reason.click();
     return true;
@@ -63,6 +63,7 @@ export default function (component) {
   };
   const onKey = (event) => {
     if (!event.isTrusted || event.defaultPrevented || !whole()) return;
+    if (document.documentElement.dataset.sceditMarking && !event.ctrlKey && /^(Arrow|Home|End|Tab|Enter|Esc|Back|Del|m$)/i.test(event.key)) return;  // see marking.js
     const target = event.target.closest ? event.target : document.body;
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
     if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;

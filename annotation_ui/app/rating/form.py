@@ -54,6 +54,7 @@ def show_keys(context: PageContext, form: Form) -> None:
     keys += [context.say("keys_yes_no")] if "yes_no" in kinds else []
     line = [context.say("keys_answer", keys=", ".join(keys))]
     line += [context.say("keys_reasons")] if "many" in kinds else []
+    line += [context.say("keys_spans")] if "spans" in kinds else []
     words = "; ".join([*line, context.say("keys_save")])
     st.html(f'<div class="se-keys">{html.escape(context.say("keys"))}: {html.escape(words)}.</div>')
 

@@ -14,6 +14,7 @@ from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.campaigns.control_items import wrong_fields
 from annotation_ui.ratings.skips import skip_item
 from annotation_ui.tasks.forms import Form
+from annotation_ui.tasks.spans import read_spans
 from schemas.core.errors import StoreError, UserError
 
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
@@ -53,8 +54,9 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
     form = task.form
     keys = field_keys(campaign, item, form)
     sent = {name: st.session_state.get(key) for name, key in keys.items()}
+    sent |= {f.name: read_spans(str(sent[f.name] or "")) for f in form.fields if f.kind == "spans"}
     given = {k: v for k, v in sent.items() if v not in (None, "", [])}
-    faults = form.faults(given)
+    faults = task.faults(context.db.item(campaign, item).item, given)
     if faults:
         return [widgets.readable_fault(form, fault, context.language) for fault in faults]
     _, token = st.session_state["begun"][item]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.label_studio.test_client import (
@@ -108,7 +109,7 @@ def test_a_form_that_was_changed_without_its_version_is_not_pushed_again(
     db: RatingsDB, pushed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site, _ = pushed
-    monkeypatch.setattr(client.make_task("filter_question").__class__, "form", FORM.model_copy(update={"title": "New"}))
+    monkeypatch.setattr(make_task("filter_question").__class__, "form", FORM.model_copy(update={"title": "New"}))
     with pytest.raises(client.UserError, match="raise its version"):
         site.push(db, "c")
 

@@ -13,10 +13,12 @@ from annotation_ui.label_studio.labeling_config import build_result, label_confi
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field, Form
+from annotation_ui.tasks.spans import mark, markable
 
 LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
 
 FORMS = [TASKS.get(n).form for n in TASKS.names()]
+MARKING = [make_task(n, spans=True).form for n in TASKS.names()]
 
 
 def item(form: Form) -> TaskItem:
@@ -96,3 +98,49 @@ def test_odd_values_reach_the_form_and_are_refused(value: Any) -> None:
     answers, faults = parse_result([*good, {"from_name": "coherence", "value": value}], form)
     assert not faults
     assert len(form.faults(answers)) == 1
+
+
+@pytest.mark.parametrize("form", MARKING, ids=lambda f: f.name)
+def test_marked_words_are_labels_on_each_text_and_come_back_as_they_went(form: Form) -> None:
+    label = LabelInterface(label_config(form))
+    label.validate()
+    texts = [s.name for s in markable(form)]
+    assert {f"marked_in_{t}" for t in texts} < set(label._controls)
+    shown = {s.name: f"One 🛫 two\nthree in {s.name}" for s in form.shows}
+    option = form.field("marked").choices[0].value
+    marks = [mark(shown, t, 4, 9, option) for t in texts]
+    result = build_result({"marked": marks}, form)
+    assert parse_result(result, form, shown) == ({"marked": marks}, [])
+    for region in result:  # as a browser counts: the sign takes two places
+        region["value"]["end"] += 1
+        region["value"]["text"] = region["value"]["text"].replace("\n", "\\n")
+    assert parse_result(result, form, shown) == ({"marked": marks}, [])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"start": 4, "end": 9, "labels": ["leak"], "text": "other"}, "other words"),
+        ({"start": 4, "end": 10**9, "labels": ["leak"]}, "other words"),
+        ({"start": "4", "end": 9, "labels": ["leak"]}, "from where"),
+        ({"start": True, "end": 9, "labels": ["leak"]}, "from where"),
+        ({"start": 1e308, "end": 9, "labels": ["leak"]}, "from where"),
+        ({"start": 9, "end": 4, "labels": ["leak"]}, "from where"),
+        ({"start": 4, "end": 9, "labels": ["leak", "fail"]}, "one label"),
+        ({"start": 4, "end": 9, "labels": [["leak"]]}, "one label"),
+        ({"start": 4, "end": 9}, "one label"),
+        (None, "from where"),
+        ([], "from where"),
+    ],
+)
+def test_a_region_that_is_no_mark_is_a_fault(value: Any, said: str) -> None:
+    form, region = MARKING[0], {"from_name": "marked_in_cut", "value": value}
+    answers, faults = parse_result([region], form, {"cut": "One 🛫 two three"})
+    assert "marked" not in answers and len(faults) == 1 and said in faults[0]
+
+
+def test_a_label_that_the_form_has_not_is_refused_by_the_form() -> None:
+    shown = {"cut": "One two", "question": "One?", "edit": "a"}
+    region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 3, "labels": ["other"], "text": "One"}}
+    answers, faults = parse_result([region], MARKING[0], shown)
+    assert not faults and any("labelled 'other'" in f for f in MARKING[0].faults(answers))

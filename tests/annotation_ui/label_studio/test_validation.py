@@ -14,6 +14,7 @@ from annotation_ui.label_studio.validation import RawAnnotation, read_export, va
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 
@@ -215,3 +216,27 @@ def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "min.json").write_text('[{"choice": "yes"}]')
     with pytest.raises(DataError, match="no list of tasks with annotations"):
         read_export(tmp_path / "min.json")
+
+
+def test_marked_words_pass_the_gate_only_where_they_stand_in_the_text(db: RatingsDB, store: Store) -> None:
+    people.invite(db, "ann")
+    task = make_task("filter_question")
+    create_campaign(db, store, "filter", task, CampaignOptions(overlap=1, spans=True))
+    assign_items(db, "filter")
+    form = task.with_spans().form
+    items = [db.item("filter", a.item).item for a in db.assignments("filter", "ann")]
+    right = mark(items[0].shown, "cut", 0, 4, "leak")
+    given = [
+        good(db, n=0, result=build_result({**YES, "marked": [right]}, form)),
+        good(db, n=1, result=build_result({**YES, "marked": [{**right, "words": "Stop"}]}, form)),
+    ]
+    found = validate_annotations(db, "filter", given)
+    assert found.answers == 1 and "other words" in found.rejected[0].why
+    (kept,) = db.current_answers("filter")
+    assert kept.answers == {**YES, "marked": [right]}
+
+
+def test_marks_are_refused_where_the_campaign_takes_none(ready: RatingsDB) -> None:
+    region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 4, "labels": ["leak"]}}
+    found = validate_annotations(ready, "filter", [good(ready, result=[*build_result(YES, FORM), region])])
+    assert found.answers == 0 and "unknown control 'marked_in_cut'" in found.rejected[0].why

@@ -1,0 +1,72 @@
+"""Options of a campaign: how items are chosen and shared out, and what people see around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Campaign
+from schemas.core.config import Options, validate
+from schemas.core.errors import UserError
+
+
+class CampaignOptions(Options):
+    """How a campaign's items are chosen and shared out.
+
+    Attributes:
+        overlap: People an item.
+        batch: Items a batch.
+        percent: How many of the store's items, stratified; 100 for all.
+        least: From every stratum at the least, when sampled.
+        only: ``all`` items, or those that the checks are ``unsure`` about (for people to decide).
+        consent: What people agree to before they begin; empty for none.
+        number: How many items, in place of a percentage; None for a percentage.
+        group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
+        spans: Whether words of the shown texts can be marked.
+    """
+
+    overlap: int = 2
+    batch: int = 20
+    percent: float = 100.0
+    least: int = 1
+    only: str = "all"
+    consent: str = ""
+    number: int | None = None
+    group: str = ""
+    spans: bool = False
+
+
+def campaign_options(db: RatingsDB, name: str, given: Mapping[str, Any]) -> CampaignOptions:
+    """The options of a campaign: those that are given now, else those that it was made with, else the usual ones.
+
+    Args:
+        db: The ratings file.
+        name: Of the campaign, which may not be there yet.
+        given: Options by name; None, False and empty text are not given.
+    """
+    known = set(CampaignOptions.model_fields)
+    earlier = next((c.settings for c in db.campaigns() if c.name == name), {})
+    kept = {k: v for k, v in earlier.items() if k in known and v is not None}
+    now_given = {k: v for k, v in given.items() if v not in (None, False, "")}
+    if {"number", "percent"} & now_given.keys():  # one replaces the other
+        kept = {k: v for k, v in kept.items() if k not in ("number", "percent")}
+    return validate(CampaignOptions, kept | now_given, where=f"campaign '{name}'")
+
+
+def as_begun(sharing: CampaignOptions, before: Campaign) -> CampaignOptions:
+    """Options of a campaign that is there: its group and its form stay as they were.
+
+    Raises:
+        UserError: words shall be marked, and could not be so far.
+    """
+    marking = bool(before.settings.get("spans"))
+    if sharing.spans and not marking:
+        raise UserError(
+            f"the campaign '{before.name}' was made without marked words",
+            where="spans",
+            fix="leave them out, or make a new campaign with them",
+        )
+    return sharing.model_copy(
+        update={"group": sharing.group or str(before.settings.get("group", "")), "spans": marking}
+    )
