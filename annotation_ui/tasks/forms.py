@@ -86,7 +86,7 @@ class Field(Frozen):
             if not isinstance(answer, list | tuple) or len(set(map(str, answer))) != len(answer):
                 return f"'{self.name}' is not a list of different choices"
             unknown = [a for a in answer if a not in self.allowed]
-            return f"'{self.name}' names {_short(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
+            return f"'{self.name}' names {_shorten(unknown[0])}; allowed: {', '.join(self.allowed)}" if unknown else ""
         if self.kind == "spans":
             return self._span_fault(answer)
         if self.kind == "scale":
@@ -94,7 +94,7 @@ class Field(Frozen):
                 return f"'{self.name}' is {_shorten(answer)}; allowed: {self.low} to {self.high}"
             return ""
         known = isinstance(answer, str) and answer in self.allowed
-        return "" if known else f"'{self.name}' is {_short(answer)}; allowed: {', '.join(self.allowed)}"
+        return "" if known else f"'{self.name}' is {_shorten(answer)}; allowed: {', '.join(self.allowed)}"
 
     def _span_fault(self, answer: Any) -> str:
         """What is wrong with marked words by themselves; whether they stand in the texts is asked elsewhere."""
@@ -105,11 +105,11 @@ class Field(Frozen):
         for m in answer:
             whole = isinstance(m, Mapping) and m.keys() == _SPAN_KEYS.keys()
             if not whole or any(type(m[k]) is not kind for k, kind in _SPAN_KEYS.items()):
-                return f"'{self.name}' holds {_short(m)}, which is no mark; allowed: {', '.join(_SPAN_KEYS)}"
+                return f"'{self.name}' holds {_shorten(m)}, which is no mark; allowed: {', '.join(_SPAN_KEYS)}"
             if m["label"] not in self.allowed:
-                return f"'{self.name}' is labelled {_short(m['label'])}; allowed: {', '.join(self.allowed)}"
+                return f"'{self.name}' is labelled {_shorten(m['label'])}; allowed: {', '.join(self.allowed)}"
             if not 0 <= m["start"] < m["end"]:
-                return f"'{self.name}' goes from {_short(m['start'])} to {_short(m['end'])}, where no words are"
+                return f"'{self.name}' goes from {_shorten(m['start'])} to {_shorten(m['end'])}, where no words are"
         places = sorted((m["text"], m["label"], m["start"], m["end"]) for m in answer)
         for one, other in pairwise(places):
             if one[:2] == other[:2] and other[2] < one[3]:
