@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-_LANGUAGES = frozenset(["P37", "P103", "P364", "P407", "P1412", "P2936"])
-_PLACES = frozenset(
-    ["P17", "P19", "P20", "P27", "P30", "P36", "P131", "P159", "P276", "P495", "P551", "P740", "P937", "P1376"]
-)
+from construction.scripts.relation_kinds import INSTRUMENTS, LANGUAGES, PLACES
+
 _NO_PLACE = re.compile(  # "the musical Chicago", "Mrs London": works, things and persons
     r"\b(?:films?|movies?|musical|songs?|hit|album|tune|anthem|ballad|band|group|book|novel|magazine|poem|painting|"
     r"game|ship|boat|yacht|horse|pony|dog|cat|font|typeface|perfume|cocktail|drink|pizza|burger|actor|actress|singer|"
@@ -19,7 +17,6 @@ _NAMED = re.compile(
     r"\b(?:guess|bet on|wish for|pray for|tattoo)[\s\"'“‘(]+\Z",
     re.IGNORECASE,
 )
-_INSTRUMENTS = frozenset(["P1303"])
 _ANYTHING = re.compile(  # what may be thought of, or said and written with nothing before it, is any word at all
     r"(?:\b(?:(?:think|thinking|dream|dreaming|joke|jokes|gossip|chat|brag|boast|daydream) (?:of|about)|"
     r"(?:imagine|remember|recall|forget|picture)s?|imagining|remembering|recalling|"
@@ -90,13 +87,13 @@ def open_place(before: str, relation: str = "", *, after: str = "", person: bool
         >>> open_place("Serve salad with ", "P37", after=" dressing")
         'dressing'
     """
-    language = relation in _LANGUAGES
+    language = relation in LANGUAGES
     if language and (thing := _NO_LANGUAGE.match(after)) is not None:
         return thing.group().strip(" \u00a0-")
     patterns = [_AWAY, _EXAMPLE, _ANYTHING, _NAMED]
     patterns += [] if person else [_GREETED]
-    patterns += [_WORDING, _NO_PLACE] if relation in _PLACES else []
-    patterns += [_DYNAMIC] if relation in _INSTRUMENTS else []
+    patterns += [_WORDING, _NO_PLACE] if relation in PLACES else []
+    patterns += [_DYNAMIC] if relation in INSTRUMENTS else []
     match = next((found for pattern in patterns if (found := pattern.search(before))), None)
     if match is None or (language and _SPOKEN.search(before)):
         return None

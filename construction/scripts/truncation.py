@@ -9,6 +9,7 @@ from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
 from construction.scripts.open_places import open_place
+from construction.scripts.passing_mentions import passing_mention
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
@@ -103,10 +104,14 @@ def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     """Why a place is no good one though the object is plainly meant; empty where it is."""
     relation = sought.relation.id if sought.relation is not None else ""
     person = is_of_person(sought.relation)
-    words = open_place(before, relation, after=after, person=person) if sought.rules != 1 else None
+    if sought.rules == 1:
+        return ""
+    words = open_place(before, relation, after=after, person=person)
+    if words is None:
+        words = passing_mention(before, relation, after=after, person=person)
     if words is None:
         return ""
-    where = "before" if after.lstrip(" \u00a0-").startswith(words) else "after"
+    where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import model_validator
 
 from curation.files.json_files import json_lines
-from curation.shipped import labelled_scripts_path
+from curation.shipped import labelled_scripts_path, tuning_scripts_path
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import wilson_interval
 from schemas.core.config import validate
@@ -195,8 +196,19 @@ class KindCounts(NamedTuple):
 
 def labelled_scripts(half: Half | None = None) -> tuple[LabelledScript, ...]:
     """The labelled scripts that we ship, of one half or of both."""
-    rows = [validate(LabelledScript, data, where=where) for _, where, data in json_lines(labelled_scripts_path())]
-    return tuple(r for r in rows if half in (None, r.half))
+    return tuple(r for r in _read(labelled_scripts_path()) if half in (None, r.half))
+
+
+def tuning_scripts() -> tuple[LabelledScript, ...]:
+    """Further scripts for setting rules: wrong cuts of many kinds, and good ones that look like them.
+
+    They share no subject and no old object with the test half of ``labelled_scripts``.
+    """
+    return tuple(_read(tuning_scripts_path()))
+
+
+def _read(path: Path) -> list[LabelledScript]:
+    return [validate(LabelledScript, data, where=where) for _, where, data in json_lines(path)]
 
 
 def outcome(script: LabelledScript, decision: ScriptDecision) -> Outcome:

@@ -30,6 +30,11 @@ def labelled_scripts_path() -> Path:
     return _HERE / "labelled_scripts.jsonl"
 
 
+def tuning_scripts_path() -> Path:
+    """Further labelled scripts, all for setting rules: wrong cuts of many kinds, and good ones that look like them."""
+    return _HERE / "tuning_scripts.jsonl"
+
+
 def common_words_path() -> Path:
     """English words that a name may be spelt like ("square", "turkey"), one a line."""
     return _HERE / "names" / "common_words.txt"

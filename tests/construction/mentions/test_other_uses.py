@@ -25,6 +25,11 @@ def read(text: str, name: str) -> list[str]:
         ("Build a model of the house", "model"),
         ("Coach the team", "coach"),
         ("Model three shirts", "model"),
+        ("Fill the pitcher with water", "pitcher"),
+        ("Look forward to supper", "forward"),
+        ("Clear the browser history", "history"),
+        ("Fill each champagne flute", "flute"),
+        ("Stroke the cat gently", "stroke"),
     ],
 )
 def test_the_word_is_something_else_there(text: str, name: str) -> None:
@@ -43,6 +48,11 @@ def test_the_word_is_something_else_there(text: str, name: str) -> None:
         ("Pose like a model", "model"),
         ("Organ lessons cost more", "organ"),
         ("Coach", "coach"),
+        ("Train as a pitcher", "pitcher"),
+        ("Ask to start as a forward", "forward"),
+        ("Enrol for a degree in history", "history"),
+        ("Rent a good flute", "flute"),
+        ("Raise money against stroke", "stroke"),
     ],
 )
 def test_the_word_is_the_object_there(text: str, name: str) -> None:

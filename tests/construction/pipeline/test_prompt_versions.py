@@ -117,6 +117,28 @@ def test_a_journal_of_the_embedded_model_goes_on_with_its_first_prompts(tmp_path
     assert len(said) == 1 and "embedded@1" in said[0]
 
 
+def test_a_journal_of_the_local_profile_goes_on_with_its_first_prompts(tmp_path: Path, facts: Path) -> None:
+    _journal(tmp_path / "s.llm.jsonl", "local@1", 4)
+    access, said = Access(model="m", base_url="http://127.0.0.1:9/v1"), list[str]()
+    job = ConstructionJob(facts=str(facts), store=tmp_path / "s", access=access)
+    with Journal(tmp_path / "s.llm.jsonl") as lines:
+        assert begun_with(ReplyCache(lines), job.plan_with, "local", FACTS, model="m") == "local@1"
+    earlier, present = (load_prompt("scripts", profile) for profile in ("local@1", "local"))
+    assert (earlier.attempts, present.attempts) == (4, 8) and shipped(earlier) and shipped(present)
+    new = prepare(ConstructionJob(facts=str(facts), store=tmp_path / "n", access=access, profile="local"),
+                  on_progress=said.append)  # fmt: skip
+    assert new is not None and new.plan.wording().scripts == present and not said
+
+
+def test_no_example_of_the_local_profile_has_a_long_step() -> None:
+    """The model writes as long as it is shown: steps of six words in the examples made it overrun seven."""
+    for example in load_prompt("scripts", "local").examples:
+        reply = json.loads(example.assistant)
+        word = field(example.user, "Word")
+        steps = [*reply["before"], reply["key_step"].removesuffix(word), *reply["after"]]
+        assert all(len(step.split()) <= 5 for step in steps) and reply["key_step"].endswith(word)
+
+
 @pytest.mark.parametrize(
     ("replies", "noted", "profile"),
     [

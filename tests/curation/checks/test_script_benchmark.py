@@ -19,6 +19,7 @@ from curation.checks.script_benchmark import (
     labelled_scripts,
     outcome,
     right,
+    tuning_scripts,
 )
 from curation.shipped import labelled_scripts_path
 from curation.similarity.rouge import rouge1_f
@@ -28,6 +29,7 @@ from schemas.text.mentions import find
 from tests.support.curation.script_halves import halves_of
 
 SCRIPTS = labelled_scripts()
+FURTHER = tuning_scripts()
 GOOD = next(s for s in SCRIPTS if s.kind == "good")
 LEAK = next(s for s in SCRIPTS if s.kind == "related_knowledge")
 LABELS = next(s for s in SCRIPTS if s.clean_steps is not None)
@@ -65,7 +67,18 @@ def test_nothing_stands_twice_and_nothing_is_a_template_of_another() -> None:
     assert max(rouge1_f(a, b) for a, b in combinations(bare, 2)) < 0.85
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.key)
+def test_further_scripts_are_for_tuning_and_share_nothing_with_the_test_half() -> None:
+    test = labelled_scripts("test")
+    assert {s.half for s in FURTHER} == {"tuning"} and not {s.key for s in FURTHER} & {s.key for s in SCRIPTS}
+    assert not {s.subject.text.casefold() for s in FURTHER} & {s.subject.text.casefold() for s in test}
+    assert not {s.old.text.casefold() for s in FURTHER} & {s.old.text.casefold() for s in test}
+    kinds = Counter(s.kind for s in FURTHER)
+    assert kinds["good"] >= 30 and kinds["wrong_cut"] + kinds["homonym"] >= 30 and len(kinds) == 3
+    assert max(Counter(s.why for s in (*FURTHER, *SCRIPTS)).values()) == 1
+    assert max(Counter((s.subject.text, s.relation.id) for s in (*FURTHER, *SCRIPTS)).values()) == 1
+
+
+@pytest.mark.parametrize("script", (*SCRIPTS, *FURTHER), ids=lambda s: s.key)
 def test_the_truth_of_a_script_holds_together(script: LabelledScript) -> None:
     assert script.key.startswith(f"scripts/{script.kind}/")
     assert script.question.startswith("How ") and script.question.endswith("?")
