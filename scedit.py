@@ -87,6 +87,7 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate import": Command("annotation_ui.cli.results:import_", "Import a campaign's answers into the store."),
     "annotate agreement": Command("annotation_ui.cli.results:agreement", "Measure agreement between raters."),
     "annotate disagreements": Command("annotation_ui.cli.results:disagreements", "List items that raters disagree on."),
+    "annotate strengths": Command("annotation_ui.cli.results:strengths", "Show method strengths from comparisons."),
     "annotate gold": Command("annotation_ui.cli.results:gold", "Write settled items as training items."),
     "annotate forget": Command("annotation_ui.cli.campaigns:forget", "Delete a rater with all answers."),
     "judge": Command("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),

@@ -114,7 +114,6 @@ def _one_case(judgements: Sequence[Judgement]) -> list[Judgement]:
 def judgement_table(judgements: Iterable[Judgement], task: RatingTask, aspect: str) -> RatingTable:
     """The judgements of one aspect as a table for ``curation.stats``."""
     mine = [m for m in judgements if m.aspect == aspect]
-    field = task.form.field(aspect)
-    scale: tuple[Category, ...] = tuple(range(field.low, field.high + 1)) if field.kind == "scale" else ("no", "yes")
+    scale: tuple[Category, ...] = task.form.field(aspect).categories
     rows = [(m.item, m.name, m.value) for m in mine]
     return rating_table(rows, cases={m.item: m.case for m in mine}, scale=scale)

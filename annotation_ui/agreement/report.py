@@ -217,7 +217,7 @@ def _judges(
 def _pooled_estimate(judgements: Sequence[Judgement], task: RatingTask, resampling: Resampling) -> Estimate:
     fields = {f.name: f for f in task.form.asked()}
     first = next(iter(fields.values()))
-    scale: tuple[Any, ...] = tuple(range(first.low, first.high + 1)) if first.kind == "scale" else ("no", "yes")
+    scale: tuple[Any, ...] = first.categories
     rows = [(f"{m.item}/{m.aspect}", m.name, m.value) for m in judgements]
     cases = {f"{m.item}/{m.aspect}": m.case for m in judgements}
     found = alpha(rating_table(rows, cases=cases, scale=scale), level=_level(task), resampling=resampling)

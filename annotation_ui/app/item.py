@@ -74,4 +74,6 @@ def item_html(form: Form, texts: Mapping[str, str], *, highlight: bool) -> str:
             f'<div class="{kind}"><span class="se-title">{html.escape(shown.title)}</span> '
             f'<span class="se-text" dir="auto" data-text="{shown.name}">{text}</span></div>'
         )
-    return f'<div class="se-item" tabindex="0">{"".join([*rows, *blocks])}</div>'
+    pair = {"first", "second"} <= {s.name for s in form.shows}  # two scripts to compare stand side by side
+    body = f'<div class="se-pair">{"".join(blocks)}</div>' if pair else "".join(blocks)
+    return f'<div class="se-item" tabindex="0">{"".join(rows)}{body}</div>'

@@ -129,13 +129,14 @@ def escape_markdown(body: str) -> str:
 def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> Any:
     """One field of a form, as it was answered before or open; returns the answer or None."""
     label = escape_markdown(f.asks)
-    if f.kind in ("yes_no", "scale"):
-        options = list(f.allowed)
+    if f.kind in ("yes_no", "scale", "one"):
+        options, shown = list(f.allowed), {o.value: escape_markdown(o.text) for o in f.choices}
         at = None if f.fault(value) else options.index(value)
         if f.hint:  # above the choices, where it is read before them
             st.html(f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>')
         hidden: Any = "collapsed" if f.hint else "visible"
-        chosen = st.radio(label, options, index=at, horizontal=True, key=key, label_visibility=hidden)
+        chosen = st.radio(label, options, index=at, horizontal=True, key=key, label_visibility=hidden,
+                          format_func=lambda v: shown.get(v, str(v)))  # fmt: skip
         if f.kind == "scale" and f.low_text:
             low, high = html.escape(f"{f.low} = {f.low_text}"), html.escape(f"{f.high} = {f.high_text}")
             st.html(f'<div class="se-ends"><span>{low}</span> · <span>{high}</span></div>')

@@ -119,8 +119,8 @@ def _add_decisions(
             rejected.append(RejectedAnswer(decision.lead, decision.item, f"a lead's decision: {error.what}"))
             continue
         records += made
-        lines += [_line(given, record) for record in made]
-    known = store.known(d for d in decisions if d in items)
+        lines += [_line(given, record, task) for record in made]
+    known = store.known(j for d in decisions if d in items for j in task.judged(items[d].item))
     chosen = [(r, x) for r, x in zip(records, lines, strict=True) if x.parents[0] in known]
     put = store.put([r for r, _ in chosen], [x for _, x in chosen])
     return kept._replace(new=kept.new + put.new, rejected=(*kept.rejected, *rejected))
@@ -153,14 +153,14 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
     records: list[Record] = []
     lines: list[Lineage] = []
     rejected = []
-    known = store.known(g.item.id for g in answers)
+    known = store.known(j for g in answers for j in task.judged(g.item))
     for g in answers:
         if g.form != task.form.label:
             rejected.append(
                 RejectedAnswer(g.person, g.item.id, f"given to the form {g.form}, the task now has {task.form.label}")
             )
             continue
-        if g.item.id not in known:
+        if not known.issuperset(task.judged(g.item)):
             rejected.append(RejectedAnswer(g.person, g.item.id, "the store has no such item"))
             continue
         try:
@@ -169,12 +169,12 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
             rejected.append(RejectedAnswer(g.person, g.item.id, error.what))
             continue
         records += made
-        lines += [_line(g, record) for record in made]
+        lines += [_line(g, record, task) for record in made]
     put = store.put(records, lines)
     return ImportResult(len(answers) - len(rejected), put.new, tuple(rejected))
 
 
-def _line(g: RaterAnswer, record: Record) -> Lineage:
+def _line(g: RaterAnswer, record: Record, task: RatingTask) -> Lineage:
     detail: dict[str, object] = {"form": g.form, "seconds": g.seconds, "origin": g.origin, "case": g.item.case}
     if g.probability is not None:
         detail["probability"] = g.probability
@@ -183,7 +183,6 @@ def _line(g: RaterAnswer, record: Record) -> Lineage:
     request = f"{g.origin}/{g.saved_at}"
     if g.grown_at:  # a line of its own, which comes after the one with the earlier probability
         detail["saved_at"], request = g.saved_at, f"{request}/{g.grown_at}"
-    return Lineage(
-        item_id=record.id, stage=STAGE, made_at=g.grown_at or g.saved_at, parents=(g.item.id, *g.item.related),
-        detail=detail, request=request,
-    )  # fmt: skip
+    parents = tuple(dict.fromkeys((*task.judged(g.item), *g.item.related)))  # two scripts in the order of showing
+    made_at = g.grown_at or g.saved_at
+    return Lineage(item_id=record.id, stage=STAGE, made_at=made_at, parents=parents, detail=detail, request=request)

@@ -149,6 +149,48 @@ def add_scripts(scripts: Path, store_path: Path) -> None:
     click.echo(f"{counted(seen, 'script')} read, {fresh} new in the store.")
 
 
+@click.command()
+@click.argument("name")
+@DB
+@store_option(also="It says which method wrote each script.")
+@click.option("--rater", "raters", multiple=True, help="Only the answers of these raters; all unless given.")
+@json_option
+def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...], as_json: bool) -> None:
+    """Show how strong each method is in campaign NAME, whose raters compared scripts: Bradley-Terry with ties.
+
+    Log-strengths sum to zero; a difference of 0.69 means that one is preferred twice as often where there is no tie.
+    Intervals take all comparisons of one case as dependent.
+
+    Example: scedit annotate strengths pairs --ratings r.sqlite --store my.duckdb
+    """
+    from annotation_ui.agreement.comparisons import method_strengths
+    from annotation_ui.ratings.database import RatingsDB
+    from curation.store.store import Store
+
+    with RatingsDB(db_path) as db, Store.open(store_path) as store:
+        found = method_strengths(db, store, name, raters=raters)
+    if as_json:
+        rows = {
+            aspect: fault
+            if isinstance(fault := one, str)
+            else {
+                "methods": {m: e._asdict() for m, e in one.methods.items()}, "tie": one.tie._asdict(),
+                "comparisons": one.comparisons, "ties": one.ties, "cases": one.cases,
+            }
+            for aspect, one in found.items()
+        }  # fmt: skip
+        click.echo(json.dumps(rows))
+        return
+    for aspect, one in found.items():
+        if isinstance(one, str):
+            click.echo(f"{aspect}: {one}")
+            continue
+        about = f"{counted(one.comparisons, 'comparison')} in {counted(one.cases, 'case')}, {counted(one.ties, 'tie')}"
+        click.echo(f"{aspect} ({about})")
+        for method, e in one.methods.items():
+            click.echo(f"  {method:32} {e.text()}   ({counted(e.n, 'comparison')})")
+
+
 def plain(report: TaskReport) -> dict[str, Any]:
     """A report as JSON values."""
 

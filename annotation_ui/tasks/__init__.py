@@ -12,6 +12,8 @@ TASKS = Registry(
         "quality",
         "rate_executability",
         "rate_script",
+        "compare_executability",
+        "compare_scripts",
     ),
 )
 """Every task by name. Ratings are two tasks, because Executability is judged from the script and nothing else."""

@@ -68,6 +68,10 @@ class RatingTask(ABC):
         marking.form = with_spans(self.form, self.span_labels)
         return marking
 
+    def judged(self, item: TaskItem) -> tuple[str, ...]:
+        """Content ids of the records of the store that an item asks about, in the order in which they are shown."""
+        return (item.id,)
+
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:
         """What there is to judge in a store, in a stable order."""

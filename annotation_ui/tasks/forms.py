@@ -68,6 +68,11 @@ class Field(Frozen):
             return tuple(range(self.low, self.high + 1))
         return tuple(c.value for c in self.choices)
 
+    @property
+    def categories(self) -> tuple[Any, ...]:
+        """The same as tables of agreement list them: ``no`` before ``yes``."""
+        return ("no", "yes") if self.kind == "yes_no" else self.allowed
+
     def fault(self, answer: Any) -> str:
         """What is wrong with a given answer; empty when nothing is.
 

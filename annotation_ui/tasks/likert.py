@@ -41,11 +41,12 @@ def generated_items(store: Store, *, blind_to_fact: bool, shown: Shown = "raw") 
         if made.refused or not made.text.strip():
             continue
         script = raw_text(made.text) if shown == "raw" else made.shown_steps
-        texts = {"script": script} if blind_to_fact else {**_context_fields(store, made), "script": script}
+        texts = {"script": script} if blind_to_fact else {**script_context(store, made), "script": script}
         yield TaskItem(id=made.id, case=made.case, stratum=f"{made.model} {made.editor}", shown=texts)
 
 
-def _context_fields(store: Store, script: GeneratedScript) -> dict[str, str]:
+def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:
+    """What is shown around a script: question, new fact, both objects, and the one that Completeness goes by."""
     question, fact = store.get(script.question), store.get(script.fact)
     if not isinstance(question, ScriptQuestion) or not isinstance(fact, Fact):
         raise UserError(

@@ -3,6 +3,7 @@ export default function (component) {
   const boxes = (...kinds) =>
     fields.filter((f) => kinds.includes(f.kind)).map((f) => document.querySelector("." + f.place)).filter(Boolean);
   const groups = () => boxes("yes_no", "scale", "one").map((b) => b.querySelector('[role="radiogroup"]')).filter(Boolean);
+  const numbered = (g) => fields.some((f) => f.kind === "one" && g.closest("." + f.place));  // its choices have no digits
   const groupOf = (e) => (e.closest ? e.closest('[role="radiogroup"]') : null);
   const control = {yes_no: '[role="radiogroup"]', scale: '[role="radiogroup"]', one: '[role="radiogroup"]',
     many: "button", text: "textarea", spans: "textarea"};
@@ -46,7 +47,7 @@ export default function (component) {
     for (const [n, input] of [...group.querySelectorAll('input[type="radio"]')].entries()) {
       const label = input.closest("label");
       const text = label ? label.innerText.trim() : "";
-      if (text === word || (group.dataset.numbered && String(n + 1) === word)) {
+      if (text === word || (numbered(group) && String(n + 1) === word)) {
         fresh.set(group, Date.now());
         last = group;
         input.click();

@@ -50,7 +50,8 @@ def show_keys(context: PageContext, form: Form) -> None:
     """What the keys do, for the fields that there are."""
     kinds = {f.kind for f in form.fields}
     top = max((f.high for f in form.fields if f.kind == "scale"), default=0)
-    keys = [context.say("keys_scale", high=top)] if "scale" in kinds else []
+    top = max([top, *(len(f.choices) for f in form.fields if f.kind == "one")])
+    keys = [context.say("keys_scale", high=top)] if {"scale", "one"} & kinds else []
     keys += [context.say("keys_yes_no")] if "yes_no" in kinds else []
     line = [context.say("keys_answer", keys=", ".join(keys))]
     line += [context.say("keys_reasons")] if "many" in kinds else []

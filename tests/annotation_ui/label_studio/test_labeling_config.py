@@ -18,6 +18,7 @@ from annotation_ui.tasks.spans import mark, markable
 LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
 
 FORMS = [TASKS.get(n).form for n in TASKS.names()]
+RATING = make_task("rate_script").form
 MARKING = [make_task(n, spans=True).form for n in TASKS.names()]
 
 
@@ -77,11 +78,11 @@ def test_nothing_that_would_bias_is_in_a_task() -> None:
         (None, "the annotation has no list of results"),
         ([{"from_name": "beauty", "value": {}}], "unknown control 'beauty'"),
         (["x"], "unknown control None"),
-        (build_result({"coherence": 3}, FORMS[-1]) * 2, "'coherence' is answered twice"),
+        (build_result({"coherence": 3}, RATING) * 2, "'coherence' is answered twice"),
     ],
 )
 def test_unreadable_results_are_faults(result: Any, fault: str) -> None:
-    assert parse_result(result, FORMS[-1])[1] == [fault]
+    assert parse_result(result, RATING)[1] == [fault]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_unreadable_results_are_faults(result: Any, fault: str) -> None:
     [{"choices": ["9"]}, {"choices": ["3", "4"]}, {"choices": []}, {"rating": 0}, {"choices": ["x"]}, "3", None],
 )
 def test_odd_values_reach_the_form_and_are_refused(value: Any) -> None:
-    form = FORMS[-1]
+    form = RATING
     good = [
         r
         for r in build_result({"coherence": 1, "consistency": 2, "completeness": 3}, form)

@@ -1,0 +1,131 @@
+"""Pairs of generated scripts as items, and answers about them as verdicts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.forms import COMMENT, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.likert import script_context
+from annotation_ui.tasks.spans import stored_spans
+from schemas.core.ids import content_id, seed
+from schemas.core.records import Record
+from schemas.generated_scripts import GeneratedScript
+from schemas.raters import Rater
+from schemas.text.raw_text import raw_text
+from schemas.verdicts import Label, Span, Verdict, verdict_key
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+FIRST, SECOND, TIE, CANNOT = "first", "second", "tie", "cannot_judge"
+OUTCOMES = {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}
+CHOICES = (
+    FieldOption(value=FIRST, text="A is better"),
+    FieldOption(value=SECOND, text="B is better"),
+    FieldOption(value=TIE, text="Equally good"),
+    FieldOption(value=CANNOT, text="Cannot judge"),
+)
+SCRIPTS = (
+    ShownText(name=FIRST, title="Script A", style="script"),
+    ShownText(name=SECOND, title="Script B", style="script"),
+)
+UNIT = "preference"
+"""Of a stored outcome: 1 where the script that the verdict is on was better, 0 where the other, 0.5 for a tie."""
+
+
+def better_field(name: str, asks: str, hint: str) -> Field:
+    """A field that asks which of two scripts is better."""
+    return Field(name=name, kind="one", asks=asks, hint=hint, choices=CHOICES)
+
+
+def comparison_form(
+    name: str, title: str, intro: str, fields: tuple[Field, ...], *, beside: tuple[ShownText, ...]
+) -> Form:
+    """The form of a comparison: what stands beside the two scripts, the scripts, the aspects."""
+    return Form(
+        name=name, version=1, title=title, intro=intro, shows=(*beside, *SCRIPTS), fields=(*fields, COMMENT)
+    )  # fmt: skip
+
+
+def method_of(script: GeneratedScript) -> str:
+    """What is compared: model and editing method."""
+    return f"{script.model} {script.editor}"
+
+
+def pair_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
+    """Every two scripts of one question, case and sample number that two methods wrote, refusals left out.
+
+    Which one is A is drawn by a seed of the two, the same in every campaign, and recorded: ``related`` holds A and B.
+    """
+    groups: dict[tuple[str, str, int], list[GeneratedScript]] = defaultdict(list)
+    for made in store.all(GeneratedScript):
+        if not made.refused and made.text.strip():
+            groups[made.case, made.question, made.sample].append(made)
+    for scripts in groups.values():
+        ordered = sorted(scripts, key=lambda s: (method_of(s), s.id))
+        for one, other in combinations(ordered, 2):
+            if method_of(one) == method_of(other):
+                continue
+            turned = seed("compare", *sorted((one.id, other.id))) % 2
+            a, b = (other, one) if turned else (one, other)
+            around = {} if blind_to_fact else script_context(store, one)
+            texts = {k: v for k, v in around.items() if k != "counts"}
+            yield TaskItem(
+                id=content_id("pair", [a.id, b.id]),
+                case=one.case,
+                stratum=f"{method_of(one)} | {method_of(other)}",
+                shown={**texts, FIRST: raw_text(a.text), SECOND: raw_text(b.text)},
+                related=(a.id, b.id),
+            )
+
+
+class ComparisonTask(RatingTask):
+    """A task whose items are pairs. Its records are measurements on one script in relation to the other."""
+
+    blind = True
+
+    def judged(self, item: TaskItem) -> tuple[str, ...]:
+        """A and B, in the order in which they were shown."""
+        return item.related
+
+    def records(self, item: TaskItem, answers: Mapping[str, Any], *, person: str) -> list[Record]:
+        """An outcome for every aspect; ``unscored`` where the person could not judge."""
+        given = self.checked(item, answers)
+        comment = str(given.get("comment", ""))
+        out: list[Record] = []
+        for field in self.form.asked():
+            said = given[field.name]
+            if said == CANNOT:
+                out.append(self._verdict(item, field.name, person, label="unscored", reason=comment or "cannot judge"))
+            else:
+                out.append(self._verdict(item, field.name, person, value=OUTCOMES[said], reason=comment))
+        if any(f.kind == "spans" for f in self.form.fields):
+            spans = stored_spans(self.form, given)
+            out.append(self._verdict(item, "spans", person, value=float(len(spans)), unit="marks", spans=spans))
+        return out
+
+    def _verdict(
+        self,
+        item: TaskItem,
+        what: str,
+        person: str,
+        *,
+        value: float | None = None,
+        label: Label | None = None,
+        reason: str = "",
+        unit: str = UNIT,
+        spans: tuple[Span, ...] = (),
+    ) -> Verdict:
+        """On the script with the smaller id, whichever was A, so that a pair has one verdict a person and aspect."""
+        on, other = sorted(item.related)
+        if unit == UNIT and value is not None and on != item.related[0]:
+            value = 1.0 - value
+        by = Rater.person(person).by(f"{self.form.name}_{what}@{self.form.version}")
+        return Verdict(
+            key=verdict_key(item_id=on, by=by, related=(other,)), item_id=on, by=by, label=label, reason=reason,
+            value=value, unit=None if value is None else unit, related=(other,), spans=spans,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Paired comparisons: which of two is better, or neither, and the strengths that follow."""

@@ -1,0 +1,127 @@
+"""Pairs of scripts: which are compared, in what order, blind, and what is stored of the answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.comparison.pairs import method_of
+from curation.store.store import Store
+from schemas.core.errors import DataError
+from schemas.generated_scripts import GeneratedScript
+from schemas.verdicts import Verdict
+from tests.annotation_ui.conftest import scripts
+
+SAID = {"coherence": "first", "consistency": "tie", "completeness": "cannot_judge"}
+
+
+@pytest.fixture
+def three(store: Store) -> Store:
+    """A third method beside the two of the store."""
+    more = [s for s in scripts(6) if s.editor == "rome"]
+    store.put(
+        [s.model_copy(update={"key": f"{s.key}/memit", "editor": "memit", "text": f"{s.text} twice"}) for s in more]
+    )
+    return store
+
+
+def test_every_two_methods_of_a_question_make_a_pair_with_a_drawn_order(three: Store) -> None:
+    items = list(make_task("compare_scripts").items(three))
+    assert len(items) == 6 * 3 and len({i.id for i in items}) == 18
+    of = Counter(i.stratum for i in items)
+    assert of == {"tiny memit | tiny none": 6, "tiny memit | tiny rome": 6, "tiny none | tiny rome": 6}
+    found = {s.id: s for s in three.all(GeneratedScript)}
+    first = [i.stratum.partition(" | ")[0] == method_of(found[i.related[0]]) for i in items]
+    assert 0 < sum(first) < 18, "either may be A"
+    for item in items:
+        a, b = (found[r] for r in item.related)
+        assert (item.shown["first"], item.shown["second"]) == (a.text, b.text)
+        assert a.question == b.question and a.case == b.case == item.case
+    again = [i.related for i in make_task("compare_scripts").items(three)]
+    assert again == [i.related for i in items], "the same order again"
+
+
+def test_nothing_shown_tells_the_method_or_the_edit(three: Store) -> None:
+    for name, wanted in (
+        ("compare_scripts", {"question", "fact", "new", "old", "first", "second"}),
+        ("compare_executability", {"first", "second"}),
+    ):
+        task = make_task(name)
+        for item in task.items(three):
+            assert set(item.shown) == wanted == {s.name for s in task.form.shows}
+            assert not any(w in json.dumps(dict(item.shown)) for w in ("memit", "tiny", '"none"'))
+
+
+def test_refusals_empty_texts_and_other_samples_are_not_compared(store: Store) -> None:
+    (one,) = [s for s in scripts(1) if s.editor == "rome"]
+    changes: list[dict[str, Any]] = [
+        {"editor": "a", "refused": True},
+        {"editor": "b", "text": "  "},
+        {"editor": "c", "sample": 1},
+        {"text": "the same method again"},
+    ]
+    store.put([one.model_copy(update={"key": f"generated/{n}", **c}) for n, c in enumerate(changes)])
+    pairs = [i.stratum for i in make_task("compare_scripts").items(store) if i.case == one.case]
+    assert pairs == ["tiny none | tiny rome"] * 2
+
+
+def test_an_answer_is_kept_whichever_script_stood_first(store: Store) -> None:
+    task = make_task("compare_scripts")
+    (item, *_) = task.items(store)
+    turned = item.model_copy(update={"related": item.related[::-1]})
+    one = task.records(item, SAID, person="ann")
+    other = task.records(turned, {**SAID, "coherence": "second"}, person="ann")
+    assert [r.id for r in one] == [r.id for r in other], "the same preference is the same record"
+    first, second, third = one
+    assert isinstance(first, Verdict) and isinstance(second, Verdict) and isinstance(third, Verdict)
+    assert first.by == "person:ann/compare_scripts_coherence@1" and first.unit == "preference"
+    assert first.value == (1.0 if first.item_id == item.related[0] else 0.0)
+    assert {first.item_id, *first.related} == set(item.related)
+    assert second.value == 0.5
+    assert (third.label, third.value) == ("unscored", None)
+
+
+@pytest.mark.parametrize("value", ["left", "", None, 1, ["first"], {"first": 1}, True, "x" * 10**5])
+def test_what_is_no_choice_is_refused(store: Store, value: Any) -> None:
+    task = make_task("compare_scripts")
+    (item, *_) = task.items(store)
+    with pytest.raises(DataError, match="coherence"):
+        task.records(item, {**SAID, "coherence": value}, person="ann")
+
+
+def begin(db: RatingsDB, store: Store, **options: Any) -> None:
+    people.invite(db, "ann")
+    create_campaign(db, store, "pairs", make_task("compare_scripts"), CampaignOptions(overlap=1, **options))
+    assign_items(db, "pairs")
+    for a in db.assignments("pairs", "ann"):
+        db.save("pairs", "ann", a.item, SAID, form="compare_scripts@1", seconds=4)
+
+
+def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, store: Store) -> None:
+    begin(db, store, spans=True)
+    got = import_campaign(db, store, "pairs")
+    assert (got.answers, got.new, got.rejected) == (6, 24, ())
+    assert import_campaign(db, store, "pairs").new == 0
+    shown = {frozenset(i.related): i.related for i in make_task("compare_scripts").items(store)}
+    for verdict in store.all(Verdict):
+        if verdict.judged_by is not None:
+            (line,) = store.lineage(verdict.id)
+            pair = shown[frozenset((verdict.item_id, *verdict.related))]
+            assert line.parents == pair, "lineage holds A and B"
+            if verdict.check == "compare_scripts_coherence":
+                assert verdict.value == (1.0 if verdict.item_id == pair[0] else 0.0)
+
+
+def test_a_pair_whose_scripts_are_not_in_the_store_is_reported(db: RatingsDB, store: Store, tmp_path: Path) -> None:
+    begin(db, store)
+    with Store.open(tmp_path / "other.duckdb", create=True) as other:
+        refused = import_campaign(db, other, "pairs").rejected
+    assert len(refused) == 6 and {r.why for r in refused} == {"the store has no such item"}

@@ -1,0 +1,177 @@
+"""Bradley-Terry with ties: against an independent fit, by hand, and where there is nothing to estimate."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from curation.stats.comparisons.bradley_terry import Comparison, bradley_terry
+from schemas.core.errors import UserError
+
+
+def rows(*wins: tuple[str, str, float, int], cases: int = 10) -> list[Comparison]:
+    """So many comparisons of each kind, spread over cases."""
+    many = [(a, b, o) for a, b, o, n in wins for _ in range(n)]
+    return [Comparison(a, b, o, f"c{k % cases}") for k, (a, b, o) in enumerate(many)]
+
+
+def drawn(seed: int, strengths: dict[str, float], tie: float, cases: int, each: int = 1) -> list[Comparison]:
+    rng, names, out = np.random.default_rng(seed), sorted(strengths), []
+    for case in range(cases):
+        for i, a in enumerate(names):
+            for b in names[i + 1 :]:
+                x, y = strengths[a], strengths[b]
+                p = np.exp([x, y, tie + (x + y) / 2])
+                for _ in range(each):
+                    out.append(Comparison(a, b, (1.0, 0.0, 0.5)[rng.choice(3, p=p / p.sum())], f"c{case}"))
+    return out
+
+
+def davidson(comparisons: list[Comparison], rounds: int = 20000) -> tuple[dict[str, float], float]:
+    """Davidson's own iteration (1970, section 3): strengths and tie parameter in turn, no derivatives."""
+    names = sorted({n for c in comparisons for n in (c.first, c.second)})
+    pair = Counter(tuple(sorted((c.first, c.second))) for c in comparisons)
+    won: Counter[str] = Counter()
+    for c in comparisons:
+        won[c.first] += c.outcome
+        won[c.second] += 1 - c.outcome
+    ties = sum(c.outcome == 0.5 for c in comparisons)
+    p, v = dict.fromkeys(names, 1.0), 1.0
+    for _ in range(rounds):
+        before = dict(p)
+        for i in names:
+            bottom = 0.0
+            for j in names:
+                n = pair[(min(i, j), max(i, j))] if i != j else 0
+                if n:
+                    bottom += n * (1 + v / 2 * math.sqrt(p[j] / p[i])) / (p[i] + p[j] + v * math.sqrt(p[i] * p[j]))
+            p[i] = won[i] / bottom
+        scale = math.exp(sum(math.log(x) for x in p.values()) / len(p))
+        p = {k: x / scale for k, x in p.items()}
+        if ties:
+            v = ties / sum(
+                n * math.sqrt(p[a] * p[b]) / (p[a] + p[b] + v * math.sqrt(p[a] * p[b])) for (a, b), n in pair.items()
+            )
+        else:
+            v = 0.0
+        if max(abs(math.log(p[k] / before[k])) for k in names) < 1e-13:
+            break
+    return {k: math.log(x) for k, x in p.items()}, v
+
+
+@pytest.mark.parametrize("tie", [-30.0, 0.0, 1.2])
+def test_the_fit_is_davidson_s(tie: float) -> None:
+    data = drawn(3, {"a": 0.9, "b": 0.0, "c": -0.4, "d": -0.5}, tie, cases=40)
+    found = bradley_terry(data)
+    strengths, v = davidson(data)
+    for name, e in found.methods.items():
+        assert e.value == pytest.approx(strengths[name], abs=1e-6)
+    assert sum(e.value or 0.0 for e in found.methods.values()) == pytest.approx(0, abs=1e-9)
+    assert list(found.methods) == sorted(strengths, key=lambda k: -strengths[k])
+    if found.ties:
+        assert found.tie.value == pytest.approx(math.log(v), abs=1e-6)
+    else:
+        assert found.tie.value is None and "no tie" in found.tie.reason
+
+
+def test_two_methods_by_hand() -> None:
+    found = bradley_terry(rows(("a", "b", 1, 6), ("a", "b", 0, 3), ("b", "a", 0.5, 5)))
+    assert found.methods["a"].value == pytest.approx(math.log(2) / 2, abs=1e-7)  # odds 6 : 3
+    assert found.tie.value == pytest.approx(math.log(5 / math.sqrt(18)), abs=1e-6)  # v = ties / sqrt(wins x losses)
+    assert (found.comparisons, found.ties, found.cases) == (14, 5, 10)
+
+
+def test_who_stands_first_does_not_matter() -> None:
+    data = drawn(5, {"a": 0.5, "b": 0.0, "c": -0.5}, 0.3, cases=20)
+    turned = [Comparison(c.second, c.first, 1 - c.outcome, c.case) for c in data]
+    one, other = bradley_terry(data).methods, bradley_terry(turned).methods
+    for name in one:
+        assert one[name][1:4] == pytest.approx(other[name][1:4], abs=1e-6)
+
+
+def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
+    """Numerical derivatives, a loop over cases, another parametrisation (the last strength is minus the rest)."""
+    data = drawn(8, {"a": 0.6, "b": 0.1, "c": -0.7}, -0.2, cases=25, each=2)
+    found = bradley_terry(data)
+    best = np.array([found.methods["a"].value, found.methods["b"].value, found.tie.value], dtype=float)
+
+    def loss(x: np.ndarray, rows: list[Comparison]) -> float:
+        s = {"a": x[0], "b": x[1], "c": -x[0] - x[1]}
+        total = 0.0
+        for c in rows:
+            u = {1.0: s[c.first], 0.0: s[c.second], 0.5: x[2] + (s[c.first] + s[c.second]) / 2}
+            total -= u[c.outcome] - math.log(sum(map(math.exp, u.values())))
+        return total
+
+    step = np.eye(3) * 1e-4
+
+    def slope(rows: list[Comparison], at: np.ndarray) -> np.ndarray:
+        return np.array([(loss(at + e, rows) - loss(at - e, rows)) / 2e-4 for e in step])
+
+    bread = np.linalg.inv(np.array([(slope(data, best + e) - slope(data, best - e)) / 2e-4 for e in step]))
+    pulls = [slope([c for c in data if c.case == k], best) for k in sorted({c.case for c in data})]
+    meat = sum(np.outer(p, p) for p in pulls) * 25 / 24
+    error = math.sqrt((bread @ meat @ bread)[0, 0])
+    e = found.methods["a"]
+    assert e.high is not None and e.value is not None
+    assert (e.high - e.value) / 2.0639 == pytest.approx(error, rel=1e-3)  # Student's t for 24
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([], "there are no comparisons"),
+        (rows(("a", "b", 1, 1)), "none of b was better than any of a"),
+        (rows(("a", "b", 1, 20)), "none of b was better than any of a"),
+        (rows(("a", "b", 1, 20), ("a", "b", 0.5, 5)), "none of b was better than any of a"),
+        (rows(("a", "b", 0.5, 9)), "all of 9 comparisons are ties"),
+        (rows(("a", "b", 1, 3), ("b", "a", 1, 2), ("c", "d", 1, 3), ("d", "c", 1, 2)), "2 groups that were never"),
+        (
+            rows(("a", "b", 1, 3), ("b", "a", 1, 2), ("a", "c", 1, 3), ("d", "c", 1, 3), ("c", "d", 1, 2)),
+            "none of c, d was better than any of a, b",
+        ),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused_in_one_sentence(data: list[Comparison], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        bradley_terry(data)
+
+
+def test_a_circle_of_wins_has_equal_strengths() -> None:
+    found = bradley_terry(rows(("a", "b", 1, 4), ("b", "c", 1, 4), ("c", "a", 1, 4)))
+    assert all(e.value == pytest.approx(0, abs=1e-7) for e in found.methods.values())
+
+
+def test_one_case_has_values_and_no_intervals() -> None:
+    found = bradley_terry(rows(("a", "b", 1, 2), ("b", "a", 1, 1), cases=1))
+    e = found.methods["a"]
+    assert e.value is not None and e.low is None and "one case" in e.note and found.covariance is None
+
+
+def test_many_comparisons_of_one_case_are_not_many_cases() -> None:
+    few = rows(("a", "b", 1, 6), ("b", "a", 1, 4), cases=10)
+    copied = [c for c in few for _ in range(30)]
+    one, other = bradley_terry(few).methods["a"], bradley_terry(copied).methods["a"]
+    assert one[1:4] == pytest.approx(other[1:4], abs=1e-6)
+
+
+def test_an_outcome_that_is_none_is_our_own_fault() -> None:
+    with pytest.raises(ValueError, match="outcome"):
+        bradley_terry([Comparison("a", "b", 0.7, "c")])
+    with pytest.raises(ValueError, match="different"):
+        bradley_terry([Comparison("a", "a", 1.0, "c")])
+
+
+@pytest.mark.slow
+def test_intervals_cover() -> None:
+    true = {"a": 0.7, "b": 0.0, "c": -0.7}
+    inside = total = 0
+    for seed in range(400):
+        for name, e in bradley_terry(drawn(1000 + seed, true, 0.0, cases=40)).methods.items():
+            assert e.low is not None and e.high is not None
+            inside += e.low <= true[name] <= e.high
+            total += 1
+    assert 0.93 <= inside / total <= 0.975, inside / total
