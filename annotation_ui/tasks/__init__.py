@@ -7,6 +7,7 @@ from schemas.core.registry import Registry
 TASKS = Registry(
     "task",
     shipped=(
+        "screen_question",
         "filter_question",
         "verify_leak",
         "quality",

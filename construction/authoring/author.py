@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ class QuestionQuota(NamedTuple):
     Attributes:
         questions: Questions to keep for a fact.
         candidates: Questions to ask for; more than are kept are chosen from.
-        scripts: Scripts of each author for each question.
+        scripts: Scripts of each author for each question; 0 for questions alone.
     """
 
     questions: int
@@ -65,6 +65,7 @@ class Author:
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
         rules: Version of the rules of mentions and cuts.
+        dropped: Verdicts of people on questions that get no scripts, by the question's content id.
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class Author:
         writers: Sequence[ScriptWriter],
         reader: SecondReader | None = None,
         rules: Rules = RULES,
+        dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
+        self._dropped = dropped or {}
         self._rules: Rules = rules
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any]] = [questions, *(w.step for w in writers)]
@@ -97,7 +100,11 @@ class Author:
         try:
             parts = await gather_all([self._slots(call, trace) for call in calls])
             slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
-            slots = await self._filled(fact, slots, quota, trace)
+            slots = [self._screened(slot) for slot in slots]
+            if quota.scripts:
+                slots = await self._filled(fact, slots, quota, trace)
+            else:
+                slots = [replace(s, questions=tuple(replace(q, alone=True) for q in s.questions)) for s in slots]
         except Unanswered as error:
             return FactOutcome(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
@@ -126,6 +133,14 @@ class Author:
         if step.wording.shape == "one":
             return [Slot(tuple(made), "" if made else failure)]
         return [Slot((q,)) for q in made] + [Slot(failure=failure)] * (call.count - len(made))
+
+    def _screened(self, slot: Slot) -> Slot:
+        """The slot with what people said of its question, where they dropped it."""
+        if not slot.questions or slot.questions[-1].question.id not in self._dropped:
+            return slot
+        *earlier, last = slot.questions
+        said = self._dropped[last.question.id]
+        return replace(slot, questions=(*earlier, replace(last, verdicts=(*last.verdicts, said))))
 
     async def _filled(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> list[Slot]:
         """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
@@ -282,7 +297,7 @@ def _compare_questions(fact: Fact, slots: Sequence[Slot], rules: Rules) -> list[
             known = {v.key for v in q.verdicts}
             material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
             more = [v for v in judge("question", material, rules=rules) if v.key not in known]
-            made.append(QuestionOutcome(q.question, (*q.verdicts, *more), q.written))
+            made.append(replace(q, verdicts=(*q.verdicts, *more)))
         if slot.passes:
             earlier.append(slot.questions[-1].question)
         compared.append(Slot(tuple(made), slot.failure, slot.surplus))

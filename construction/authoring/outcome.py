@@ -51,11 +51,12 @@ class AuthorAttempts:
 
 @dataclass(frozen=True)
 class QuestionOutcome:
-    """A question, the verdicts on it, and what the authors wrote."""
+    """A question, the verdicts on it, and what the authors wrote; ``alone`` where no script was asked for."""
 
     question: ScriptQuestion
     verdicts: tuple[Verdict, ...]
     written: tuple[AuthorAttempts, ...] = ()
+    alone: bool = False
 
     @property
     def scripts(self) -> tuple[ScriptOutcome, ...]:
@@ -66,6 +67,8 @@ class QuestionOutcome:
     def standing(self) -> Standing:
         """The worst of the question's and its best script's."""
         own = standing(self.verdicts)
+        if self.alone:
+            return own
         if own == "drop" or not self.scripts:
             return "drop"
         best = max((s.standing for s in self.scripts), key=_ORDER.index)

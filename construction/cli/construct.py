@@ -57,7 +57,11 @@ _REPLACE = "The same, but the earlier generation no longer counts; it stays in t
     help="Questions to ask for, of which the most diverse are kept (with 'paper' twice --questions).",
 )
 @click.option(
-    "--scripts", type=click.IntRange(1, 20), default=1, show_default=True, help="Scripts per question and author."
+    "--scripts",
+    type=click.IntRange(0, 20),
+    default=1,
+    show_default=True,
+    help="Scripts per question and author; 0 stops before scripts, so that people can screen the questions.",
 )
 @click.option("--author", "named", multiple=True, help=_AUTHOR)
 @click.option("--verify", "reader_name", help=_VERIFY)

@@ -20,6 +20,7 @@ from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
+from construction.authoring.screening import dropped_by_people
 from construction.authoring.standing import MARK, asked_as_edit, standing
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
@@ -56,7 +57,7 @@ class ConstructionPlan(Options):
         prompts: Folder with the user's own prompts, which replace the profile's.
         questions: Script questions for each edited fact (4 in the paper).
         candidates: Questions asked for, of which ``questions`` are chosen; None for as many as are kept.
-        scripts: Scripts of each author for each question.
+        scripts: Scripts of each author for each question; 0 for questions alone, which people may screen first.
         neighbours: Neighbour facts for each edited fact, 0 for none.
         neighbour_questions: Script questions for a fact that only serves as a neighbour; over-generated in proportion.
         neighbours_by: How a temporal edit's nearest subjects are found: ``tfidf``, ``embeddings``, a model's folder or
@@ -203,6 +204,7 @@ class Construction:
             writers=[ScriptWriter(who, ScriptStep(prompt, rules=plan.rules)) for who, prompt in written],
             reader=SecondReader(*reader) if reader else None,
             rules=plan.rules,
+            dropped=dropped_by_people(store.verdicts()),
         )
         asked = [client, *(c for c, _ in own), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in asked}.values())

@@ -1,0 +1,75 @@
+"""Screen script questions before any script is written, as the paper does (ScEdit §3.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from annotation_ui.tasks.base import RatingTask, TaskItem, verdict_records
+from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.forms import COMMENT, Answers, Field, FieldOption, Form, ShownText
+from annotation_ui.tasks.spans import FAIL, LEAK
+from annotation_ui.tasks.store_items import edit_text
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.scripts import Script, ScriptQuestion
+from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+_SAME = ("question_not_about_fact", "ungrammatical", "duplicate", "other")
+REASONS = (
+    *(o for o in FilterQuestion.form.field("reasons").choices if o.value in _SAME[:1]),
+    FieldOption(value="names_object", text="The question names an object, or gives it away"),
+    *(o for o in FilterQuestion.form.field("reasons").choices if o.value in _SAME[1:]),
+)
+
+
+class ScreenQuestion(RatingTask):
+    """Is the question worth a script? ``scedit construct`` writes none for those that people drop."""
+
+    about = "Screen script questions before scripts are written"
+    span_labels = (LEAK, FAIL)
+    form = Form(
+        name="screen_question",
+        version=1,
+        title="Screen a script question",
+        intro="Read the edited fact and the question. Answer both; a no needs a reason.",
+        shows=(
+            ShownText(name="edit", title="Edited fact (old object, then new object)"),
+            ShownText(name="question", title="Script question"),
+        ),
+        fields=(
+            *(f for f in FilterQuestion.form.fields if f.name in ("meaningful", "changes")),
+            Field(name="reasons", kind="many", asks="Why not?", choices=REASONS, required=False),
+            COMMENT,
+        ),
+        reasons="reasons",
+        comment_for="other",
+    )
+
+    def items(self, store: Store) -> Iterator[TaskItem]:
+        """Every question of a fact that is to be edited, without a script, that no check has dropped."""
+        scripted = {script.question for script in store.all(Script)}
+        dropped = {v.item_id for v in store.all(Verdict) if v.label == "drop" and v.judged_by is None}
+        facts: dict[str, Fact] = {}
+        for question in store.all(ScriptQuestion):
+            if question.key in scripted or question.id in dropped:
+                continue
+            if question.fact not in facts:
+                found = store.get(question.fact)
+                assert isinstance(found, Fact)
+                facts = {question.fact: found}  # questions come in order of keys: one fact at a time is enough
+            fact = facts[question.fact]
+            if fact.new is not None and fact.id not in dropped:  # dropped: it only serves as a neighbour
+                yield TaskItem(
+                    id=question.id,
+                    case=fact.key,
+                    stratum=f"{fact.relation.id} {fact.change}",
+                    shown={"edit": edit_text(fact), "question": question.text},
+                )
+
+    def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
+        """``keep`` or ``drop`` with the reasons, and each answer as a measurement."""
+        return verdict_records(self.form, item, self.checked(item, answers), person=person)

@@ -1,0 +1,45 @@
+"""What people said of questions before scripts were written: those that they dropped get none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from schemas.verdicts import Verdict
+
+SCREEN = "screen_question"
+"""The task of people whose verdicts count here."""
+
+
+def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
+    """The questions that people dropped, by content id, with the verdict that says why.
+
+    A lead's decision counts before all others; else more people must have dropped the question than kept it. Programs
+    that stand in for people decide nothing.
+
+    Example:
+        >>> drop = Verdict(key="v/1", item_id="q", by="person:ann/screen_question@1", label="drop", reason="changes")
+        >>> keep = Verdict(key="v/2", item_id="q", by="person:bob/screen_question@1", label="keep")
+        >>> list(dropped_by_people([drop])), list(dropped_by_people([drop, keep]))
+        (['q'], [])
+    """
+    said: dict[str, list[Verdict]] = defaultdict(list)
+    decided: dict[str, Verdict] = {}
+    for v in verdicts:
+        rater = v.judged_by
+        if rater is None or rater.is_program or v.label not in ("keep", "drop"):
+            continue
+        if v.check == SCREEN:
+            said[v.item_id].append(v)
+        elif rater.kind == "adjudicated" and v.check.startswith(SCREEN):
+            decided[v.item_id] = v
+    out = {}
+    for item in sorted({*said, *decided}):
+        drops = [v for v in said[item] if v.label == "drop"]
+        if item in decided:
+            counts = [decided[item]] if decided[item].label == "drop" else []
+        else:
+            counts = drops if 2 * len(drops) > len(said[item]) else []
+        if counts:
+            out[item] = min(counts, key=lambda v: v.key)
+    return out
