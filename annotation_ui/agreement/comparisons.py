@@ -9,7 +9,7 @@ from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.campaigns.campaign import campaign_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.comparison.pairs import OUTCOMES, ComparisonTask, method_of
-from curation.stats.comparisons.bradley_terry import Comparison, Strengths, bradley_terry
+from curation.stats.comparisons.bradley_terry import PairedComparison, Strengths, bradley_terry
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def comparisons_of(
     judgements: Sequence[Judgement], pairs: Mapping[str, tuple[str, ...]], store: Store, aspect: str
-) -> list[Comparison]:
+) -> list[PairedComparison]:
     """Answers about an aspect as comparisons of methods; those who could not judge are left out.
 
     Args:
@@ -44,7 +44,7 @@ def comparisons_of(
                 fix="name the store that the campaign was made from",
             )  # fmt: skip
         a, b = (methods[s] for s in pairs[j.item])
-        out.append(Comparison(a, b, OUTCOMES[str(j.value)], j.case))
+        out.append(PairedComparison(a, b, OUTCOMES[str(j.value)], j.case))
     return out
 
 

@@ -26,7 +26,7 @@ _WON = {1.0: 0, 0.0: 1, 0.5: 2}
 METHOD = "Student's t, sandwich variance over cases, 95 %"
 
 
-class Comparison(NamedTuple):
+class PairedComparison(NamedTuple):
     """One comparison: ``outcome`` is 1 where ``first`` was better, 0 where ``second`` was, 0.5 for a tie."""
 
     first: str
@@ -54,11 +54,11 @@ class Strengths(NamedTuple):
     covariance: Floats | None
 
 
-def bradley_terry(comparisons: Sequence[Comparison]) -> Strengths:
+def bradley_terry(comparisons: Sequence[PairedComparison]) -> Strengths:
     """Strengths with 95 % intervals that take the comparisons of one case as dependent.
 
     Example:
-        >>> rows = [Comparison("a", "b", x, f"c{n}") for n, x in enumerate([1, 1, 0, 0.5, 1, 0.5, 0, 1])]
+        >>> rows = [PairedComparison("a", "b", x, f"c{n}") for n, x in enumerate([1, 1, 0, 0.5, 1, 0.5, 0, 1])]
         >>> round(bradley_terry(rows).methods["a"].value, 3)  # half of log(4 / 2)
         0.347
 
@@ -92,7 +92,7 @@ def _contrasts(count: int) -> Floats:
 
 
 def _utilities(
-    names: Sequence[str], comparisons: Sequence[Comparison], *, ties: bool
+    names: Sequence[str], comparisons: Sequence[PairedComparison], *, ties: bool
 ) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:
     """What each outcome (first, second, tie) of each comparison is linear in, and which outcome there was.
 
@@ -148,7 +148,7 @@ def _sandwich(
 
 
 def _as_estimates(
-    names: Sequence[str], parameters: Floats, spread: Floats | None, comparisons: Sequence[Comparison], ties: int
+    names: Sequence[str], parameters: Floats, spread: Floats | None, comparisons: Sequence[PairedComparison], ties: int
 ) -> Strengths:
     basis = _contrasts(len(names))
     free = len(names) - 1
@@ -180,7 +180,7 @@ def _as_estimates(
     return Strengths(methods, tie, len(comparisons), ties, cases, ordered)
 
 
-def _refuse_unconnected(names: Sequence[str], comparisons: Sequence[Comparison]) -> None:
+def _refuse_unconnected(names: Sequence[str], comparisons: Sequence[PairedComparison]) -> None:
     """Strengths of methods that no chain of comparisons connects cannot be set beside each other.
 
     Raises:

@@ -8,17 +8,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from curation.stats.comparisons.bradley_terry import Comparison, bradley_terry
+from curation.stats.comparisons.bradley_terry import PairedComparison, bradley_terry
 from schemas.core.errors import UserError
 
 
-def rows(*wins: tuple[str, str, float, int], cases: int = 10) -> list[Comparison]:
+def rows(*wins: tuple[str, str, float, int], cases: int = 10) -> list[PairedComparison]:
     """So many comparisons of each kind, spread over cases."""
     many = [(a, b, o) for a, b, o, n in wins for _ in range(n)]
-    return [Comparison(a, b, o, f"c{k % cases}") for k, (a, b, o) in enumerate(many)]
+    return [PairedComparison(a, b, o, f"c{k % cases}") for k, (a, b, o) in enumerate(many)]
 
 
-def drawn(seed: int, strengths: dict[str, float], tie: float, cases: int, each: int = 1) -> list[Comparison]:
+def drawn(seed: int, strengths: dict[str, float], tie: float, cases: int, each: int = 1) -> list[PairedComparison]:
     rng, names, out = np.random.default_rng(seed), sorted(strengths), []
     for case in range(cases):
         for i, a in enumerate(names):
@@ -26,11 +26,11 @@ def drawn(seed: int, strengths: dict[str, float], tie: float, cases: int, each: 
                 x, y = strengths[a], strengths[b]
                 p = np.exp([x, y, tie + (x + y) / 2])
                 for _ in range(each):
-                    out.append(Comparison(a, b, (1.0, 0.0, 0.5)[rng.choice(3, p=p / p.sum())], f"c{case}"))
+                    out.append(PairedComparison(a, b, (1.0, 0.0, 0.5)[rng.choice(3, p=p / p.sum())], f"c{case}"))
     return out
 
 
-def davidson(comparisons: list[Comparison], rounds: int = 20000) -> tuple[dict[str, float], float]:
+def davidson(comparisons: list[PairedComparison], rounds: int = 20000) -> tuple[dict[str, float], float]:
     """Davidson's own iteration (1970, section 3): strengths and tie parameter in turn, no derivatives."""
     names = sorted({n for c in comparisons for n in (c.first, c.second)})
     pair = Counter(tuple(sorted((c.first, c.second))) for c in comparisons)
@@ -86,7 +86,7 @@ def test_two_methods_by_hand() -> None:
 
 def test_who_stands_first_does_not_matter() -> None:
     data = drawn(5, {"a": 0.5, "b": 0.0, "c": -0.5}, 0.3, cases=20)
-    turned = [Comparison(c.second, c.first, 1 - c.outcome, c.case) for c in data]
+    turned = [PairedComparison(c.second, c.first, 1 - c.outcome, c.case) for c in data]
     one, other = bradley_terry(data).methods, bradley_terry(turned).methods
     for name in one:
         assert one[name][1:4] == pytest.approx(other[name][1:4], abs=1e-6)
@@ -98,7 +98,7 @@ def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
     found = bradley_terry(data)
     best = np.array([found.methods["a"].value, found.methods["b"].value, found.tie.value], dtype=float)
 
-    def loss(x: np.ndarray, rows: list[Comparison]) -> float:
+    def loss(x: np.ndarray, rows: list[PairedComparison]) -> float:
         s = {"a": x[0], "b": x[1], "c": -x[0] - x[1]}
         total = 0.0
         for c in rows:
@@ -108,7 +108,7 @@ def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
 
     step = np.eye(3) * 1e-4
 
-    def slope(rows: list[Comparison], at: np.ndarray) -> np.ndarray:
+    def slope(rows: list[PairedComparison], at: np.ndarray) -> np.ndarray:
         return np.array([(loss(at + e, rows) - loss(at - e, rows)) / 2e-4 for e in step])
 
     bread = np.linalg.inv(np.array([(slope(data, best + e) - slope(data, best - e)) / 2e-4 for e in step]))
@@ -135,7 +135,7 @@ def test_the_interval_is_the_sandwich_of_a_slow_twin() -> None:
         ),
     ],
 )
-def test_what_cannot_be_estimated_is_refused_in_one_sentence(data: list[Comparison], said: str) -> None:
+def test_what_cannot_be_estimated_is_refused_in_one_sentence(data: list[PairedComparison], said: str) -> None:
     with pytest.raises(UserError, match=said):
         bradley_terry(data)
 
@@ -160,9 +160,9 @@ def test_many_comparisons_of_one_case_are_not_many_cases() -> None:
 
 def test_an_outcome_that_is_none_is_our_own_fault() -> None:
     with pytest.raises(ValueError, match="outcome"):
-        bradley_terry([Comparison("a", "b", 0.7, "c")])
+        bradley_terry([PairedComparison("a", "b", 0.7, "c")])
     with pytest.raises(ValueError, match="different"):
-        bradley_terry([Comparison("a", "a", 1.0, "c")])
+        bradley_terry([PairedComparison("a", "a", 1.0, "c")])
 
 
 @pytest.mark.slow
