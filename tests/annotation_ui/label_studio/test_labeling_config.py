@@ -19,6 +19,7 @@ LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").La
 
 FORMS = [TASKS.get(n).form for n in TASKS.names()]
 RATING = make_task("rate_script").form
+FILTERING = make_task("filter_question", spans=True).form
 MARKING = [make_task(n, spans=True).form for n in TASKS.names()]
 
 
@@ -135,7 +136,7 @@ def test_marked_words_are_labels_on_each_text_and_come_back_as_they_went(form: F
     ],
 )
 def test_a_region_that_is_no_mark_is_a_fault(value: Any, said: str) -> None:
-    form, region = MARKING[0], {"from_name": "marked_in_cut", "value": value}
+    form, region = FILTERING, {"from_name": "marked_in_cut", "value": value}
     answers, faults = parse_result([region], form, {"cut": "One 🛫 two three"})
     assert "marked" not in answers and len(faults) == 1 and said in faults[0]
 
@@ -143,5 +144,5 @@ def test_a_region_that_is_no_mark_is_a_fault(value: Any, said: str) -> None:
 def test_a_label_that_the_form_has_not_is_refused_by_the_form() -> None:
     shown = {"cut": "One two", "question": "One?", "edit": "a"}
     region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 3, "labels": ["other"], "text": "One"}}
-    answers, faults = parse_result([region], MARKING[0], shown)
-    assert not faults and any("labelled 'other'" in f for f in MARKING[0].faults(answers))
+    answers, faults = parse_result([region], FILTERING, shown)
+    assert not faults and any("labelled 'other'" in f for f in FILTERING.faults(answers))
