@@ -14,6 +14,7 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from annotation_ui.agreement.report import TaskReport
+    from curation.stats.comparisons.bradley_terry import Strengths
 
 
 @click.command("import")
@@ -170,15 +171,7 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
     with RatingsDB(db_path) as db, Store.open(store_path) as store:
         found = method_strengths(db, store, name, raters=raters)
     if as_json:
-        rows = {
-            aspect: fault
-            if isinstance(fault := one, str)
-            else {
-                "methods": {m: e._asdict() for m, e in one.methods.items()}, "tie": one.tie._asdict(),
-                "comparisons": one.comparisons, "ties": one.ties, "cases": one.cases,
-            }
-            for aspect, one in found.items()
-        }  # fmt: skip
+        rows = {k: one if isinstance(one, str) else strengths_as_json(one) for k, one in found.items()}
         click.echo(json.dumps(rows))
         return
     for aspect, one in found.items():
@@ -189,6 +182,17 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
         click.echo(f"{aspect} ({about})")
         for method, e in one.methods.items():
             click.echo(f"  {method:32} {e.text()}   ({counted(e.n, 'comparison')})")
+
+
+def strengths_as_json(found: Strengths) -> dict[str, Any]:
+    """Strengths as JSON values."""
+    return {
+        "methods": {m: e._asdict() for m, e in found.methods.items()},
+        "tie": found.tie._asdict(),
+        "comparisons": found.comparisons,
+        "ties": found.ties,
+        "cases": found.cases,
+    }
 
 
 def plain(report: TaskReport) -> dict[str, Any]:

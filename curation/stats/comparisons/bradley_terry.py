@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, minimize
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.stats import t as student
+from scipy.optimize import linprog, minimize  # type: ignore[import-untyped, unused-ignore]
+from scipy.sparse import coo_array  # type: ignore[import-untyped, unused-ignore]
+from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
+from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
 from curation.stats.estimates import Estimate, Floats
 from schemas.core.errors import UserError
