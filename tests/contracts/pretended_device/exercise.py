@@ -1,0 +1,72 @@
+"""One method from its preparation to scored, written and continued edits, on a pretended device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import write
+from evaluation.inference.scoring import score
+from schemas.cases import Case
+from schemas.probes import GenerateProbe
+from tests.contracts.test_editors import FACTS, PROBES, SUPPORT, editor
+from tests.support.pretended_device import pretended
+from tests.support.tiny import make
+
+TEXTS = [
+    GenerateProbe(purpose="text", item=f.key, prompt=f.fact_prompt, most=4, seed=1, temperature=t, top_p=0.9)
+    for f, t in zip(FACTS, (0.0, 0.8, 0.0), strict=True)
+]
+
+
+class Waits(NamedTuple):
+    """How often the host waited, and what it copied to the device and launched, by stage."""
+
+    edit_each: tuple[int, int, int]
+    engine: tuple[int, int, int]
+
+
+def exercise(method: str, kind: str, dtype: torch.dtype, folder: Path) -> Waits:
+    """Everything that an engine or a regime asks of a method.
+
+    Raises:
+        Refused: something was done that the device refuses.
+    """
+    with pretended() as machine:
+        lm = make(kind, dtype=dtype)
+        lm.model.to("cuda")
+        made = editor(method, lm, folder)
+        made.prepare(SUPPORT)
+        machine.counts.clear()
+        edits = made.edit_each(FACTS)
+        each = _counted(machine)
+        for delta in (d for edit in edits for d in edit.deltas or ()):
+            parts = (delta.left, delta.right) if isinstance(delta, LowRankDelta) else (delta.value,)
+            assert all(x.dtype == torch.float32 for x in parts)
+        one = made.edit(FACTS)
+        with one.on(lm):
+            answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
+        assert [a.error for a in answers] == [None] * len(answers)
+        jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS)]
+        engine = FastEngine(lm)
+        engine.expect([made])
+        list(engine.work(make_editor("none", lm, Cache(folder)), jobs))
+        machine.counts.clear()
+        done = list(engine.work(made, jobs))
+        assert [d.error for d in done] == [None] * len(jobs)
+        counted = Waits(each, _counted(machine))
+        made.edit_after(FACTS[:1], [one])
+        assert not machine.counts.refused, dict(machine.counts.refused)  # none was swallowed on its way either
+    return counted
+
+
+def _counted(machine: object) -> tuple[int, int, int]:
+    counts = machine.counts  # type: ignore[attr-defined]
+    return counts.waits, counts.to_device.total(), counts.launches.total()

@@ -1,0 +1,53 @@
+"""What the pretended device counts: waits, copies, launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.pretended_device import pretended
+
+WAITS: dict[str, tuple[Callable[[Tensor], Any], int]] = {
+    "item": (lambda x: x.sum().item(), 1),
+    "float": (lambda x: float(x.sum()), 1),
+    "bool": (lambda x: bool(x.any()), 1),
+    "tolist": (lambda x: x.tolist(), 1),
+    "a copy back": (lambda x: x.cpu(), 1),
+    "a mask as index": (lambda x: x[x > 0], 1),
+    "nonzero": (lambda x: x.nonzero(), 1),
+    "equal": (lambda x: torch.equal(x, x), 1),
+    "a loop over rows": (lambda x: [float(v) for v in x], 4),
+    "one copy of all rows": (lambda x: list(x.tolist()), 1),
+    "arithmetic": (lambda x: (x * 2 + 1).sum(), 0),
+    "moving what is there": (lambda x: x.to("cuda"), 0),
+    "cholesky_ex": (lambda x: torch.linalg.cholesky_ex(torch.diag(x)), 0),
+    "synchronize": (lambda x: torch.cuda.synchronize(), 1),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_waits(name: str) -> None:
+    run, want = WAITS[name]
+    with pretended() as machine:
+        x = torch.ones(4, device="cuda")
+        machine.counts.clear()
+        run(x)
+    assert machine.counts.waits == want
+
+
+def test_copies_to_the_device_and_launches() -> None:
+    with pretended() as machine:
+        x = torch.zeros(4, device="cuda")
+        machine.counts.clear()
+        x[[1, 2]] = 1.0
+        torch.tensor([1.0, 2.0], device="cuda")
+        torch.ones(3).to("cuda")
+        assert machine.counts.to_device.total() == 3
+        machine.counts.clear()
+        (x * 2).view(2, 2).T.sum()
+        assert machine.counts.launches.total() == 2 and machine.counts.waits == 0
+    assert all("test_counts.py" in at for at in machine.counts.launches)

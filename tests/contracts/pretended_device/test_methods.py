@@ -1,0 +1,42 @@
+"""Every method does nothing that a CUDA device refuses, whatever the layout and type; counts of waits are bounded."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+
+from evaluation.editors import EDITORS
+from schemas.core.errors import UserError
+from tests.contracts.pretended_device.exercise import exercise
+from tests.support.pretended_device import pretended
+
+LAYOUTS = ("llama", "gpt2", "gemma2", "mistral", "neo")
+TYPES = (torch.float32, torch.bfloat16)
+METHODS = EDITORS.names()
+NOT_FOR_GEMMA2 = {"memit", "emmet", "alphaedit"}  # refused by the methods, for a norm stands behind the projection
+QUICK = [(method, LAYOUTS[n % 2], TYPES[n // 2 % 2]) for n, method in enumerate(METHODS)]
+WIDE = [one for one in product(METHODS, LAYOUTS, TYPES) if one not in QUICK]
+
+
+@pytest.mark.parametrize(("method", "kind", "dtype"), QUICK)
+def test_nothing_is_refused(method: str, kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    exercise(method, kind, dtype, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "kind", "dtype"), WIDE)
+def test_nothing_is_refused_in_all_layouts(method: str, kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    if kind == "gemma2" and method in NOT_FOR_GEMMA2:
+        with pytest.raises(UserError):
+            exercise(method, kind, dtype, tmp_path)
+        return
+    exercise(method, kind, dtype, tmp_path)
+
+
+def test_the_machine_is_left_as_it_was() -> None:
+    with pretended():
+        pass
+    assert torch.ones(1).device.type == "cpu"

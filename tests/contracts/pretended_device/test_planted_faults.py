@@ -1,0 +1,120 @@
+"""Faults of devices planted in copies of our code: the CPU passes all of them, the pretended device finds all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from evaluation.editors.baselines import boost
+from evaluation.editors.fine_tuning import ft, lora
+from evaluation.editors.locate_edit.parts import keys, value_search
+from evaluation.edits import per_row
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.inference import batched_scoring, generation, prefix_cache, token_tree
+from evaluation.models import language_model
+from schemas.cases import Case
+from tests.contracts.pretended_device.exercise import TEXTS
+from tests.contracts.test_editors import FACTS, PROBES, editor
+from tests.support.pretended_device import Refused, pretended
+from tests.support.pretended_device.planting import plant
+from tests.support.tiny import make
+
+
+class Fault(NamedTuple):
+    """What is planted, and the method whose run meets it."""
+
+    owner: type | ModuleType
+    name: str
+    old: str
+    new: str
+    method: str
+    kind: str = "gpt2"
+
+
+FAULTS = {
+    "padded ids left on the CPU": Fault(
+        language_model.LM,
+        "pad",
+        "for row in rows], device=self.device)\n    mask",
+        "for row in rows])\n    mask",
+        "none",
+    ),
+    "a mask of a tree on the CPU": Fault(
+        token_tree, "to_tensors", "torch.from_numpy(seen).to(lm.device)", "torch.from_numpy(seen)", "none"
+    ),
+    "positions of a tree on the CPU": Fault(
+        token_tree, "to_tensors", "torch.tensor(depths, device=lm.device)", "torch.tensor(depths)", "none"
+    ),
+    "hidden states kept on the CPU": Fault(
+        batched_scoring.HiddenStates, "put", "hidden.clone()", "hidden.clone().cpu()", "ft"
+    ),
+    "factors of a row's edit on the CPU": Fault(
+        per_row.PerRow,
+        "_stack",
+        "left = torch.zeros(self.count, out, rank, device=self._device(name))",
+        "left = torch.zeros(self.count, out, rank)",
+        "rome",
+    ),
+    "a number drawn by a CPU generator on the card": Fault(
+        generation._GenerationBatch, "_choose", "logits.cpu()", "logits", "none"
+    ),
+    "places of a continued prefix on the CPU": Fault(
+        prefix_cache.Prefix, "arguments", "device=mask.device", 'device="cpu"', "none"
+    ),
+    "goals of a training batch on the CPU": Fault(
+        lora.Lora, "edit", "for token in t.target], device=lm.device)", "for token in t.target])", "lora"
+    ),
+    "a slope at a vector of the CPU": Fault(
+        boost.Boost, "_slope", "device=lm.device, requires_grad", "requires_grad", "boost"
+    ),
+    "v0 on the CPU": Fault(
+        value_search._ValueSearch, "__init__", "lm.layout.width, device=lm.device)", "lm.layout.width)", "rome"
+    ),
+    "essence places turned into numpy": Fault(
+        keys,
+        "read",
+        "pairs = zip(seen.input[rows, places].float()",
+        "pairs = zip(torch.from_numpy(seen.input[rows, places].float().numpy())",
+        "rome",
+    ),
+    "changes in training on the CPU": Fault(
+        ft._Training, "__init__", "torch.zeros(shape, device=lm.device,", "torch.zeros(shape,", "ft"
+    ),
+}
+
+
+def run(fault: Fault, folder: Path) -> Iterator[str | None]:
+    """Errors of a method's run through the engine."""
+    lm = make(fault.kind)
+    if torch.cuda.is_available():
+        lm.model.to("cuda")
+    made = editor(fault.method, lm, folder, steps=2)
+    jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS[:2])]
+    engine = FastEngine(lm)
+    engine.expect([made])
+    for method in (editor("none", lm, folder), made):
+        for done in engine.work(method, jobs):
+            yield done.error
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_found_at_its_line_and_never_swallowed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = FAULTS[name]
+    plant(monkeypatch, fault.owner, fault.name, old=fault.old, new=fault.new)
+    with pretended() as machine, contextlib.suppress(Refused):
+        assert any(run(fault, tmp_path)), "the fault was planted and nothing failed"
+    assert machine.counts.refused, "the device refused nothing"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_not_found_without_the_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = FAULTS[name]
+    plant(monkeypatch, fault.owner, fault.name, old=fault.old, new=fault.new)
+    assert not any(run(fault, tmp_path))

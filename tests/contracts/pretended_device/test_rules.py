@@ -1,0 +1,151 @@
+"""The pretended device refuses what CUDA refuses, at the line that does it, and allows what CUDA allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.support.pretended_device import Refused, pretended
+
+
+def on_card(*shape: int, card: int = 0) -> Tensor:
+    return torch.ones(shape, device=f"cuda:{card}")
+
+
+FORBIDDEN: dict[str, Callable[[], Any]] = {
+    "add": lambda: on_card(3) + torch.ones(3),
+    "matmul": lambda: on_card(3, 3) @ torch.ones(3, 3),
+    "cat": lambda: torch.cat([on_card(3), torch.ones(3)]),
+    "stack": lambda: torch.stack([on_card(3), torch.ones(3)]),
+    "a CPU tensor by indices on the card": lambda: torch.ones(3)[torch.tensor([1], device="cuda")],
+    "indices on another card": lambda: on_card(3)[torch.tensor([1], device="cuda:1")],
+    "values of index_put": lambda: on_card(3, 3).index_put_((torch.tensor([1]),), torch.ones(1, 3)),
+    "gather": lambda: on_card(3, 3).gather(1, torch.zeros(3, 1, dtype=torch.long)),
+    "scatter": lambda: on_card(3, 3).scatter_(1, torch.zeros(3, 1, dtype=torch.long, device="cuda"), torch.ones(3, 3)),
+    "numpy": lambda: on_card(3).numpy(),
+    "an array of it": lambda: __import__("numpy").asarray(on_card(3)),
+    "multinomial with a CPU generator": lambda: torch.multinomial(on_card(3), 1, generator=torch.Generator()),
+    "drawing into it with a CPU generator": lambda: on_card(3).normal_(generator=torch.Generator()),
+    "two cards": lambda: on_card(3) + on_card(3, card=1),
+    "a number on the card beside a CPU tensor": lambda: torch.ones(3) + on_card(),
+    "index_add": lambda: on_card(3).index_add_(0, torch.tensor([0]), on_card(1)),
+    "linear": lambda: nn.Linear(3, 3).to("cuda")(torch.ones(2, 3)),
+    "a map left on another card": lambda: nn.Linear(3, 3).to("cuda:1")(on_card(2, 3)),
+    "embedding": lambda: nn.Embedding(3, 3).to("cuda")(torch.tensor([1])),
+    "equal": lambda: torch.equal(on_card(2), torch.ones(2)),
+    "where": lambda: torch.where(on_card(2) > 0, torch.ones(2), on_card(2)),
+    "a mask of the CPU": lambda: on_card(2).masked_fill(torch.tensor([True, False]), 0.0),
+}
+
+
+def backward() -> Any:
+    linear, x = nn.Linear(3, 3).to("cuda"), on_card(2, 3)
+    linear(x).sum().backward()
+    return linear.weight.device, linear.weight.grad.device  # type: ignore[union-attr]
+
+
+def across() -> Any:
+    here, there = torch.ones(3, requires_grad=True), torch.ones(3, device="cuda:1", requires_grad=True)
+    (here.to("cuda:0") * there.to("cuda:0")).sum().backward()
+    return here.grad.device, there.grad.device  # type: ignore[union-attr]
+
+
+def optimiser(**how: Any) -> Any:
+    weight = torch.zeros(3, device="cuda", requires_grad=True)
+    adam = torch.optim.Adam([weight], lr=0.1, **how)
+    weight.sum().backward()
+    adam.step()
+    return weight.device, adam.state[weight]["exp_avg"].device, weight.tolist()
+
+
+def two_cards_in_one_optimiser() -> Any:
+    weights = [torch.zeros(3, device=f"cuda:{n}", requires_grad=True) for n in (0, 1)]
+    adam = torch.optim.Adam(weights, lr=0.1)
+    for weight in weights:
+        weight.sum().backward()
+    adam.step()
+    return [w.device for w in weights]
+
+
+def made_there() -> Any:
+    with torch.device("cuda"):
+        return nn.Linear(3, 3).weight.device
+
+
+def copied() -> Any:
+    import copy
+
+    return copy.deepcopy(on_card(2)).device, copy.deepcopy(nn.Linear(2, 2).to("cuda")).weight.device
+
+
+def masked() -> Any:
+    x = on_card(3)
+    x[x > 0] = 0.0
+    return x.device, x.tolist()
+
+
+CARD = torch.device("cuda", 0)
+OTHER = torch.device("cuda", 1)
+HOST = torch.device("cpu")
+ALLOWED: dict[str, tuple[Callable[[], Any], Any]] = {
+    "backward": (backward, (CARD, CARD)),
+    "slopes go back to where they came from": (across, (HOST, OTHER)),
+    "indices of the CPU": (lambda: on_card(3, 3)[torch.tensor([1])].device, CARD),
+    "lists as indices": (lambda: on_card(3, 3)[[0, 1], [1, 2]].device, CARD),
+    "a number of the CPU": (lambda: (on_card(3) * torch.tensor(2.0)).tolist(), [2.0, 2.0, 2.0]),
+    "bool": (lambda: bool(on_card(3).any()), True),
+    "mask": (lambda: on_card(3)[on_card(3) > 0].device, CARD),
+    "writing by a mask": (masked, (CARD, [0.0, 0.0, 0.0])),
+    "beside another": (lambda: (on_card(2).new_zeros(3).device, on_card(2).new_tensor([1.0]).device), (CARD, CARD)),
+    "like another": (lambda: torch.zeros_like(on_card(2, card=1)).device, OTHER),
+    "double": (lambda: torch.eye(2, dtype=torch.float64, device="cuda").device, CARD),
+    "device context": (made_there, CARD),
+    "adam": (optimiser, (CARD, CARD, [pytest.approx(-0.1)] * 3)),
+    "fused adam": (lambda: optimiser(fused=True), (CARD, CARD, [pytest.approx(-0.1)] * 3)),
+    "two cards in one optimiser": (two_cards_in_one_optimiser, [CARD, OTHER]),
+    "deep copies": (copied, (CARD, CARD)),
+    "copy_ across": (lambda: on_card(2).copy_(torch.zeros(2)).tolist(), [0.0, 0.0]),
+    "type and device at once": (
+        lambda: (y := torch.ones(2).to("cuda", torch.bfloat16), (y.device, y.dtype))[1],
+        (CARD, torch.bfloat16),
+    ),
+    "like a tensor": (lambda: torch.ones(2).to(on_card(1, card=1)).device, OTHER),
+    "numpy after a copy": (lambda: on_card(2).cpu().numpy().tolist(), [1.0, 1.0]),
+    "drawn on the CPU, then moved": (lambda: torch.rand(3, generator=torch.Generator()).to("cuda").device, CARD),
+}
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_refused(name: str) -> None:
+    with pretended(devices=2) as machine, pytest.raises(Refused, match=r"test_rules\.py:\d+"):
+        FORBIDDEN[name]()
+    assert machine.counts.refused.total() == 1
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_allowed(name: str) -> None:
+    run, want = ALLOWED[name]
+    with pretended(devices=2) as machine:
+        got = run()
+    assert got == want and not machine.counts.refused
+
+
+def test_the_place_is_the_line_that_does_it() -> None:
+    with pretended(), pytest.raises(Refused) as error:
+        on_card(2)
+        on_card(2) + torch.ones(2)  # this line
+    line = str(error.value).rpartition("test_rules.py:")[2].split()[0]
+    source = open(__file__, encoding="utf-8").read().split("\n")  # noqa: SIM115
+    assert source[int(line) - 1].endswith("# this line")
+
+
+def test_nothing_of_it_stays() -> None:
+    before = torch.cuda.is_available
+    with pretended():
+        x = on_card(2)
+        assert x.is_cuda and x.get_device() == 0 and torch.cuda.is_available()
+    assert torch.cuda.is_available is before and not x.is_cuda and (x + torch.ones(2)).tolist() == [2.0, 2.0]
