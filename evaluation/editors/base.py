@@ -96,6 +96,16 @@ class Editor(ABC):
         """
         return min(self.edited_layers, default=None)
 
+    @property
+    def bytes_an_edit(self) -> int:
+        """Bytes that one of its edits takes where the model computes, from its making until it is scored.
+
+        Engines choose by it how many edits they make before those are scored. Here: a change of rank one a layer, with
+        the copy that rows of a batch read; a method whose edits weigh more says so.
+        """
+        layout = self.lm.layout
+        return 2 * 4 * (layout.width + layout.inner) * len(self.edited_layers)
+
     def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.
 

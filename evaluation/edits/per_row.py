@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
-from evaluation.models.hooks import changing
+from evaluation.models.hooks import changing, home_of
 
 Change = Callable[[Tensor], Tensor]
 
@@ -55,9 +55,7 @@ class PerRow:
         }
 
     def _device(self, name: str) -> torch.device:
-        weight = self._modules[name].weight
-        assert isinstance(weight, Tensor)
-        return weight.device
+        return home_of(self._modules[name])
 
     def _stack(self, name: str, deltas: dict[int, list[LowRankDelta]]) -> _LowRank:
         rank = max(sum(d.left.shape[1] for d in own) for own in deltas.values())
@@ -121,7 +119,7 @@ def _dense(values: dict[int, Tensor], rows: list[int]) -> Change:
         out = keys.new_zeros(*keys.shape[:2], next(iter(values.values())).shape[0])
         if not groups:
             return out
-        if single:
+        if single and not keys.is_cuda:  # on a device, where matrices are the memory, each is read where it lies
             places = [own[0] for own in groups.values()]
             out[places] = torch.bmm(keys[places], torch.stack([values[n].T for n in groups]))
             return out

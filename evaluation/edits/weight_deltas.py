@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.models.architecture import is_transposed, linear_shape
-from evaluation.models.hooks import changing
+from evaluation.models.hooks import changing, home_of
 from schemas.core.errors import UserError
 
 
@@ -149,7 +149,7 @@ def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tenso
     weight = module.weight
     assert isinstance(weight, Tensor)
     if weight.dtype not in (torch.float32, torch.float64):
-        hooks.enter_context(changing(module, _adder(on(delta, weight.device))))
+        hooks.enter_context(changing(module, _adder(on(delta, home_of(module)))))
         return
     if module not in saved:
         saved[module] = weight.detach().clone()

@@ -17,6 +17,7 @@ from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
 from evaluation.inference.request import EditedProbes
+from evaluation.models.device_memory import free_memory, least_free_bytes
 from schemas.answers import Answer
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GROUP = {"cpu": 32, "cuda": 256}
-"""Cases whose edits are made together; a killed run loses at most one group's work."""
+"""Cases whose edits are made together, at most; a killed run loses at most one group's work."""
+
+SHARE_OF_EDITS = 0.25
+"""Of a CUDA device's free memory, what the edits of one group may take; the rest is for making and scoring them."""
 
 
 class FastEngine:
@@ -35,7 +39,7 @@ class FastEngine:
     Args:
         lm: The model.
         scorer: Scores under many edits; made for the model where it is not given.
-        group: Cases in a group.
+        group: Cases in a group, at most: where edits are large beside the memory of a CUDA device, there are fewer.
     """
 
     def __init__(self, lm: LM, *, scorer: EditScorer | None = None, group: int | None = None) -> None:
@@ -43,6 +47,7 @@ class FastEngine:
 
         self.lm, self.scorer = lm, scorer or EditScorer(lm)
         self.group = group or GROUP.get(lm.device.type, GROUP["cpu"])
+        self._told: dict[str, int] = {}
 
     def expect(self, editors: Iterable[EditorLike]) -> None:
         """Keep what the unedited model computes below the layers at which these methods' edits begin."""
@@ -52,11 +57,23 @@ class FastEngine:
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         waiting = iter(jobs)
-        while group := list(islice(waiting, self.group)):
+        while group := list(islice(waiting, self.fitting_group(editor))):
             yield from self._run_together(editor, group)
 
+    def fitting_group(self, editor: EditorLike) -> int:
+        """Cases in the next group: as many as were asked for, where the device has room for that many edits."""
+        each = editor.bytes_an_edit
+        if self.lm.device.type != "cuda" or not each:
+            return self.group
+        fits = max(1, min(self.group, int(SHARE_OF_EDITS * least_free_bytes(self.lm.devices)) // each))
+        if fits < self.group and fits != self._told.get(str(editor.name)):
+            told = f"an edit of '{editor.name}' takes {each:,} bytes of the device"
+            log.warning("%s: groups of %d cases, not %d", told, fits, self.group)
+            self._told[str(editor.name)] = fits
+        return fits
+
     def _run_together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:
-        peak, start = PeakMemory(str(self.lm.device)), time.perf_counter()
+        peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
         start = time.perf_counter()
@@ -80,13 +97,15 @@ class FastEngine:
         found: dict[str, list[Answer] | Exception] = {}
         sharing = [(job, edit) for job, edit in edits if edit.deltas is not None]
         asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
+        together: Sequence[list[Answer]] | None = None
         try:
             together = _ask(self.scorer, asked)
-            found.update(zip([job.key for job, _ in sharing], together, strict=True))
-        except Exception as problem:  # find out whose fault it is
+        except Exception as problem:
             log.debug("scoring a group failed (%s); its cases are scored one by one", problem, exc_info=True)
-            for (job, _), one in zip(sharing, asked, strict=True):
-                found[job.key] = _value_or_error(partial(self._ask_one, one))
+        if together is None:  # outside the handler, whose traceback would keep the failed pass's tensors alive
+            free_memory()
+        for n, ((job, _), one) in enumerate(zip(sharing, asked, strict=True)):
+            found[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for job, edit in edits:
             if edit.deltas is None:
                 found[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
@@ -127,6 +146,7 @@ def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
         if len(jobs) == 1:
             return [problem]
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
+    free_memory()
     return [_value_or_error(partial(editor.edit, [job.case.fact])) for job in jobs]
 
 

@@ -20,7 +20,7 @@ class PeakMemory:
     Counts may be nested or overlap: the system keeps one peak, so each new count first hands the peak so far to those
     that are running.
 
-    On CUDA it is what PyTorch allocated on the device, weights included. On Linux it is the resident set of the whole
+    On CUDA it is what PyTorch allocated on the device, weights included; of several devices, the sum of their peaks. On Linux it is the resident set of the whole
     process, program and weights included. Elsewhere it is the one peak that the kernel keeps
     since the process began.
 
@@ -29,15 +29,16 @@ class PeakMemory:
         True
     """
 
-    def __init__(self, device: str) -> None:
-        self._device, self._before = device, 0
+    def __init__(self, *devices: str) -> None:
+        self._cards, self._before = [d for d in devices if d.startswith("cuda")], 0
         for running in list(_COUNTING):
             running._before = running.read()
         _COUNTING.add(self)
-        if device.startswith("cuda"):
+        if self._cards:
             import torch
 
-            torch.cuda.reset_peak_memory_stats(device)
+            for card in self._cards:
+                torch.cuda.reset_peak_memory_stats(card)
             return
         with contextlib.suppress(OSError):
             _CLEAR.write_text("5")  # proc(5): sets the peak resident set to the present one
@@ -48,11 +49,12 @@ class PeakMemory:
 
     def _since_reset(self) -> int:
         """What the system says: the peak since any count began last."""
-        if self._device.startswith("cuda"):
+        if self._cards:
             import torch
 
-            torch.cuda.synchronize(self._device)
-            return int(torch.cuda.max_memory_allocated(self._device))
+            for card in self._cards:
+                torch.cuda.synchronize(card)
+            return sum(int(torch.cuda.max_memory_allocated(card)) for card in self._cards)
         with contextlib.suppress(OSError):
             for line in _STATUS.read_text().splitlines():
                 if line.startswith("VmHWM:"):

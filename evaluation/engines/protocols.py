@@ -96,6 +96,11 @@ class EditorLike(Protocol):
         """The lowest block that its edits change; None where that is not known."""
         return None
 
+    @property
+    def bytes_an_edit(self) -> int:
+        """Bytes that one edit takes on the device until it is scored. Nothing to speak of, unless the method says."""
+        return 0
+
     def wants_support(self, options: Mapping[str, Any]) -> bool:
         """Whether edits with these options depend on the run's support."""
         return False

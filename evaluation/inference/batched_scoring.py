@@ -21,7 +21,7 @@ from evaluation.inference.partial_forward import LayerInput, resume_at
 from evaluation.inference.request import EditedProbes
 from evaluation.inference.scoring import TokenRead, UnscorableProbe, encode_probe, gather, make_answer
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
-from evaluation.models.device_memory import free_bytes
+from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import reading
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -88,7 +88,7 @@ class EditScorer:
         self.lm, self.budget = lm, budget or default_budget(lm)
         if room is None:
             cuda = lm.device.type == "cuda"
-            room = int(CUDA_STORE * free_bytes(lm.device)) if cuda else CPU_STORE
+            room = int(CUDA_STORE * least_free_bytes(lm.devices)) if cuda else CPU_STORE
         self.kept = HiddenStates((n for n in layers if n > 0), room=room)
         self._worth = token_cost(lm) if can_pack(lm) else 0.0
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from evaluation.models.device_memory import free_bytes, free_memory, out_of_memory
+from evaluation.models.device_memory import free_memory, least_free_bytes, out_of_memory
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -19,6 +19,9 @@ CPU_TOKENS = 1024
 SHARE = 0.35
 """Of a CUDA device's free memory, what one pass may take: the rest is for caches and for what estimates leave out."""
 
+PATIENCE = 2
+"""Calls without a shortage before a budget grows again, at first."""
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -26,7 +29,8 @@ R = TypeVar("R")
 class TokenBudget:
     """The most tokens, padding included, in one forward pass.
 
-    It halves whenever a pass runs out of memory, and stays there: a run finds its size once.
+    It halves whenever a pass runs out of memory. After some calls without a shortage it doubles again, up to where it
+    started; every further shortage makes it wait for twice as many, so a run settles at what fits.
 
     Args:
         tokens: Where it starts.
@@ -41,12 +45,21 @@ class TokenBudget:
 
     def __init__(self, tokens: int, *, minimum: int = 1, unit: str = "tokens") -> None:
         self.tokens, self.minimum, self.unit = max(tokens, minimum), minimum, unit
+        self._start, self._patience, self._good = self.tokens, PATIENCE, 0
+
+    def recover(self) -> None:
+        """Told after a call that had memory enough: double it where that was so often enough."""
+        self._good += 1
+        if self.tokens < self._start and self._good >= self._patience:
+            self.tokens, self._good = min(self._start, 2 * self.tokens), 0
+            log.info("memory is enough again: passes of up to %d %s", self.tokens, self.unit)
 
     def shrink(self) -> bool:
         """Halve it; False where it is at its least already."""
         if self.tokens <= self.minimum:
             return False
         self.tokens = max(self.minimum, self.tokens // 2)
+        self._good, self._patience = 0, 2 * self._patience
         log.warning("memory ran out: passes of at most %d %s from here on", self.tokens, self.unit)
         return True
 
@@ -55,7 +68,7 @@ def default_budget(lm: LM, *, gradients: bool = False) -> TokenBudget:
     """A budget for a model: a fixed one on a CPU, from the free memory and the model's widths on CUDA."""
     if lm.device.type != "cuda":
         return TokenBudget(CPU_TOKENS)
-    free = free_bytes(lm.device)
+    free = least_free_bytes(lm.devices)
     layout = lm.layout
     floats = 8 * layout.width + 3 * layout.inner  # alive at once in a block, about
     if gradients:
@@ -94,6 +107,7 @@ def in_batches(
     found: dict[int, R] = {}
     waiting = [list(batch) for batch in packed(range(len(items)), lambda i: length(items[i]), budget.tokens)]
     waiting.reverse()
+    short = False
     while waiting:
         batch = waiting.pop()
         try:
@@ -106,8 +120,11 @@ def in_batches(
             failed = False
             found.update(zip(batch, results, strict=True))
         if failed:  # outside the handler, whose traceback would keep the failed pass's tensors alive
+            short = True
             free_memory()
             budget.shrink()
             half = len(batch) // 2
             waiting += [batch[half:], batch[:half]]
+    if not short:
+        budget.recover()
     return [found[i] for i in range(len(items))]

@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
-from evaluation.models.device_memory import free_bytes
+from evaluation.models.device_memory import least_free_bytes
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def writing_budget(lm: LM) -> TokenBudget:
     each = 2 * lm.layout.depth * heads * width * lm.dtype.itemsize
     room = CPU_ROOM
     if lm.device.type == "cuda":
-        room = int(SHARE * free_bytes(lm.device))
+        room = int(SHARE * least_free_bytes(lm.devices))
     return TokenBudget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
 
 

@@ -30,7 +30,7 @@ def logits_at(
         more = after.arguments(mask, limit=lm.limit)
     if not lm.layout.plain_head:
         logits: Tensor = lm.model(input_ids=ids, **more).logits
-        return logits[rows, places].float()
+        return logits[rows, places].to(lm.device).float()
     out = lm.module(lm.layout.base)(input_ids=ids, **more)
     picked: Tensor = lm.module(lm.layout.head)(out.last_hidden_state[rows, places])
-    return picked.float()
+    return picked.to(lm.device).float()

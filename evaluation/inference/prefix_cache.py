@@ -42,7 +42,8 @@ class Prefix(NamedTuple):
         past = copy.copy(self.past)
         past.layers = [copy.copy(layer) for layer in self.past.layers]
         for layer in past.layers:
-            layer.keys, layer.values = layer.keys[rows], layer.values[rows]
+            own = rows.to(layer.keys.device)  # a model that is spread over devices keeps them by layer
+            layer.keys, layer.values = layer.keys[own], layer.values[own]
         return Prefix(past, self.mask[rows], self.lengths[rows])
 
 

@@ -183,7 +183,8 @@ def _run(lm: LM, batch: list[_TargetRow]) -> Iterator[tuple[tuple[int, int], flo
         return
     del hidden
     origin = torch.tensor([r for r, _ in longer], device=lm.device)
-    past.batch_select_indices(origin)
+    for layer in past.layers:
+        layer.batch_select_indices(origin.to(layer.keys.device))
     starts = torch.tensor([len(batch[r].prefix) for r, _ in longer], device=lm.device)
     tails, tail_mask = lm.pad([t.ids[len(batch[r].prefix) : -1] for r, t in longer])
     reads = [

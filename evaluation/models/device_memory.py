@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 
 import torch
 
@@ -33,6 +34,11 @@ def free_bytes(device: torch.device) -> int:
     """
     driver, _ = torch.cuda.mem_get_info(device)
     return driver + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+
+
+def least_free_bytes(devices: Iterable[torch.device]) -> int:
+    """Bytes that every one of several CUDA devices has: a model that is spread over them needs room on each."""
+    return min(free_bytes(device) for device in devices if device.type == "cuda")
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -5,8 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor, nn
+
+_HOMES: WeakKeyDictionary[nn.Module, torch.device] = WeakKeyDictionary()
+
+
+def settle(model: nn.Module, device: torch.device) -> None:
+    """Say of a model that is spread over devices where what is read from it and put into it lies: on one of them.
+
+    Blocks compute where their weights lie; the module that changes or reads a pass has its tensors in one place.
+    """
+    for module in model.modules():
+        _HOMES[module] = device
+
+
+def home_of(module: nn.Module) -> torch.device:
+    """Where tensors lie that are put beside a linear module's output: where its weight does, or as ``settle`` said."""
+    weight = module.weight
+    assert isinstance(weight, Tensor)
+    return _HOMES.get(module, weight.device)
+
+
+def _brought(module: nn.Module, tensor: Tensor) -> Tensor:
+    """A tensor of a pass where our own lie: itself, unless the model is spread over devices."""
+    home = _HOMES.get(module)
+    return tensor if home is None else tensor.to(home)
 
 
 class ModuleActivations:
@@ -33,7 +59,8 @@ def reading(module: nn.Module) -> Iterator[ModuleActivations]:
     seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        seen.input, seen.output = first_tensor(args) if args else kwargs["hidden_states"], first_tensor(output)
+        inside = first_tensor(args) if args else kwargs["hidden_states"]
+        seen.input, seen.output = _brought(module, inside), _brought(module, first_tensor(output))
         seen.tuples = isinstance(output, tuple)
 
     handle = module.register_forward_hook(hook, with_kwargs=True)
@@ -48,7 +75,8 @@ def changing(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]) -> I
     """Replace the module's output by ``change(input, output)``; other members of a tuple output stay."""
 
     def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-        new = change(first_tensor(args), first_tensor(output))
+        old = first_tensor(output)
+        new = change(_brought(module, first_tensor(args)), _brought(module, old)).to(old.device)
         return new if isinstance(output, Tensor) else (new, *output[1:])
 
     handle = module.register_forward_hook(hook)
@@ -80,7 +108,7 @@ def stopping_before(module: nn.Module) -> Iterator[ModuleActivations]:
     seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.input = first_tensor(args) if args else kwargs["hidden_states"]
+        seen.input = _brought(module, first_tensor(args) if args else kwargs["hidden_states"])
         raise _Stop
 
     handle = module.register_forward_pre_hook(hook, with_kwargs=True)

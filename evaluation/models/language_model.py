@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
-from evaluation.models.hooks import stopping_after
+from evaluation.models.hooks import settle, stopping_after
 from evaluation.models.tokenization import EncodedPrompt, encode_target
 from schemas.core.errors import ModelError
 
@@ -42,6 +42,8 @@ class LM:
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
         model.eval().requires_grad_(False)
+        if len(self.devices) > 1:
+            settle(model, self.device)
         self.layout: Layout = layout or discover(model)
         self.limit = _limit(model, tokenizer)
 
@@ -70,6 +72,11 @@ class LM:
         """Device of the input embedding, where ids go; with a device map, other parts stand elsewhere."""
         device: torch.device = self.model.get_input_embeddings().weight.device
         return device
+
+    @property
+    def devices(self) -> tuple[torch.device, ...]:
+        """All devices that weights lie on, that of the ids first."""
+        return tuple(dict.fromkeys([self.device, *(p.device for p in self.model.parameters())]))
 
     @property
     def dtype(self) -> torch.dtype:

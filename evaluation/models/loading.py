@@ -53,6 +53,8 @@ def load(name: str, *, device: torch.device | str, dtype: torch.dtype, trust_rem
     source = source_of(name)
     kind: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
+    if isinstance(device, torch.device) and device.type == "cuda":
+        spread = {"device_map": {"": device}}  # read straight to the card, not through the memory of the host
     tokenizer = load_tokenizer(name, trust_remote_code=trust_remote_code)
     try:
         with without_progress_bars():

@@ -20,7 +20,7 @@ from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
 from evaluation.inference.passes import logits_at
-from evaluation.models.device_memory import free_bytes
+from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
@@ -85,11 +85,15 @@ class FineTuning(Editor):
     def _budget(self) -> TokenBudget:
         """How many edits train side by side."""
         lm = self.lm
-        size = 4 * 4 * lm.layout.width * lm.layout.inner * len(self.edited_layers)  # change, slope, two averages
-        room = CPU_BYTES
-        if lm.device.type == "cuda":
-            room = int(SHARE * free_bytes(lm.device))
-        return TokenBudget(max(1, room // size), unit="edits")
+        room, copies = CPU_BYTES, 4  # change, slope, two averages
+        if lm.device.type == "cuda":  # and most of them once more for a moment, when finished edits leave
+            room, copies = int(SHARE * least_free_bytes(lm.devices)), 7
+        return TokenBudget(max(1, room // (copies * self.bytes_an_edit)), unit="edits")
+
+    @property
+    def bytes_an_edit(self) -> int:
+        """A change of every entry of each trained weight, in float32."""
+        return 4 * self.lm.layout.width * self.lm.layout.inner * len(self.edited_layers)
 
     @classmethod
     def layers_of(cls, params: Params) -> tuple[int, ...]:

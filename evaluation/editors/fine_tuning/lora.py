@@ -73,6 +73,12 @@ class Lora(Editor):
         """The layers of its options."""
         return params.layers or ()
 
+    @property
+    def bytes_an_edit(self) -> int:
+        """Both factors of every adapter in float32, and the copy of them that rows of a batch read."""
+        weights = [self.lm.module(name) for name in self._names()]
+        return 2 * 4 * self.params.rank * sum(sum(linear_shape(w) or ()) for w in weights)
+
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One edit, trained on all requests together."""
         lm, p = self.lm, self.params
@@ -95,7 +101,7 @@ class Lora(Editor):
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
                 steps += 1
-            deltas = tuple(_delta(name, adapter) for name, adapter in adapters.items())
+            deltas = tuple(_delta(name, adapter, lm.device) for name, adapter in adapters.items())
         return WeightEdit(deltas, self._notes(deltas, loss=float(loss.detach()), steps=steps))
 
     def _notes(self, deltas: Sequence[LowRankDelta], *, loss: float, steps: int) -> dict[str, Any]:
@@ -156,10 +162,10 @@ class Lora(Editor):
             model.requires_grad_(False)
 
 
-def _delta(name: str, adapter: Any) -> LowRankDelta:
+def _delta(name: str, adapter: Any, device: torch.device) -> LowRankDelta:
     """An adapter's product: left B·scale [out, r], right Aᵀ [in, r]."""
     assert isinstance(adapter, nn.Module)
     made: Any = adapter
-    down: Tensor = made.lora_A[ADAPTER].weight.detach().float()
-    up: Tensor = made.lora_B[ADAPTER].weight.detach().float()
+    down: Tensor = made.lora_A[ADAPTER].weight.detach().to(device).float()
+    up: Tensor = made.lora_B[ADAPTER].weight.detach().to(device).float()
     return LowRankDelta(f"{name}.weight", up * float(made.scaling[ADAPTER]), down.T.contiguous())

@@ -52,8 +52,12 @@ FAULTS = {
     "positions of a tree on the CPU": Fault(
         token_tree, "to_tensors", "torch.tensor(depths, device=lm.device)", "torch.tensor(depths)", "none"
     ),
-    "hidden states kept on the CPU": Fault(
-        batched_scoring.HiddenStates, "put", "hidden.clone()", "hidden.clone().cpu()", "ft"
+    "a midway start on the CPU": Fault(
+        batched_scoring.EditScorer,
+        "_midway_start",
+        "dtype=self.lm.dtype, device=self.lm.device",
+        "dtype=self.lm.dtype",
+        "ft",
     ),
     "factors of a row's edit on the CPU": Fault(
         per_row.PerRow,

@@ -19,9 +19,11 @@ from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+from weakref import WeakSet
 
 import torch
 
+from evaluation.engines import peak_memory
 from tests.support.pretended_device.memory import DeviceMemory, Memory
 from tests.support.pretended_device.modes import DeviceMode, Machine, OperationMode, full_name
 from tests.support.pretended_device.places import place
@@ -46,6 +48,7 @@ def pretended(*, memory: int = 16 * GIB, devices: int = 1) -> Iterator[Machine]:
         stack.enter_context(
             patch.object(torch.optim.Optimizer, "_group_tensors_by_device_and_dtype", _grouped(machine))
         )
+        stack.enter_context(patch.object(peak_memory, "_COUNTING", WeakSet()))  # counts of a device end with it
         stack.enter_context(OperationMode(machine))
         stack.enter_context(DeviceMode(machine))
         yield machine

@@ -115,6 +115,8 @@ class DeviceMode(TorchFunctionMode):
                 return self.machine.device_of(args[0])
             if asked in ("is_cuda", "is_cpu"):
                 return self.machine.device_of(args[0]).type == asked[3:]
+        if func is torch.device and isinstance(args[0], int):
+            return full_name(args[0])
         if func in _ARRAYS and self.machine.device_of(args[0]).type == "cuda":
             self.machine.counts.refuse("can't convert cuda:0 device type tensor to numpy")
         try:

@@ -134,7 +134,7 @@ def _extend(lm: LM, stems: Prefix | None, rests: Sequence[tuple[int, ...]]) -> P
         whole = torch.cat([whole, mask], dim=1)
     order = whole.argsort(dim=1, descending=True, stable=True)[:, : max(1, int(whole.sum(1).max()))]
     for layer in past.layers:  # copies of the stems' layers, made by ``select`` or ``arguments``
-        places = order[:, None, :, None].expand(-1, layer.keys.shape[1], -1, layer.keys.shape[3])
+        places = order.to(layer.keys.device)[:, None, :, None].expand(-1, layer.keys.shape[1], -1, layer.keys.shape[3])
         layer.keys, layer.values = layer.keys.gather(2, places), layer.values.gather(2, places)
     return Prefix(past, whole.gather(1, order), whole.sum(1))
 

@@ -1,0 +1,111 @@
+"""A model spread over two devices: every method does the same as on one, and nothing is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import dispatch_model
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors import EDITORS
+from evaluation.editors.presets import make_editor
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.peak_memory import PeakMemory
+from evaluation.inference.answering import write
+from evaluation.inference.scoring import score
+from evaluation.models.language_model import LM
+from schemas.answers import Answer
+from schemas.cases import Case
+from tests.contracts.pretended_device.exercise import FACTS, PROBES, TEXTS
+from tests.contracts.test_editors import SUPPORT, editor
+from tests.support.pretended_device import pretended
+from tests.support.tiny import make
+
+METHODS = EDITORS.names()
+QUICK = ("none", "ft", "lora", "rome", "memit", "mend", "boost")
+
+
+def spread(lm: LM) -> LM:
+    """Its first block on the first device, what follows on the second."""
+    blocks, base = lm.layout.blocks, lm.layout.base
+    top = {name: 1 for name, _ in lm.model.named_children() if name != base}
+    inside = {f"{base}.{name}": 0 for name, _ in lm.module(base).named_children() if f"{base}.{name}" != blocks}
+    for name in inside:
+        inside[name] = 1 if "norm" in name or "ln_f" in name else 0
+    each = {f"{blocks}.{n}": min(n, 1) for n in range(lm.layout.depth)}
+    model = dispatch_model(lm.model, device_map={**top, **inside, **each}, main_device=0)
+    return LM(model, lm.tokenizer, name=lm.name, revision=lm.revision, layout=lm.layout)
+
+
+def work(method: str, lm: LM, folder: Path) -> tuple[list[Any], list[Answer]]:
+    """Changes and answers of everything that is asked of a method."""
+    made = editor(method, lm, folder, steps=2)
+    made.prepare(SUPPORT)
+    edits = made.edit_each(FACTS)
+    one = made.edit(FACTS)
+    with one.on(lm):
+        answers = [*score(lm, PROBES, rewrite=one.rewrite), *write(lm, TEXTS, rewrite=one.rewrite)]
+    jobs = [Job(str(n), Case(key=f"c{n}", fact=f), (*PROBES, *TEXTS)) for n, f in enumerate(FACTS)]
+    engine = FastEngine(lm)
+    engine.expect([made])
+    for asked in (make_editor("none", lm, Cache(folder)), made):
+        done = list(engine.work(asked, jobs))
+        assert [d.error for d in done] == [None] * len(jobs)
+        answers += [a for d in done for a in d.answers]
+    made.edit_after(FACTS[:1], [one])
+    return [d.matrix().tolist() for e in edits for d in e.deltas or ()], answers
+
+
+def check(method: str, kind: str, dtype: torch.dtype, folder: Path) -> None:
+    length = {"n_positions" if kind == "gpt2" else "max_position_embeddings": 1024}
+    (folder / "one").mkdir()
+    (folder / "two").mkdir()
+    with pretended() as machine:
+        lm = make(kind, dtype=dtype, **length)
+        lm.model.to("cuda")
+        want = work(method, lm, folder / "one")
+    with pretended(devices=2) as machine:
+        lm = spread(make(kind, dtype=dtype, **length))
+        assert len(lm.devices) == 2
+        got = work(method, lm, folder / "two")
+    assert not machine.counts.refused, dict(machine.counts.refused)
+    for mine, theirs in zip(got[0], want[0], strict=True):
+        assert torch.allclose(torch.tensor(mine), torch.tensor(theirs), atol=1e-6)
+    assert got[1] == want[1]
+
+
+@pytest.mark.parametrize("method", QUICK)
+def test_the_same_as_on_one_device(method: str, tmp_path: Path) -> None:
+    check(method, "llama", torch.float32, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "mistral", "neo"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_as_on_one_device_in_all_layouts(method: str, kind: str, tmp_path: Path) -> None:
+    check(method, kind, torch.bfloat16, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "lies"),
+    [("auto", 1, ["cuda:0"]), ("cuda:1", 2, ["cuda:1"]), ("map", 2, ["cuda:0", "cuda:1"])],
+)
+def test_loaded_from_a_folder(
+    device: str, count: int, lies: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")  # the pretended device is seen by one thread
+    lm = make("llama")
+    lm.model.save_pretrained(tmp_path)
+    lm.tokenizer.save_pretrained(tmp_path)
+    want = score(lm, PROBES)
+    with pretended(devices=count) as machine:
+        loaded = LM.load(str(tmp_path), device=device)
+        assert [str(d) for d in loaded.devices] == lies
+        assert score(loaded, PROBES) == want and not machine.counts.refused
+        peaks = [one.peak for one in machine.memory.devices]
+        told = PeakMemory(*lies)
+        assert told.read() <= sum(peaks) and told.read() >= sum(one.live for one in machine.memory.devices)
