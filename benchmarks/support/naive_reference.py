@@ -163,7 +163,7 @@ def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: flo
             loss.backward()
             optimiser.step()
             made += 1
-        change = (weight.detach() - before).clone()
+        change = (weight.detach() - before).float()  # what a narrow weight could hold of it
     finally:
         weight.requires_grad_(False)
         weight.grad = None

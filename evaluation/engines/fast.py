@@ -56,9 +56,21 @@ class FastEngine:
 
     def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
+        self._tell_start(editor)
         waiting = iter(jobs)
         while group := list(islice(waiting, self.fitting_group(editor))):
             yield from self._run_together(editor, group)
+
+    def _tell_start(self, editor: EditorLike) -> None:
+        """Say where scoring cannot begin at the edited layer though it could: the unedited model was not run here."""
+        kept, first = self.scorer.kept, editor.first_layer
+        if kept.layers and kept.empty and first in kept.layers:
+            log.info(
+                "the unedited model's answers come from an earlier run, so nothing of its passes is at hand: '%s' is "
+                "scored from the first block on, not from block %d; the answers are the same",
+                editor.name,
+                first,
+            )
 
     def fitting_group(self, editor: EditorLike) -> int:
         """Cases in the next group: as many as were asked for, where the device has room for that many edits."""

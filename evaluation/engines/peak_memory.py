@@ -20,9 +20,9 @@ class PeakMemory:
     Counts may be nested or overlap: the system keeps one peak, so each new count first hands the peak so far to those
     that are running.
 
-    On CUDA it is what PyTorch allocated on the device, weights included; of several devices, the sum of their peaks. On Linux it is the resident set of the whole
-    process, program and weights included. Elsewhere it is the one peak that the kernel keeps
-    since the process began.
+    On CUDA it is what PyTorch allocated on the device, weights included; of several devices, the sum of their peaks.
+    On Linux it is the resident set of the whole process, program and weights included. Elsewhere it is the one peak
+    that the kernel keeps since the process began.
 
     Example:
         >>> PeakMemory("cpu").read() > 1_000_000

@@ -60,6 +60,11 @@ class HiddenStates:
         self._kept[key] = hidden.clone()
         self._taken += size
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not self._kept
+
     def get(self, layer: int, tree: TokenTree) -> Tensor | None:
         """A tree's hidden states, or None."""
         return self._kept.get((layer, tree.sequences))

@@ -13,6 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import make_editor
+from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
@@ -23,6 +24,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome, Runner
 from schemas.facts import Fact
+from schemas.probes import ScoreProbe
 from tests.support.arithmetic import make_case
 from tests.support.tiny import make
 
@@ -209,3 +211,24 @@ def iter_trees(engine: FastEngine) -> Any:
     from evaluation.inference.token_tree import tree
 
     return (tree(sequences) for _, sequences in engine.scorer.kept._kept)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_start_at_the_first_block_is_told(asked: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A resumed run knows the unedited answers, so nothing was kept of the unedited model's passes."""
+    lm, cache = make("llama"), Cache(tmp_path)
+    engine, ft = FastEngine(lm), make_editor("ft", lm, cache, OPTIONS["ft"])
+    engine.expect([ft])
+    case = split().cases[0]
+    probes = tuple(_probes(case))
+    if asked:
+        list(engine.work(make_editor("none", lm, cache), [Job("0", case, probes)]))
+    with caplog.at_level("INFO"):
+        list(engine.work(ft, [Job("0", case, probes)]))
+    told = [r for r in caplog.records if "'ft' is scored from the first block on, not from block 1" in r.getMessage()]
+    assert len(told) == (not asked)
+
+
+def _probes(case: Any) -> list[ScoreProbe]:
+    targets = (case.fact.new_object.text, case.fact.old.text)
+    return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]
