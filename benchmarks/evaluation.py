@@ -230,8 +230,8 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
 
 
 def gpu(_: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str, Any]:
-    """A GPT2-XL-shaped model on a GPU, where there is one: ``benchmarks/evaluation_gpu.py``."""
-    from benchmarks.evaluation_gpu import main as large
+    """A GPT2-XL-shaped model on a GPU, where there is one: ``benchmarks/gpu/against_plain.py``."""
+    from benchmarks.gpu.against_plain import main as large
 
     return large()
 

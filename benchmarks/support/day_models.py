@@ -24,7 +24,7 @@ class ModelShape(NamedTuple):
 SHAPES = {
     "gpt2-xl": ModelShape(
         {"n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024, "vocab_size": 50257},
-        {"n_embd": 64, "n_layer": 4, "n_head": 4, "n_positions": 1024, "vocab_size": 50257},
+        {"n_embd": 64, "n_layer": 4, "n_head": 4, "n_positions": 1024},
         "float32",
         17,
         (13, 14, 15, 16, 17),
@@ -47,7 +47,6 @@ SHAPES = {
             "num_key_value_heads": 2,
             "intermediate_size": 96,
             "max_position_embeddings": 1024,
-            "vocab_size": 50257,
         },
         "bfloat16",
         5,
@@ -67,7 +66,7 @@ def build(section: str, *, device: str, precision: str, small: bool, pack: Path 
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     tokenizer = AutoTokenizer.from_pretrained(pack / "tokenizer") if pack else _embedded_tokenizer()
     torch.manual_seed(0)
-    config = configured(**(shape.small if small else shape.real))
+    config = configured(**({**shape.small, "vocab_size": len(tokenizer)} if small else shape.real))
     if small:  # the same weights on every device
         model = made(config).to(dtype).to(device)
     else:

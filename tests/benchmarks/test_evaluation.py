@@ -10,9 +10,9 @@ from evaluation.models.language_model import LM
 @pytest.mark.slow
 @pytest.mark.model
 def test_the_gpu_benchmark_on_a_tiny_shape(embedded: LM) -> None:
-    evaluation_gpu = pytest.importorskip("benchmarks.evaluation_gpu", reason="benchmarks are not shipped")
-    shape = evaluation_gpu.Shape(cases=2, plainly=1, small=True, growth=False)
-    found = evaluation_gpu.main(shape)
+    against_plain = pytest.importorskip("benchmarks.gpu.against_plain", reason="benchmarks are not shipped")
+    shape = against_plain.Shape(cases=2, plainly=1, small=True, growth=False)
+    found = against_plain.main(shape)
     for name in ("rome", "memit", "ft"):
         told = found[name]
         assert told["failed"] == [] and told["ratio"] > 0

@@ -52,6 +52,7 @@ def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_
         measure("gpt2-xl", out, pack, "--cases", "3")
 
 
+@pytest.mark.slow
 def test_rehearsed_on_a_pretended_card_in_bfloat16(pack: Path, tmp_path: Path) -> None:
     with pretended() as machine:
         found = measure("llama-3-8b", tmp_path, pack, "--precision", "bfloat16")

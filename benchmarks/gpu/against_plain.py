@@ -1,8 +1,8 @@
 """Editing and scoring of a large model on one GPU against the plain way: a GPT2-XL-shaped model with random weights.
 
-    python -m benchmarks.evaluation_gpu                          float32, 300 cases, 16 the plain way, about 8 minutes
-    python -m benchmarks.evaluation_gpu --precision tf32         the same with TF32 products, both ways
-    python -m benchmarks.evaluation_gpu --small --cases 4 --plain 2      a tiny shape on a CPU: does everything run?
+    python -m benchmarks.gpu.against_plain                          float32, 300 cases, 16 the plain way, about 8 minutes
+    python -m benchmarks.gpu.against_plain --precision tf32         the same with TF32 products, both ways
+    python -m benchmarks.gpu.against_plain --small --cases 4 --plain 2      a tiny shape on a CPU: does everything run?
 
 Ours goes through the engine that runs use: the unedited model is asked first (its time is given apart: once a model
 for all methods), then every method edits and is asked in groups. The plain way edits and is asked one case at a time
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
