@@ -1,7 +1,7 @@
 """Editing and scoring of a large model on one GPU against the plain way: a GPT2-XL-shaped model with random weights.
 
-    python -m benchmarks.gpu.against_plain                          float32, 300 cases, 16 the plain way, about 8 minutes
-    python -m benchmarks.gpu.against_plain --precision tf32         the same with TF32 products, both ways
+    python -m benchmarks.gpu.against_plain                  float32, 300 cases, 16 the plain way, about 8 minutes
+    python -m benchmarks.gpu.against_plain --precision tf32 the same with TF32 products, both ways
     python -m benchmarks.gpu.against_plain --small --cases 4 --plain 2      a tiny shape on a CPU: does everything run?
 
 Ours goes through the engine that runs use: the unedited model is asked first (its time is given apart: once a model
