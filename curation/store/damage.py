@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 import numpy as np
@@ -21,6 +21,8 @@ from schemas.core.errors import StoreError
 from schemas.text.counting import counted
 
 HEADER, BLOCK = 4096, 2**18
+_PIECE = (BLOCK - 8) // 64 // 8 * 8
+_NOWHERE, _LONGEST = 2**64 - 1, 2**24
 TABLES = ("records", "lineage", "splits", "split_cases", "results", "sources", "source_items", "meta", "migrations")
 _SIGNS = re.compile(r"checksum|[Cc]orrupt|enough bytes|^Serialization|INTERNAL|FATAL|invalidated|\bWAL\b")
 _NO_SPACE = re.compile(r"No space left|Out of Memory|out of memory|disk is full|max_temp_directory")
@@ -43,22 +45,48 @@ def readable_headers(path: Path) -> bool:
 
 
 def bad_blocks(path: Path) -> tuple[int, ...]:
-    """Numbers of the blocks whose content is not that of their checksum, from 0; a block that is cut off is one.
+    """Numbers of the blocks in use whose content is not that of their checksum, from 0; one that is cut off is one.
 
     Nothing is found where the headers do not fit either: DuckDB looks at these itself, or counts in another way. What
-    stands behind the last block that the headers count is left of a writer that was killed: nothing uses it.
+    stands behind the last block that the headers count, or in a block of the free list, is left of a writer that was
+    killed or of rows that are gone: nothing uses it.
     """
     if not readable_headers(path):
         return ()
     found: list[int] = []
     with open(path, "rb") as file:
-        end = _block_count([file.read(HEADER) for _ in range(3)][1:])
-        number = 0
+        heads = [file.read(HEADER) for _ in range(3)][1:]
+        end, number = _block_count(heads), 0
         while (end is None or number < end) and (data := file.read(BLOCK)):
             if len(data) < BLOCK or not _checksum_fits(data):
                 found.append(number)
             number += 1
+        if found and end is not None:
+            free = _free_list(file, heads, damaged=set(found))
+            found = [number for number in found if number not in free]
     return tuple(found)
+
+
+def _free_list(file: BinaryIO, heads: list[bytes], *, damaged: Container[int]) -> set[int]:
+    """Blocks that nothing uses, as the newer header lists them; none where a part of the list is damaged itself.
+
+    The list lies in pieces of a 64th of a block, each beginning with where the next one is: the block in 56 bits, the
+    piece in 8. It begins with its length.
+    """
+    held, place = b"", int(max(struct.unpack_from("<QQQQ", head, 8) for head in heads)[2])
+    while place != _NOWHERE and len(held) < _LONGEST:
+        block, piece = place & (2**56 - 1), place >> 56
+        if block in damaged:
+            return set()
+        file.seek(3 * HEADER + block * BLOCK + 8 + piece * _PIECE)
+        data = file.read(_PIECE)
+        if len(data) < _PIECE:
+            return set()
+        place, held = int.from_bytes(data[:8], "little"), held + data[8:]
+    length = int.from_bytes(held[:8], "little")
+    if len(held) < 8 * (length + 1):
+        return set()
+    return set(struct.unpack_from(f"<{length}q", held, 8))
 
 
 def _block_count(heads: list[bytes]) -> int | None:
@@ -113,11 +141,6 @@ def refuse_damaged(path: Path, config: dict[str, Any]) -> None:
         note_whole(path, looked=True)
         return
     broken = broken_tables(path, config)
-    if broken == ():
-        with duckdb.connect(str(path), read_only=True, config=config) as db:
-            free = db.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()[0][0]
-        if len(bad) <= int(free):  # a killed writer leaves half a block behind that nothing uses
-            return
     raise damage_error(path, f"{counted(len(bad), 'block')} not as written", config, broken=broken)
 
 

@@ -140,6 +140,31 @@ def test_what_a_killed_writer_left_behind_the_last_block_is_no_damage(path: Path
     assert bad_blocks(path) == (0,)
 
 
+def test_only_blocks_of_the_free_list_may_be_as_they_like(path: Path) -> None:
+    """An index lies in no table's blocks: a flip there was taken for one in a free block, and written over."""
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE filler AS SELECT hash(range) AS h FROM range(200000)")
+        db.execute("CHECKPOINT")
+        db.execute("CREATE TABLE last AS SELECT hash(range) AS h FROM range(50000)")
+        db.execute("CHECKPOINT")
+        db.execute("DROP TABLE filler")
+        db.execute("CHECKPOINT")
+    with duckdb.connect(str(path), read_only=True) as db:
+        free = int(db.execute("SELECT free_blocks FROM pragma_database_size()").fetchall()[0][0])
+    whole, passed = path.read_bytes(), []
+    for block in range((len(whole) - 3 * HEADER) // BLOCK):
+        flip(path, 3 * HEADER + block * BLOCK + BLOCK // 2)
+        if bad_blocks(path) == ():
+            passed.append(block)
+            refuse_damaged(path, limits(path))
+        else:
+            assert bad_blocks(path) == (block,)
+            with pytest.raises(StoreError, match="damaged and was left untouched"):
+                Store.open(path, write=True)
+        path.write_bytes(whole)
+    assert 0 < len(passed) == free
+
+
 def test_half_a_block_that_nothing_uses_is_no_damage(path: Path) -> None:
     """A killed writer leaves such blocks: they are free, and the store is whole."""
     with duckdb.connect(str(path)) as db:
