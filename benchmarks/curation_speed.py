@@ -1,18 +1,28 @@
 """Fast ways of the store and of the exact join against the plain ways they must equal, in one run, with the ratio.
 
-    python -m benchmarks.curation_speed      (from the repository root)
+    python -m benchmarks.curation_speed                                      (from the repository root)
+    python -m benchmarks.curation_speed --only earlier --revision a6e7ed8 --n 100000      (in a clone)
 
 Import: records written by pydantic and json one by one, with a line of lineage each, against the writers of
 ``schemas.core.json_text`` and one act for all. Join: one product of all prefixes (``support.prefix_products``)
 against ``curation.similarity.prefix_join``. The two ways alternate; seconds are those of the processor, the least of
 the rounds. Rows, pairs and values are compared: where they differ, the run ends with an error.
+
+Earlier: the commands ``data import`` and ``split freeze`` of an earlier commit and of this one, in turn, each in a
+process of its own, with its peak memory; both freeze one store, and the digests must be the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +34,7 @@ import duckdb
 import numpy as np
 
 from benchmarks.curation import questions
-from benchmarks.run import write
+from benchmarks.run import HERE, write
 from benchmarks.store import items
 from benchmarks.support.prefix_products import similar_pairs as products
 from curation.loaders.importer import import_file
@@ -39,10 +49,17 @@ def _plain_acts(rows: PendingRows, ids: Sequence[str], act: Lineage) -> None:
     rows.lineage([Lineage.model_validate({**act.model_dump(), "item_id": item}) for item in ids])
 
 
+RULE = '[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n'
+
+
 @contextlib.contextmanager
 def plain() -> Iterator[None]:
     """The plain way of an import."""
-    with patch.object(json_text, "writer_of", lambda *_, **__: None), patch.object(PendingRows, "acts", _plain_acts):
+    names = ("writer_of", "_usual_numbers")
+    with contextlib.ExitStack() as patched:
+        for name in names:
+            patched.enter_context(patch.object(json_text, name, lambda *_, **__: None))
+        patched.enter_context(patch.object(PendingRows, "acts", _plain_acts))
         yield
 
 
@@ -106,15 +123,84 @@ def compared(took: dict[str, list[float]]) -> dict[str, float]:
     return {"plain_seconds": round(plain_, 2), "seconds": round(fast, 2), "ratio": round(plain_ / fast, 1)}
 
 
-def main(number: int = 30_000, rounds: int = 3) -> dict[str, Any]:
-    """Everything."""
-    made = [joins(number, t, 1) for t in (0.8, 0.7)] + [joins(min(number, 5_000), 0.4, 1)]
-    return {"import": imports(number, rounds), "join": made}
+def earlier(revision: str, folder: Path) -> Path:
+    """The files of a commit, in a folder."""
+    packed = subprocess.run(["git", "archive", revision], cwd=HERE.parent, check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def measured(program: Path, *words: object) -> tuple[dict[str, float], str]:
+    """Processor seconds and peak memory (MiB) of one command of a program, and what it printed."""
+    env = {**os.environ, "PYTHONPATH": str(program)}
+    command = [sys.executable, "-m", "scedit", *map(str, words)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, cwd=program, text=True
+    ) as process:
+        assert process.stdout
+        told = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise SystemExit(f"{words[:3]} ended with {status}")
+    return {"cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": usage.ru_maxrss // 1024}, told
+
+
+def with_earlier(revision: str, number: int, rounds: int) -> dict[str, Any]:
+    """Both commands by both programs; of the rounds the least processor time and the greatest peak count."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        programs = {"before": earlier(revision, folder / "before"), "now": HERE.parent}
+        (rule := folder / "rule.toml").write_text(RULE, "utf-8")
+        with open(file := folder / "items.jsonl", "w", encoding="utf-8") as out:
+            for item in items(number):
+                out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
+        found: dict[str, dict[str, list[dict[str, float]]]] = {"import": {}, "freeze": {}}
+        for n in range(rounds):
+            for name, program in programs.items():
+                spent, _ = measured(program, "data", "import", file, "--store", folder / f"{name}{n}.duckdb")
+                found["import"].setdefault(name, []).append(spent)
+        judged = folder / "before0.duckdb"
+        measured(programs["before"], "store", "dedup", "--store", judged, "--similarity", "minhash", "--threshold", 0.8)
+        digests = set()
+        for _ in range(rounds):
+            for name, program in programs.items():
+                shutil.copy(judged, store := folder / "freeze.duckdb")
+                spent, told = measured(program, "split", "freeze", "all", "--store", store, "--rule", rule, "--json")
+                found["freeze"].setdefault(name, []).append(spent)
+                digests.add(json.loads(told)["digest"])
+    if len(digests) != 1:
+        raise SystemExit("the two programs freeze different splits")
+    return {"items": number, "questions": number // 10 * 4, "revision": revision, "rounds": rounds} | {
+        command: _ratio(**both) for command, both in found.items()
+    }
+
+
+def _ratio(before: list[dict[str, float]], now: list[dict[str, float]]) -> dict[str, Any]:
+    least = [min(run["cpu_seconds"] for run in runs) for runs in (before, now)]
+    peaks = [max(run["peak_mib"] for run in runs) for runs in (before, now)]
+    return {"cpu_seconds": least, "ratio": round(least[0] / least[1], 2), "peak_mib": peaks}
+
+
+def main(number: int = 30_000, rounds: int = 3, *, only: str = "", revision: str = "a6e7ed8") -> dict[str, Any]:
+    """Everything, or one part beside what is on record of the others."""
+    path = HERE / "results" / "curation_speed.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["result"] if only and path.exists() else {}
+    if only in ("", "import"):
+        found["import"] = imports(number, rounds)
+    if only in ("", "join"):
+        found["join"] = [joins(number, t, 1) for t in (0.8, 0.7)] + [joins(min(number, 5_000), 0.4, 1)]
+    if only in ("", "earlier"):
+        found["earlier"] = with_earlier(revision, number, rounds)
+    return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=30_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=("import", "join", "earlier"), default="")
+    parser.add_argument("--revision", default="a6e7ed8", help="the commit that earlier is about")
     args = parser.parse_args()
-    write("curation_speed", main(args.n, args.rounds))
+    write("curation_speed", main(args.n, args.rounds, only=args.only, revision=args.revision))

@@ -10,6 +10,7 @@ from schemas.core.errors import UserError
 LIMIT = 100_000
 """Entries held in memory; those before them lie in the file."""
 _CACHE = 32 * 1024  # KiB of the file that SQLite holds
+_MARKS = 2**23  # bytes that say which numbers cannot be in the file
 
 
 class DiskMap:
@@ -28,6 +29,7 @@ class DiskMap:
         self._limit = limit
         self._held: dict[int, Any] = {}
         self._file: sqlite3.Connection | None = None
+        self._marks = bytearray()
 
     def first(self, number: int, value: Any) -> Any:
         """What was said of a number before; None where nothing was, and then ``value`` (not None) is kept."""
@@ -58,6 +60,8 @@ class DiskMap:
 
     def _look(self, number: int) -> Any:
         assert self._file is not None
+        if not self._marks[number % _MARKS]:
+            return None
         return self._file.execute("SELECT value FROM seen WHERE number = ?", (number,)).fetchone()
 
     def _spill(self) -> None:
@@ -66,5 +70,8 @@ class DiskMap:
             self._file.execute("PRAGMA journal_mode = OFF")
             self._file.execute(f"PRAGMA cache_size = -{_CACHE}")
             self._file.execute("CREATE TABLE seen (number INTEGER PRIMARY KEY, value)")
+            self._marks = bytearray(_MARKS)
+        for number in self._held:
+            self._marks[number % _MARKS] = 1
         self._file.executemany("INSERT INTO seen VALUES (?, ?)", sorted(self._held.items()))
         self._held.clear()

@@ -199,7 +199,7 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
             if problem is not None:
                 yield row.problem(*problem)
         else:
-            record = item if main else _with_renamed_keys(item, renamed)
+            record = item if main or not renamed else _with_renamed_keys(item, renamed)
         problem, keep = ledger.enter(record, main=main)
         if problem is not None:
             yield row.problem(*problem)

@@ -13,6 +13,7 @@ from copy import copy
 from typing import NamedTuple
 
 from curation.rules.clusters import resolve_clusters
+from curation.rules.plain_verdicts import DecidedItems, plain_verdicts
 from curation.rules.rule import KEPT, Decision, SplitRule, Threshold, Verdicts, check_units, matches, worst
 from curation.splits.errata import Errata, Erratum
 from curation.store.block_reader import KeyRange
@@ -69,6 +70,9 @@ class Ruling:
                     f"; did you mean '{near}'?" if near else "",
                 )
         self._units = check_units(store.units(), rule) if items is None else None
+        self._decided: DecidedItems | None = None
+        if items is None:
+            self._decided = DecidedItems(store, plain_verdicts(rule, named, several=self._several))
         chosen = list(dict.fromkeys(items or ()))
         self.settled: dict[str, Decision] = {}
         self.verdicts = self._read(chosen)
@@ -84,6 +88,8 @@ class Ruling:
 
     def _read(self, items: Iterable[str]) -> Verdicts:
         wanted = list(dict.fromkeys(items))
+        if self._decided is not None:
+            wanted = self._decided.among(wanted)
         found = self._store.verdicts(wanted) if wanted else ()
         return Verdicts(found, self.rule, several=self._several, units=self._units, settled=self.settled)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -38,6 +39,15 @@ def _portions(keys: Iterator[tuple[str]], size: int) -> list[KeyRange]:
     """Ranges of ``size`` keys, of keys that come in order."""
     lows = [key for n, (key,) in enumerate(keys) if n % size == 0]
     return [KeyRange(low, high, "") for low, high in zip(lows, [*lows[1:], None], strict=False)]
+
+
+def _by_text(by: str) -> str:
+    """What a verdict's stored text holds where a judge gave it, and no other verdict's: quotation marks are escaped."""
+    return f'"by":{json.dumps(by, ensure_ascii=False)}'
+
+
+def _any_text(number: int) -> str:
+    return " OR ".join(["contains(body, ?)"] * number)
 
 
 class MeasuredUnit(NamedTuple):
@@ -77,6 +87,21 @@ class BlockReader:
         """Current records of a kind that belong to these, in order of their keys."""
         wanted = sorted(set(parents))
         return self._select_records(cls, "parent IN (SELECT unnest(?::VARCHAR[]))", [wanted]) if wanted else []
+
+    def items_with_verdicts(self, *, kept: Sequence[str], measured: Sequence[str]) -> Iterator[str]:
+        """Ids of the items with a current verdict that is neither of two kinds, told apart by its text alone.
+
+        Args:
+            kept: Checks whose ``keep`` verdicts are the one kind.
+            measured: Checks whose verdicts with a value are the other.
+        """
+        sql = "SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current"
+        if kept:
+            sql += f' AND NOT (contains(body, \'"label":"keep"\') AND ({_any_text(len(kept))}))'
+        if measured:
+            sql += " AND NOT (contains(body, '\"value\":') AND NOT contains(body, '\"value\":null')"
+            sql += f" AND ({_any_text(len(measured))}))"
+        return (item for (item,) in self._stream(sql, [_by_text(by) for by in (*kept, *measured)]))
 
     def in_range(self, cls: type[R], keys: KeyRange, *, parent: bool = False) -> list[R]:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""

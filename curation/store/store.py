@@ -20,6 +20,7 @@ from curation.splits.split_file import RunningDigest, Split, header_of
 from curation.store.connection import Transaction, closed, connect, prepare, sweep
 from curation.store.contradictions import Contradiction, with_others
 from curation.store.damage import Connection
+from curation.store.garbage import rare_collections
 from curation.store.import_sources import ImportSource, SourceUpdate, known_name, make_tables, put_dumped, settle
 from curation.store.last_look import note_whole
 from curation.store.reader import KINDS, StoreReader
@@ -184,7 +185,7 @@ class Store(StoreReader):
         """
         label, running = f"{name}@{version}", RunningDigest()
         try:
-            with self._transaction():
+            with self._transaction(), rare_collections():
                 self._put_cases(label, self._digest_cases(cases, running, name))
                 if not running.cases:
                     raise no_case(name, details().get("counts"))

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from json.encoder import encode_basestring  # type: ignore[attr-defined, unused-ignore]
 from types import NoneType, UnionType
@@ -20,11 +19,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 Writer = Callable[[Any], str]
+Numbers = Callable[[Any], Iterable[Any]]
 
 _STORED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-_NUMBERS = re.compile(r"[0-9][eE][-+]?[0-9]|0\.0000")
-"""Where pydantic may write a very small or great number in another way than Python does (1e-7, 1e-07)."""
+_SMALL, _GREAT = 1e-4, 1e16
+"""From the one to below the other, pydantic writes a number as Python does (not so 1e-7: 1e-07)."""
 
 
 class _Unusual(Exception):
@@ -43,13 +43,12 @@ def stored_text(value: BaseModel) -> str:
         >>> stored_text(Entity(text="Peru"))
         '{"text":"Peru","aliases":[],"wikidata":null}'
     """
-    if writer_of(cls := type(value), ordered=False) is not None:
+    if (usual := _usual_numbers(cls := type(value))) is not None:
         try:
-            text: str = cls.__pydantic_serializer__.to_json(value).decode()
-        except ValueError:  # half of a surrogate pair
-            text = "0.0000"
-        if not _NUMBERS.search(text):
-            return text
+            if usual(value):
+                return str(cls.__pydantic_serializer__.to_json(value), "utf-8")
+        except (ValueError, KeyError, TypeError, AttributeError):  # half of a surrogate pair; another type
+            pass
     return _text(value, _STORED, ordered=False)
 
 
@@ -80,6 +79,42 @@ def writer_of(cls: type[BaseModel], *, ordered: bool) -> Writer | None:
         return _model(cls, ordered)
     except _NoWriter:
         return None
+
+
+@cache
+def _usual_numbers(cls: type[BaseModel]) -> Callable[[Any], bool] | None:
+    """Whether pydantic writes all numbers of a value of a class as Python does; None where the class has no writer."""
+    if writer_of(cls, ordered=False) is None:
+        return None
+    inside = _numbers_of_model(cls)
+    return (lambda _: True) if inside is None else (lambda value: all(map(_is_usual, inside(value))))
+
+
+def _is_usual(number: Any) -> bool:
+    return bool(number == 0 or _SMALL <= abs(number) < _GREAT)  # not so NaN
+
+
+def _numbers_of_model(cls: type[BaseModel]) -> Numbers | None:
+    fields = [(name, found) for name, f in cls.model_fields.items() if (found := _numbers_of(f.annotation)) is not None]
+    if not fields:
+        return None
+    return lambda value: [number for name, inside in fields for number in inside(value.__dict__[name])]
+
+
+def _numbers_of(kind: Any) -> Numbers | None:
+    """The numbers with a point in a value of a type; None where it has none."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _numbers_of(inner[0])
+    if origin in (Union, UnionType):
+        found = _numbers_of(next(a for a in inner if a is not NoneType))
+        return None if found is None else lambda value: () if value is None else found(value)
+    if origin is tuple:
+        each = _numbers_of(inner[0])
+        return None if each is None else lambda value: [number for part in value for number in each(part)]
+    if kind is float:
+        return lambda value: (value,)
+    return _numbers_of_model(kind) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _model(cls: type[BaseModel], ordered: bool) -> Writer:

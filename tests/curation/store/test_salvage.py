@@ -87,7 +87,8 @@ def test_blocks_all_over_the_file_in_turn(path: Path, tmp_path: Path) -> None:
         kinds = [json.loads(x)[0] for x in whole - saved]
         assert len(kinds) - kinds.count("split") == lost, number
         assert kinds.count("split") == sum(loss.table == "splits" for loss in done.lost)
-        assert look(path).blocks == (number,)
+        unused = look(path).blocks == ()  # a block of the free list: nothing can be lost with it
+        assert look(path).blocks == (number,) or (unused and saved == whole and not done.lost)
 
 
 def test_keys_of_lost_records_are_listed_where_they_can_be_read(path: Path, tmp_path: Path) -> None:
