@@ -15,7 +15,10 @@ _PLACES = {"keep": "kept", "unsure": "unsure", "drop": "rejected"}
 
 
 class Reason(Frozen):
-    """How many of the questions asked for ended at one check, and one example."""
+    """How many of the questions asked for ended at one check, and one example.
+
+    The label is ``unscored`` where no usable reply came, which a further attempt may mend.
+    """
 
     stage: str
     check: str
@@ -151,12 +154,14 @@ class ConstructionTally:
 
     def _note(self, result: FactOutcome, slot: Slot, outcome: str) -> None:
         if not slot.questions:
-            name, _, reason = slot.failure.partition(": ")
-            self._count("question", name, outcome, reason or name, result.fact.key)
+            name, found, reason = slot.failure.partition(": ")
+            label = "unscored" if found else outcome  # a failed call, else a question left out or written twice
+            self._count("question", name, label, reason or name, result.fact.key)
             return
         made_question = next((q for q in slot.questions if q.standing == outcome), slot.questions[-1])
         verdict, stage, text = _cause(made_question, outcome)
-        self._count(stage, verdict.check if verdict else "none", outcome, verdict.reason if verdict else "", text)
+        label = "unscored" if verdict is not None and verdict.label == "unscored" else outcome
+        self._count(stage, verdict.check if verdict else "none", label, verdict.reason if verdict else "", text)
 
     def _count(self, stage: str, check: str, label: str, reason: str, example: str) -> None:
         key = (stage, check, label)

@@ -179,13 +179,12 @@ def _table(y: ConstructionCounts, store: Path) -> str:
     if y.reasons:
         lines += ["", "Why, with one example each:"]
         for r in y.reasons:
-            lines.append(f"  {r.count:5d}  {r.label:6s}  {r.check} ({r.stage}): {r.reason}")
-            lines.append(f"                 {_clip(r.example)}")
+            lines.append(f"  {r.count:5d}  {r.label:8s}  {r.check} ({r.stage}): {r.reason}")
+            lines.append(f"                   {_clip(r.example)}")
+    if any(r.label == "unscored" for r in y.reasons):
+        lines += ["", "Unscored: no usable reply came. The same command with --retry-failed asks for them again."]
     if y.quality:
-        lines += [
-            "",
-            quality_sentence(y.quality),
-        ]
+        lines += ["", quality_sentence(y.quality)]
     lines += ["", f"Stored in {store}. Next: scedit store funnel --store {store}"]
     return "\n".join(lines)
 

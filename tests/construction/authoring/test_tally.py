@@ -58,7 +58,7 @@ def test_every_question_asked_for_has_one_fate_and_a_reason_where_it_is_not_kept
         ("prompt", "early_cut", "unsure"): (1, "because"),
         ("script", "no_mention", "drop"): (1, "because"),
         ("question", "leak_in_question", "drop"): (1, "because"),
-        ("question", "refused", "drop"): (1, "No."),
+        ("question", "refused", "unscored"): (1, "No."),
     }
     assert (found.questions, found.scripts, found.prompts, found.early, found.early_percent) == (4, 3, 2, 1, 50.0)
     assert (found.facts, found.facts_kept, found.edits, found.calls) == (1, 1, 1, 7)

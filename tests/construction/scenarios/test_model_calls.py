@@ -42,13 +42,13 @@ def construct(tmp_path, monkeypatch):
     """Constructs one question and one script for each of the first facts; gives the outcome."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
 
-    def run(url, *options, facts=3, store="s.duckdb", model="m"):
+    def run(url, *options, facts=3, store="s.duckdb", model="m", text=False):
         path = tmp_path / "facts.jsonl"
         made = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES[:facts])]
         path.write_text("".join(f.model_dump_json() + "\n" for f in made))
-        line = ["construct", path, "--store", tmp_path / store, "--model", model]
+        line = ["construct", path, "--store", tmp_path / store, "--model", model, *([] if text else ["--json"])]
         line += ["--base-url", url] if url else []
-        return scedit(*line, "--questions", 1, "--candidates", 1, "--neighbours", 0, "--json", *options)
+        return scedit(*line, "--questions", 1, "--candidates", 1, "--neighbours", 0, *options)
 
     run.folder = tmp_path
     return run
@@ -169,6 +169,14 @@ def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monke
         second = construct(server.url)
         assert second.code == 0 and len(server.requests) - seen == 2
     assert json.loads(second.out)["kept"] == 3
+
+
+def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(construct):
+    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
+        said = construct(server.url, text=True).out
+        assert "unscored  refused (question): no" in said and "--retry-failed" in said
+        server.answer = good
+        assert "retry-failed" not in construct(server.url, "--retry-failed", text=True).out
 
 
 def test_refused_calls_are_asked_again_only_when_told(construct):
