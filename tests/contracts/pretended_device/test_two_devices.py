@@ -30,9 +30,10 @@ QUICK = ("none", "ft", "lora", "rome", "memit", "mend", "boost")
 
 
 def spread(lm: LM) -> LM:
-    """Its first block on the first device, what follows on the second."""
+    """Its first block on the first device, what follows on the second; a tied head lies with the embedding."""
     blocks, base = lm.layout.blocks, lm.layout.base
-    top = {name: 1 for name, _ in lm.model.named_children() if name != base}
+    tied = lm.model.get_output_embeddings().weight is lm.model.get_input_embeddings().weight
+    top = {name: 0 if tied else 1 for name, _ in lm.model.named_children() if name != base}
     inside = {f"{base}.{name}": 0 for name, _ in lm.module(base).named_children() if f"{base}.{name}" != blocks}
     for name in inside:
         inside[name] = 1 if "norm" in name or "ln_f" in name else 0
