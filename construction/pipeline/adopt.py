@@ -11,9 +11,11 @@ from pydantic import BeforeValidator, Field
 from construction.checks import CheckInputs, judge
 from construction.llm.prompt_text import tidy
 from construction.neighbours.same_object import norm
+from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
+from curation.loaders.reading.raw_records import Row
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix
 from curation.similarity.record_texts import record_text
@@ -52,7 +54,7 @@ class WrittenNeighbour(WrittenScript):
 
 
 class WrittenCase(Frozen):
-    """One line of a file of written cases; see ``curation/shipped/mini/source.jsonl``."""
+    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``), or one typed case of a TOML file."""
 
     key: Key
     kind: str
@@ -82,7 +84,7 @@ class Adopted(NamedTuple):
     Attributes:
         records: Facts, questions, scripts, prompts, neighbours.
         verdicts: On all of them.
-        cases: Lines of the file.
+        cases: Cases of the file.
         objections: What is not ``keep``, in order of the file.
     """
 
@@ -96,16 +98,14 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adopted:
     """Cut and check the cases of a file.
 
     Args:
-        path: The file.
+        path: The file: JSON lines, or TOML (``.toml``) as ``construction.pipeline.case_files`` describes it.
         source: Where its facts come from.
         prefix: Stands before all keys, where others use the same ones.
 
     Raises:
         DataError: a line that is no written case; nothing of the file is used then.
     """
-    rows, bad = json_rows(read_text(path), path)
-    if bad:
-        raise DataError(f"{bad[0].kind} record: {bad[0].what}", where=bad[0].where)
+    rows = _rows(path)
     records: dict[str, Record] = {}
     verdicts: dict[str, Verdict] = {}
     objections: dict[str, Objection] = {}
@@ -124,6 +124,16 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adopted:
             else:
                 items[record.id] = record
     return Adopted(tuple(records.values()), tuple(verdicts.values()), len(rows), tuple(objections.values()))
+
+
+def _rows(path: Path) -> list[Row]:
+    text = read_text(path)
+    if path.suffix == ".toml":
+        return case_rows(text, path)
+    rows, bad = json_rows(text, path)
+    if bad:
+        raise DataError(f"{bad[0].kind} record: {bad[0].what}", where=bad[0].where)
+    return rows
 
 
 def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Objection:

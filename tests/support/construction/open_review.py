@@ -1,0 +1,251 @@
+"""What is wrong with the sources of the open split, beyond the checks that judge one text: likeness, overlap, cuts.
+
+``python -m tests.support.construction.open_review`` prints the counts and what fails; with ``--note`` it also adds what fails to
+``curation/shipped/open/funnel.jsonl``, once each, so that the funnel keeps what was rewritten and why.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from construction.checks.script_format import complaint
+from construction.pipeline.adopt import Adopted, adopt
+from construction.pipeline.case_files import case_rows
+from curation.loaders import load
+from curation.shipped import demonstrations_split, mini_split
+from curation.similarity.rouge import plain_text, rouge1_f
+from curation.splits.partition import names_of
+from schemas.facts import Entity, Fact, Neighbour, Source
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.text.mentions import find
+
+FOLDER = Path(__file__).resolve().parents[3] / "curation" / "shipped" / "open"
+SOURCE = Source(name="ScEdit Toolkit open split", licence="CC0-1.0")
+QUESTIONS, NEIGHBOURS, PARAPHRASES = 4, 3, 2
+ALIKE_IN_FACT = 0.6  # ROUGE-1 F of two questions of a fact, subject and objects taken out
+ALIKE_QUESTIONS = 0.8  # the same across facts
+ALIKE_SCRIPTS = 0.5  # ROUGE-1 F of two scripts, names taken out
+SAME_STEP = 3  # as often may a step stand in the whole collection
+IN_STEP_2 = 0.2  # of all cuts
+
+
+class Problem(NamedTuple):
+    """What is wrong with a case: which check says so, of which text, and why."""
+
+    case: str
+    check: str
+    text: str
+    reason: str
+
+
+class Collection(NamedTuple):
+    """All that came of the sources, by kind; ``edits`` are the facts with a new object."""
+
+    adopted: tuple[Adopted, ...]
+    edits: tuple[Fact, ...]
+    facts: dict[str, Fact]
+    questions: tuple[ScriptQuestion, ...]
+    scripts: tuple[Script, ...]
+    prompts: tuple[ScriptPrompt, ...]
+    links: tuple[Neighbour, ...]
+
+
+def sources(folder: Path = FOLDER) -> list[Path]:
+    """The files, in order of their names."""
+    return sorted(folder.rglob("*.toml"))
+
+
+def too_long(paths: Iterable[Path]) -> list[Problem]:
+    """Steps of more words, and scripts of more steps, than the format has; such a file cannot be adopted at all."""
+    found = []
+    for path in paths:
+        for row in case_rows(path.read_text(encoding="utf-8"), path):
+            for script in (*row.data["questions"], *row.data["neighbours"]):
+                if wrong := complaint(tuple(script["steps"])):
+                    found.append(Problem(row.data["key"], "script_format", script["question"], wrong))
+    return found
+
+
+def collect(paths: Iterable[Path]) -> Collection:
+    """Cut and check all files."""
+    adopted = tuple(adopt(path, source=SOURCE) for path in paths)
+    records = list(chain.from_iterable(one.records for one in adopted))
+    facts = {r.key: r for r in records if isinstance(r, Fact)}
+    return Collection(
+        adopted,
+        tuple(f for f in facts.values() if f.new is not None),
+        facts,
+        tuple(r for r in records if isinstance(r, ScriptQuestion)),
+        tuple(r for r in records if isinstance(r, Script)),
+        tuple(r for r in records if isinstance(r, ScriptPrompt)),
+        tuple(r for r in records if isinstance(r, Neighbour)),
+    )
+
+
+def problems(all_: Collection) -> list[Problem]:
+    """All that fails, by any check."""
+    objections = (
+        Problem(o.case, o.verdict.by, o.text, f"{o.verdict.label}: {o.verdict.reason}")
+        for one in all_.adopted
+        for o in one.objections
+    )
+    parts = (objections, _shapes(all_), _prompts(all_), _alike(all_), _steps(all_), overlaps(all_))
+    return list(dict.fromkeys(chain.from_iterable(parts)))
+
+
+def _shapes(all_: Collection) -> Iterator[Problem]:
+    asked = Counter(q.fact for q in all_.questions)
+    beside = Counter(link.edit for link in all_.links)
+    for fact in all_.edits:
+        for what, n, least in (
+            ("questions", asked[fact.key], QUESTIONS),
+            ("neighbours", beside[fact.key], NEIGHBOURS),
+            ("paraphrases", len(fact.paraphrases), PARAPHRASES),
+        ):
+            if n != least:
+                yield Problem(fact.key, "shape", fact.subject.text, f"{n} {what}, {least} are expected")
+        for text in (fact.fact_prompt, *fact.paraphrases):
+            if not find(text, fact.subject):
+                yield Problem(fact.key, "cloze", text, "the subject is not named")
+            for thing in (fact.old, fact.new_object):
+                if find(text, thing):
+                    yield Problem(fact.key, "cloze", text, f"'{thing.text}' is named")
+        if len({fact.fact_prompt, *fact.paraphrases}) <= PARAPHRASES:
+            yield Problem(fact.key, "cloze", fact.fact_prompt, "two cloze prompts are equal")
+
+
+def _prompts(all_: Collection) -> Iterator[Problem]:
+    for prompt in all_.prompts:
+        if re.search(r"\ban?\Z", prompt.text, re.IGNORECASE):
+            yield Problem(prompt.fact, "telling_article", prompt.text, "the article before the cut tells of the object")
+    for link in all_.links:
+        if link.how != "same_object":
+            yield Problem(link.edit, "neighbour", all_.facts[link.fact].subject.text, "has another object")
+
+
+def _without(text: str, *things: Entity | None) -> str:
+    for thing in things:
+        for name in sorted(thing.names if thing else (), key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _alike(all_: Collection) -> Iterator[Problem]:
+    facts = {q.key: all_.facts[q.fact] for q in all_.questions}
+    asked = [(q.fact, q.text, _without(q.text, facts[q.key].subject, facts[q.key].old)) for q in all_.questions]
+    written = [
+        (facts[s.question].key, s.steps[0], _without(" ".join(s.steps), facts[s.question].subject, facts[s.question].old))
+        for s in all_.scripts
+    ]
+    for one, other in _near(asked, ALIKE_IN_FACT):
+        value, limit = rouge1_f(one[2], other[2]), ALIKE_IN_FACT if one[0] == other[0] else ALIKE_QUESTIONS
+        if value >= limit:
+            yield Problem(other[0], "like_question", other[1], f"{value:.2f} like '{one[1]}' of {one[0]}")
+    for one, other in _near(written, ALIKE_SCRIPTS):
+        yield Problem(other[0], "like_script", other[1], f"like '{one[1]} ...' of {one[0]}")
+
+
+Item = tuple[str, str, str]
+
+
+def _near(items: Sequence[Item], limit: float) -> Iterator[tuple[Item, Item]]:
+    """Pairs at or above a ROUGE-1 F; the bags of words are compared first, which costs less."""
+    bags = [Counter(re.findall(r"\w+", plain_text(text))) for _, _, text in items]
+    sizes = [bag.total() for bag in bags]
+    for a, b in combinations(range(len(items)), 2):
+        if 2 * min(sizes[a], sizes[b]) < limit * (sizes[a] + sizes[b]):
+            continue
+        if 2 * sum((bags[a] & bags[b]).values()) >= limit * (sizes[a] + sizes[b]):
+            yield items[a], items[b]
+
+
+def _steps(all_: Collection) -> Iterator[Problem]:
+    count = Counter(step for script in all_.scripts for step in script.steps)
+    owner = {step: script.key for script in all_.scripts for step in script.steps}
+    for step, n in count.items():
+        if n > SAME_STEP:
+            yield Problem(owner[step].split("/q")[0], "same_step", step, f"{n} times, {SAME_STEP} are allowed")
+    firsts = Counter(script.steps[0].casefold() for script in all_.scripts)
+    for step, n in firsts.items():
+        if n > 2:
+            yield Problem("all", "same_first_step", step, f"{n} scripts begin so")
+
+
+def overlaps(all_: Collection) -> Iterator[Problem]:
+    """Subjects that other shipped data have, and subjects that are edited here and a neighbour there."""
+    shipped: dict[str, str] = {}
+    for where, facts in _shipped_subjects():
+        for fact in facts:
+            for name in names_of(fact.subject):
+                shipped.setdefault(name, where)
+    own: dict[str, str] = {}
+    for fact in all_.edits:
+        for name in sorted(names_of(fact.subject)):
+            if name in shipped:
+                yield Problem(fact.key, "overlap", fact.subject.text, f"is a subject of {shipped[name]}")
+            if own.setdefault(name, fact.key) != fact.key:
+                yield Problem(fact.key, "overlap", fact.subject.text, f"is the subject of {own[name]}")
+    for link in all_.links:
+        for name in sorted(names_of(all_.facts[link.fact].subject)):
+            if name in own:
+                yield Problem(link.edit, "overlap", name, f"a neighbour here, the subject of {own[name]}")
+
+
+def _shipped_subjects() -> Iterator[tuple[str, list[Fact]]]:
+    yield "mini", [case.fact for case in mini_split().cases]
+    yield "demonstrations", [case.fact for case in demonstrations_split().cases]
+    yield "facts.jsonl", list(load("shipped").require())
+
+
+def cut_steps(all_: Collection) -> Counter[int | None]:
+    """How many prompts are cut in which step."""
+    return Counter(prompt.step for prompt in all_.prompts)
+
+
+def early_share(all_: Collection) -> float:
+    """Share of the cuts in step 1 or 2."""
+    steps = cut_steps(all_)
+    return (steps[1] + steps[2]) / max(1, steps.total())
+
+
+def main(arguments: list[str]) -> int:
+    """Print counts and problems; ``--note`` keeps the problems in the funnel. Other arguments are files."""
+    paths = [Path(a) for a in arguments if not a.startswith("--")] or sources()
+    if found := too_long(paths):
+        if "--note" in arguments:
+            note(found)
+        sys.stdout.write("\n".join(f"{p.case} | {p.text} | {p.reason}" for p in found) + "\n")
+        return 1
+    all_ = collect(paths)
+    found = problems(all_)
+    for one in found:
+        sys.stdout.write(f"{one.case} | {one.check} | {one.text[-110:]!r} | {one.reason}\n")
+    steps = cut_steps(all_)
+    relations = Counter(fact.relation.label for fact in all_.edits)
+    sys.stdout.write(
+        f"{len(relations)} relations, {len(all_.edits)} cases, {len(all_.questions)} questions, {len(all_.prompts)} cut "
+        f"scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; {len(found)} problems; cuts by step "
+        f"{dict(sorted(steps.items(), key=str))}, {early_share(all_):.1%} in step 1 or 2\n{dict(relations)}\n"
+    )
+    if "--note" in arguments:
+        note(found)
+    return bool(found)
+
+
+def note(found: Iterable[Problem], path: Path = FOLDER / "funnel.jsonl") -> None:
+    """Add problems to the funnel that it does not hold yet."""
+    before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = dict.fromkeys(before)
+    lines.update(dict.fromkeys(json.dumps(one._asdict(), ensure_ascii=False) for one in found))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
