@@ -15,9 +15,9 @@ from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import json_rows, read_text
-from curation.loaders.reading.raw_records import Row
 from curation.loaders.importer import UNNAMED, Identity
 from curation.loaders.key_prefix import check_prefix
+from curation.loaders.reading.raw_records import Row
 from curation.similarity.record_texts import record_text
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
@@ -54,7 +54,7 @@ class WrittenNeighbour(WrittenScript):
 
 
 class WrittenCase(Frozen):
-    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``), or one typed case of a TOML file."""
+    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``), or one case of a TOML file."""
 
     key: Key
     kind: str

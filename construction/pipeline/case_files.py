@@ -40,8 +40,8 @@ class TypedCase(Frozen):
         paraphrases: Other fact prompts, with ``{}`` or filled in.
         changed_on: Date of a temporal change.
         questions: Blocks divided by an empty line: a question, then one step a line.
-        neighbours: Blocks likewise, each under a line ``SUBJECT``, ``SUBJECT | PROMPT`` or ``SUBJECT | PROMPT | OBJECT``;
-            prompt and object are those of the case where they are not given.
+        neighbours: Blocks likewise, each under a line ``SUBJECT``, ``SUBJECT | PROMPT`` or ``SUBJECT | PROMPT |
+            OBJECT``; prompt and object are those of the case where they are not given.
     """
 
     key: Key
@@ -74,7 +74,7 @@ def case_rows(text: str, path: Path) -> list[Row]:
         path: The file, for messages.
 
     Raises:
-        DataError: no TOML, a field that is wrong or unknown, a block without a step, a name in the notes that no case has.
+        DataError: no TOML, a field that is wrong or unknown, a block without a step, notes on a name that no case has.
     """
     try:
         data = tomllib.loads(text)
@@ -125,10 +125,10 @@ def _row(file: TypedFile, case: TypedCase, seen: set[str], where: str) -> dict[s
 
 
 def _blocks(text: str) -> list[list[str]]:
-    """The non-empty lines of each block.
+    r"""The non-empty lines of each block.
 
     Example:
-        >>> _blocks("How to go?\\nPack\\n\\n\\nHow to stay?\\n Sit ")
+        >>> _blocks("How to go?\nPack\n\n\nHow to stay?\n Sit ")
         [['How to go?', 'Pack'], ['How to stay?', 'Sit']]
     """
     return [[line.strip() for line in block.splitlines()] for block in re.split(r"\n\s*\n", text.strip()) if block]

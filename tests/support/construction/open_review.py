@@ -1,7 +1,7 @@
 """What is wrong with the sources of the open split, beyond the checks that judge one text: likeness, overlap, cuts.
 
-``python -m tests.support.construction.open_review`` prints the counts and what fails; with ``--note`` it also adds what fails to
-``curation/shipped/open/funnel.jsonl``, once each, so that the funnel keeps what was rewritten and why.
+``python -m tests.support.construction.open_review`` prints the counts and what fails; with ``--note`` it also adds what
+fails to ``curation/shipped/open/funnel.jsonl``, once each, so that the funnel keeps what was rewritten and why.
 """
 
 from __future__ import annotations
@@ -141,7 +141,11 @@ def _alike(all_: Collection) -> Iterator[Problem]:
     facts = {q.key: all_.facts[q.fact] for q in all_.questions}
     asked = [(q.fact, q.text, _without(q.text, facts[q.key].subject, facts[q.key].old)) for q in all_.questions]
     written = [
-        (facts[s.question].key, s.steps[0], _without(" ".join(s.steps), facts[s.question].subject, facts[s.question].old))
+        (
+            facts[s.question].key,
+            s.steps[0],
+            _without(" ".join(s.steps), facts[s.question].subject, facts[s.question].old),
+        )
         for s in all_.scripts
     ]
     for one, other in _near(asked, ALIKE_IN_FACT):
@@ -230,8 +234,8 @@ def main(arguments: list[str]) -> int:
     steps = cut_steps(all_)
     relations = Counter(fact.relation.label for fact in all_.edits)
     sys.stdout.write(
-        f"{len(relations)} relations, {len(all_.edits)} cases, {len(all_.questions)} questions, {len(all_.prompts)} cut "
-        f"scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; {len(found)} problems; cuts by step "
+        f"{len(relations)} relations, {len(all_.edits)} cases, {len(all_.questions)} questions, {len(all_.prompts)} "
+        f"cut scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; {len(found)} problems; cuts by step "
         f"{dict(sorted(steps.items(), key=str))}, {early_share(all_):.1%} in step 1 or 2\n{dict(relations)}\n"
     )
     if "--note" in arguments:
