@@ -18,9 +18,9 @@ from evaluation.editors.locate_edit.parts.keys import subject_place
 from evaluation.editors.locate_edit.parts.search_rows import ESSENCE
 from evaluation.editors.locate_edit.parts.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
-from evaluation.models.architecture import is_transposed
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
+from evaluation.models.linear_maps import is_transposed
 from evaluation.models.tokenization import encode_at
 from schemas.answers import Answer, TargetScore
 from schemas.facts import Fact

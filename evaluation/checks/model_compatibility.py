@@ -115,6 +115,12 @@ def _blocks(lm: LM) -> Finding:
 
 def _mlp(lm: LM) -> Finding:
     at = lm.layout
+    if at.experts:
+        text = (
+            "Mixtures of experts: no single map is the MLP's output projection. Methods in context and lora work; the "
+            "others are refused."
+        )
+        return Finding("mlp", "note", text, {"experts": True})
     order = "[in, out]" if at.transposed else "[out, in]"
     one = " in one map" if at.fused else ""
     text = (
@@ -250,6 +256,8 @@ def _scoring(lm: LM) -> Finding:
 @torch.no_grad()
 def _edit(lm: LM) -> Finding:
     """A rank-one change in the middle layer: felt exactly where it should be, and gone without a trace afterwards."""
+    if lm.layout.experts:
+        return Finding("edit", "note", "No weight is edited here: there is no MLP output projection.", {})
     layer = lm.layout.depth // 2
     projection, text = lm.projection(layer), "The capital of Peru is"
     placed = encode_at(lm.tokenizer, text, end=text.index("Peru") + 4)

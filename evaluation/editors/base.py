@@ -33,6 +33,7 @@ class Editor(ABC):
         costs: What an edit costs, in words.
         alternatives: Options that exclude each other: one that is given takes the place of the preset's other one.
         trainable: Whether it has a ``train`` method, for ``scedit model train``.
+        edits_mlp: Whether it changes the MLP's output projection, which mixtures of experts have not.
 
     Args:
         params: Its options.
@@ -48,6 +49,7 @@ class Editor(ABC):
     costs: ClassVar[str] = "no pass through the model"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
     trainable: ClassVar[bool] = False
+    edits_mlp: ClassVar[bool] = False
 
     params: Any  # an instance of the class's own Params
 

@@ -15,7 +15,7 @@ from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from evaluation.models.depth import model_depth, refuse_missing_layers
 from schemas.core.config import validate
-from schemas.core.errors import UserError
+from schemas.core.errors import ModelError, UserError
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -145,8 +145,16 @@ def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mappin
 
     Raises:
         UserError: unknown method, unknown option, value out of range.
+        ModelError: the method cannot edit a model of this kind.
     """
     kind: type[Editor] = EDITORS.get(name)
+    if kind.edits_mlp and lm.layout.experts:
+        raise ModelError(
+            f"'{name}' changes the MLP's output projection, and the blocks of this model are mixtures of experts, "
+            "which have none",
+            where=lm.name,
+            fix="use lora or a method in context (prompt, ike ...)",
+        )
     params = validate(kind.Params, options(name, lm, overrides or {}), where=f"options of '{name}'")
     editor = kind(params, lm, cache or Cache(cache_dir()))
     for layer in editor.edited_layers:

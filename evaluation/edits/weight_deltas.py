@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from evaluation.models.architecture import is_transposed, linear_shape
 from evaluation.models.hooks import changing, home_of
+from evaluation.models.linear_maps import is_transposed, linear_shape
 from schemas.core.errors import UserError
 
 

@@ -103,13 +103,20 @@ def writing_budget(lm: LM) -> TokenBudget:
     A fixed memory on a CPU, a share of the free memory on CUDA; widths are those of the configuration.
     """
     config = lm.model.config.get_text_config()
-    heads = getattr(config, "num_key_value_heads", None) or getattr(config, "num_attention_heads", None) or 1
-    width = getattr(config, "head_dim", None) or lm.layout.width // (getattr(config, "num_attention_heads", None) or 1)
-    each = 2 * lm.layout.depth * heads * width * lm.dtype.itemsize
+    layers = getattr(config, "per_layer_config", None) or [config]  # heads may differ from layer to layer (Gemma 4)
+    wide = max(_key_width(layer, lm.layout.width) for layer in layers)
+    each = 2 * lm.layout.depth * wide * lm.dtype.itemsize
     room = CPU_ROOM
     if lm.device.type == "cuda":
         room = int(SHARE * least_free_bytes(lm.devices))
     return TokenBudget(max(256, room // (2 * each)))  # a cache that grows is copied, so it stands there twice
+
+
+def _key_width(config: Any, width: int) -> int:
+    """Entries of a token's keys in one layer, by its configuration."""
+    heads = int(getattr(config, "num_attention_heads", None) or 1)
+    kept = int(getattr(config, "num_key_value_heads", None) or heads)
+    return kept * int(getattr(config, "head_dim", None) or width // heads)
 
 
 class _GenerationBatch:

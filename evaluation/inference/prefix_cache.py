@@ -50,11 +50,11 @@ class Prefix(NamedTuple):
 def can_share(lm: LM, longest: int) -> bool:
     """Whether rows of up to so many tokens can continue from a padded cache.
 
-    The model must take positions; a sliding window drops what padding pushes out of it, so near its length nothing is
-    shared.
+    The model must take positions and keep keys and values by position; a sliding window drops what padding pushes out
+    of it, so near its length nothing is shared.
     """
     window = lm.layout.window
-    return lm.layout.positions and (not window or 2 * longest <= window)
+    return lm.layout.positions and not lm.layout.recurrent and (not window or 2 * longest <= window)
 
 
 @torch.no_grad()

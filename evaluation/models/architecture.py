@@ -2,7 +2,7 @@
 
 The output projection of the MLP is what locate-and-edit methods change (ROME §3.1: keys are its inputs, values its
 outputs). It is the linear map back to the residual width from the inner width of some other linear map of the same
-block, outside the attention module. What shapes cannot tell is measured
+block, outside the attention module (``evaluation.models.linear_maps``). What shapes cannot tell is measured
 (``evaluation.models.architecture_probing``): which norms a block
 has and where, whether what is added to the MLP's output arrives whole in the block's output, whether attention and MLP
 read the same residual, whether the head does more than multiply. No model is known by its name.
@@ -15,12 +15,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
-from transformers.pytorch_utils import Conv1D
 
-from evaluation.models.architecture_probing import measure
+from evaluation.models.architecture_probing import measure, outermost_called
+from evaluation.models.linear_maps import (
+    attention_of,
+    common_projection,
+    expert_modules,
+    in_attention,
+    is_transposed,
+    linear_shape,
+    outside_attention,
+)
 from schemas.core.errors import ModelError
 
-VERSION = 2  # raise it when the same model would come out otherwise
+VERSION = 3  # raise it when the same model would come out otherwise
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Layout:
     Attributes:
         base: Name of the module that turns ids into final hidden states.
         blocks: Name of the list of blocks; ``depth`` is their number.
-        mlp_out: Name, inside a block, of the MLP's output projection.
+        mlp_out: Name, inside a block, of the MLP's output projection; empty where ``experts``.
         transposed: Whether its weight is stored as [in, out] (GPT-2's Conv1D) instead of [out, in].
         width: Size of the residual stream. ``inner``: input size of the projection, the length of a key.
         norm: Name of the final norm, or None.
@@ -47,6 +55,11 @@ class Layout:
         parallel: Whether the MLP does not see what the attention of its block wrote.
         soft_cap: Bound of the logits as the configuration gives it, or None.
         window: Smallest attention window of any layer in tokens, or None where all layers attend to everything.
+        experts: Whether a block is a mixture of experts: then no single map is the MLP's output projection, ``inner``
+            is the configuration's, and only methods that do without that map can be used.
+        recurrent: Whether a layer keeps a running state instead of keys and values (linear attention, convolutions):
+            such a cache cannot be continued from padded beginnings.
+        flat: Whether the MLP gets rows and positions as one axis (OPT); hooks give them back as two.
     """
 
     base: str
@@ -70,6 +83,9 @@ class Layout:
     parallel: bool = False
     soft_cap: float | None = None
     window: int | None = None
+    experts: bool = False
+    recurrent: bool = False
+    flat: bool = False
 
     def block(self, layer: int) -> str:
         """Name of a block, counted from 0."""
@@ -77,7 +93,16 @@ class Layout:
         return f"{self.blocks}.{layer}"
 
     def projection(self, layer: int) -> str:
-        """Name of a layer's MLP output projection."""
+        """Name of a layer's MLP output projection.
+
+        Raises:
+            ModelError: the blocks are mixtures of experts, which have no such map.
+        """
+        if not self.mlp_out:
+            raise ModelError(
+                "the model's blocks are mixtures of experts: no single map is the MLP's output projection",
+                fix="use a method in context (prompt, ike ...) or lora",
+            )
         return f"{self.block(layer)}.{self.mlp_out}"
 
     def weight(self, layer: int) -> str:
@@ -89,20 +114,6 @@ class Layout:
             raise ModelError(f"the model has no layer {layer}", allowed=f"0 to {self.depth - 1}")
 
 
-def is_transposed(module: nn.Module) -> bool:
-    """Whether a linear module keeps its weight as [in, out]."""
-    return isinstance(module, Conv1D)
-
-
-def linear_shape(module: nn.Module) -> tuple[int, int] | None:
-    """(out, in) of a linear map, or None for any other module."""
-    if isinstance(module, Conv1D):
-        return int(module.weight.shape[1]), int(module.weight.shape[0])
-    if isinstance(module, nn.Linear):
-        return module.out_features, module.in_features
-    return None
-
-
 def discover(model: Any) -> Layout:
     """The layout of a causal language model of transformers.
 
@@ -111,33 +122,46 @@ def discover(model: Any) -> Layout:
     """
     names = {module: name for name, module in model.named_modules()}
     base, head = _base_and_head(model)
-    config = model.config.get_text_config()
+    config = model.config.get_text_config(decoder=True)
     width = int(config.hidden_size)
     blocks = _blocks(base, depth=config.num_hidden_layers)
-    inside = _common_projection(blocks, width=width, model_class=type(model).__name__)
-    projection = blocks[0].get_submodule(inside)
-    _, inner = linear_shape(projection) or (0, 0)
-    into, fused = _inner_maps(blocks[0], inside, width=width, inner=inner)
+    mlp = _mlp(config, blocks, width=width, model_class=type(model).__name__)
+    base = outermost_called(model, base, blocks)
     embedding = model.get_input_embeddings()
     return Layout(
         base=names[base],
         blocks=names[blocks],
         depth=len(blocks),
-        mlp_out=inside,
-        transposed=is_transposed(projection),
         width=width,
-        inner=inner,
         norm=_norm(names, blocks, width=width),
         head=names[head],
-        positions=_takes_positions(model),
-        mlp_in=into,
-        fused=fused,
+        positions=_takes_positions(model) and _takes_positions(base),
         embedding=names.get(embedding),
         tied=getattr(embedding, "weight", None) is getattr(head, "weight", 0),
-        **_measure(model, base, head, blocks[-1], inside, width=width),
+        **mlp,
+        **_measure(model, base, head, blocks[-1], mlp["mlp_out"], width=width),
         soft_cap=_number(config, "final_logit_softcapping"),
         window=window(config),
     )
+
+
+def _mlp(config: Any, blocks: nn.ModuleList, *, width: int, model_class: str) -> dict[str, Any]:
+    """Names and sizes of the MLP's projections; none of them in a mixture of experts."""
+    sizes = ("intermediate_size", "ffn_dim", "decoder_ffn_dim", "n_inner", "ffn_hidden_size")
+    told = next((int(size) for name in sizes if (size := _number(config, name))), None)
+    if any(expert_modules(block) for block in blocks):
+        return {"mlp_out": "", "transposed": False, "inner": told or 4 * width, "experts": True}
+    inside = common_projection(blocks, width=width, inner=told, model_class=model_class)
+    projection = blocks[0].get_submodule(inside)
+    _, inner = linear_shape(projection) or (0, 0)
+    into, fused = _inner_maps(blocks[0], inside, width=width, inner=inner)
+    return {
+        "mlp_out": inside,
+        "transposed": is_transposed(projection),
+        "inner": inner,
+        "mlp_in": into,
+        "fused": fused,
+    }
 
 
 def _base_and_head(model: Any) -> tuple[nn.Module, nn.Module]:
@@ -149,15 +173,6 @@ def _base_and_head(model: Any) -> tuple[nn.Module, nn.Module]:
     return base, head
 
 
-def _common_projection(blocks: nn.ModuleList, *, width: int, model_class: str) -> str:
-    """Name of the MLP's output projection inside every block; ``model_class`` is for the error."""
-    inside = _projection(blocks[0], width=width)
-    for i, block in enumerate(blocks):
-        if _projection(block, width=width) != inside:
-            raise ModelError(f"block {i} of {model_class} is built unlike block 0")
-    return inside
-
-
 def _measure(
     model: Any, base: nn.Module, head: nn.Module, block: nn.Module, inside: str, *, width: int
 ) -> dict[str, Any]:
@@ -167,7 +182,7 @@ def _measure(
         base=base,
         head=head,
         block=block,
-        projection=block.get_submodule(inside),
+        projection=block.get_submodule(inside) if inside else None,
         norms=_norms_inside(block, width=width),
         attention=attention_of(block),
     )
@@ -177,6 +192,8 @@ def _measure(
         "mlp_norm": seen.mlp_norm,
         "additive": seen.additive,
         "parallel": seen.parallel,
+        "recurrent": seen.recurrent,
+        "flat": seen.flat,
     }
 
 
@@ -185,7 +202,7 @@ def check(layout: Layout, model: Any) -> bool:
     try:
         if len(model.get_submodule(layout.blocks)) != layout.depth:
             return False
-        for layer in range(layout.depth):
+        for layer in range(0 if layout.experts else layout.depth):
             module = model.get_submodule(layout.projection(layer))
             if linear_shape(module) != (layout.width, layout.inner) or is_transposed(module) != layout.transposed:
                 return False
@@ -218,45 +235,11 @@ def _blocks(base: nn.Module, *, depth: int) -> nn.ModuleList:
     return max(lists, key=lambda m: sum(p.numel() for p in m.parameters()))
 
 
-def _outside_attention(block: nn.Module) -> dict[str, tuple[int, int]]:
-    return {
-        name: shape
-        for name, module in block.named_modules()
-        if (shape := linear_shape(module)) and not _in_attention(block, name)
-    }
-
-
-def _projection(block: nn.Module, *, width: int) -> str:
-    """Name of the MLP's output projection inside a block."""
-    inside = _outside_attention(block)
-    inner = {out for out, size in inside.values() if size == width}
-    found = [
-        name
-        for name, (out, size) in inside.items()
-        if out == width and (size in inner or 2 * size in inner)  # twice: gate and up in one map
-    ]
-    if len(found) != 1:
-        what = "no MLP output projection" if not found else f"{len(found)} candidates for the MLP output projection"
-        raise ModelError(f"{what} in a block of class {type(block).__name__} (mixtures of experts are not known)")
-    return found[0]
-
-
 def _inner_maps(block: nn.Module, out: str, *, width: int, inner: int) -> tuple[tuple[str, ...], bool]:
     """Names of the maps from the residual to the inner width, and whether one map holds two of them."""
-    inside = _outside_attention(block)
+    inside = outside_attention(block)
     single = tuple(name for name, shape in inside.items() if shape == (inner, width) and name != out)
     return (single, False) if single else (tuple(n for n, s in inside.items() if s == (2 * inner, width)), True)
-
-
-def attention_of(block: nn.Module) -> nn.Module | None:
-    """The outermost module of a block whose class calls itself attention."""
-    return next((m for m in block.modules() if m is not block and "attention" in type(m).__name__.lower()), None)
-
-
-def _in_attention(block: nn.Module, name: str) -> bool:
-    parts = name.split(".")
-    above = [block.get_submodule(".".join(parts[:i])) for i in range(1, len(parts))]
-    return any("attention" in type(m).__name__.lower() for m in above)
 
 
 def _is_norm(module: nn.Module, *, width: int) -> bool:
@@ -267,7 +250,7 @@ def _norms_inside(block: nn.Module, *, width: int) -> dict[str, nn.Module]:
     return {
         name: module
         for name, module in block.named_modules()
-        if _is_norm(module, width=width) and not _in_attention(block, name)
+        if _is_norm(module, width=width) and not in_attention(block, name)
     }
 
 

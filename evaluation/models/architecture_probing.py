@@ -24,6 +24,8 @@ class Behaviour(NamedTuple):
     mlp_norm: str | None
     additive: bool
     parallel: bool
+    recurrent: bool
+    flat: bool = False
 
 
 @torch.no_grad()
@@ -33,7 +35,7 @@ def measure(
     base: Any,
     head: nn.Module,
     block: nn.Module,
-    projection: nn.Module,
+    projection: nn.Module | None,
     norms: Mapping[str, nn.Module],
     attention: nn.Module | None,
 ) -> Behaviour:
@@ -44,7 +46,7 @@ def measure(
         base: Its part below the head.
         head: The module that makes logits.
         block: The block that is looked at.
-        projection: Its MLP's output projection.
+        projection: Its MLP's output projection; None in a mixture of experts, of which nothing is asked then.
         norms: Its norms by name.
         attention: Its attention module.
 
@@ -59,18 +61,25 @@ def measure(
     try:
         logits: Tensor = model(ids, use_cache=False).logits.float()
         _refuse_looking_ahead(model, logits)
+        plain, recurrent = _plain_head(model, base, head, ids), _recurrent(base, ids)
+        if projection is None:
+            with _norm_order(norms) as order:
+                base(ids, use_cache=False)
+            return Behaviour(plain, tuple(order), None, additive=True, parallel=False, recurrent=recurrent)
         with _norm_order(norms) as order, reading(projection) as mlp, reading(block) as whole, ExitStack() as stack:
             inputs = {name: stack.enter_context(reading(module)) for name, module in norms.items()}
             base(ids, use_cache=False)
         after = next((name for name in order if _is_equal(inputs[name].input, mlp.output)), None)
         return Behaviour(
-            plain_head=_plain_head(model, base, head, ids),
+            plain_head=plain,
             norms=tuple(order),
             mlp_norm=after,
             additive=_additive(base, ids, block, projection, before=whole.output),
             parallel=attention is not None and _parallel(base, ids, attention, projection, before=mlp.input),
+            recurrent=recurrent,
+            flat=mlp.input.ndim == 2,
         )
-    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (TypeError, ValueError, AttributeError, RuntimeError, LookupError) as error:
         raise ModelError(f"{type(model).__name__} cannot be run as a decoder: {error}") from None
     finally:
         model.train(training)
@@ -81,6 +90,46 @@ def _refuse_looking_ahead(model: Any, logits: Tensor) -> None:
     same = logits[0, :2] - logits[1, :2]
     if logits.isfinite().all() and same.abs().max() > 1e-2 * logits[:, :2].abs().max():
         raise ModelError(f"{type(model).__name__} looks at later tokens: it is no decoder")
+
+
+def outermost_called(model: Any, base: nn.Module, blocks: nn.Module) -> nn.Module:
+    """The outermost module from ``base`` down that holds the blocks and is called when the model runs.
+
+    Usually ``base`` itself. OPT and BART call the decoder inside it and leave the module around it aside.
+
+    Args:
+        model: A causal language model of transformers.
+        base: Its part below the head, as it says itself.
+        blocks: The list of blocks, somewhere in it.
+
+    Raises:
+        ModelError: the model cannot be run, or calls no such module.
+    """
+    around = [m for m in base.modules() if m is not blocks and any(inner is blocks for inner in m.modules())]
+    device, training = model.get_input_embeddings().weight.device, model.training
+    called: list[nn.Module] = []
+    with ExitStack() as stack:
+        for module in around:
+            stack.callback(module.register_forward_pre_hook(lambda m, _: called.append(m)).remove)
+        stack.callback(model.train, training)
+        model.eval()
+        try:
+            with torch.no_grad():
+                model(torch.tensor([[1, 0]], device=device), use_cache=False)
+        except (TypeError, ValueError, AttributeError, RuntimeError, LookupError) as error:
+            raise ModelError(f"{type(model).__name__} cannot be run as a decoder: {error}") from None
+    if not called:
+        raise ModelError(f"{type(model).__name__} is no decoder: its forward pass goes by its blocks")
+    return called[0]
+
+
+def _recurrent(base: Any, ids: Tensor) -> bool:
+    """Whether some layer's cache is not keys and values by position: it cannot be continued from padded beginnings."""
+    layers = getattr(getattr(base(ids, use_cache=True), "past_key_values", None), "layers", None)
+    if not layers:
+        return True
+    kept = [(getattr(layer, "keys", None), getattr(layer, "values", None)) for layer in layers]
+    return not all(isinstance(k, Tensor) and isinstance(v, Tensor) and k.ndim == 4 for k, v in kept)
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
+_ROWS = "_rows_and_positions"
 _HOMES: WeakKeyDictionary[nn.Module, torch.device] = WeakKeyDictionary()
 
 
@@ -53,14 +55,39 @@ def first_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else value[0]
 
 
+def note_rows(blocks: Sequence[nn.Module], inside: Sequence[str]) -> None:
+    """Have blocks note how many rows and positions they read, for modules in them that get both as one axis.
+
+    From then on ``reading`` and ``changing`` see [rows, positions, width] at these modules, as at all others.
+
+    Args:
+        blocks: The decoder's blocks; each keeps a hook.
+        inside: Names of the modules in a block.
+    """
+    for block in blocks:
+        block.register_forward_pre_hook(partial(_note_rows, tuple(inside)), with_kwargs=True)
+
+
+def _note_rows(inside: tuple[str, ...], block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    hidden = first_tensor(args) if args else kwargs["hidden_states"]
+    for name in inside:
+        block.get_submodule(name).__dict__[_ROWS] = tuple(hidden.shape[:2])
+
+
+def _in_rows(module: nn.Module, flat: Tensor) -> Tensor:
+    """A pass's tensor where our own lie, as [rows, positions, width] also where the module has both on one axis."""
+    brought, rows = _brought(module, flat), module.__dict__.get(_ROWS)
+    return brought.reshape(*rows, brought.shape[-1]) if rows is not None and brought.ndim == 2 else brought
+
+
 @contextmanager
 def reading(module: nn.Module) -> Iterator[ModuleActivations]:
     """Keep the module's input and output of the last pass through it."""
     seen = ModuleActivations()
 
     def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        inside = first_tensor(args) if args else kwargs["hidden_states"]
-        seen.input, seen.output = _brought(module, inside), _brought(module, first_tensor(output))
+        given = first_tensor(args) if args else kwargs["hidden_states"]
+        seen.input, seen.output = _in_rows(module, given), _in_rows(module, first_tensor(output))
         seen.tuples = isinstance(output, tuple)
 
     handle = module.register_forward_hook(hook, with_kwargs=True)
@@ -76,7 +103,7 @@ def changing(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]) -> I
 
     def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         old = first_tensor(output)
-        new = change(_brought(module, first_tensor(args)), _brought(module, old)).to(old.device)
+        new = change(_in_rows(module, first_tensor(args)), _in_rows(module, old)).to(old.device).reshape(old.shape)
         return new if isinstance(output, Tensor) else (new, *output[1:])
 
     handle = module.register_forward_hook(hook)

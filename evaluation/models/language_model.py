@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
-from evaluation.models.hooks import settle, stopping_after
+from evaluation.models.hooks import note_rows, settle, stopping_after
 from evaluation.models.tokenization import EncodedPrompt, encode_target
 from schemas.core.errors import ModelError
 
@@ -45,6 +45,9 @@ class LM:
         if len(self.devices) > 1:
             settle(model, self.device)
         self.layout: Layout = layout or discover(model)
+        if self.layout.flat:
+            blocks = [self.block(n) for n in range(self.layout.depth)]
+            note_rows(blocks, (*self.layout.mlp_in, self.layout.mlp_out))
         self.limit = _limit(model, tokenizer)
 
     @classmethod

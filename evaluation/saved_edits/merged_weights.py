@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.weight_deltas import Delta, owner, restore
-from evaluation.models.architecture import is_transposed
+from evaluation.models.linear_maps import is_transposed
 from schemas.core.errors import UserError
 
 

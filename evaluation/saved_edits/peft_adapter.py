@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from curation.files.atomic import write_json
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owner
-from evaluation.models.architecture import is_transposed
 from evaluation.models.language_model import LM
+from evaluation.models.linear_maps import is_transposed
 from schemas.core.errors import UserError
 
 VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)

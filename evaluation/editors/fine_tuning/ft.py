@@ -41,6 +41,7 @@ class FineTuning(Editor):
     """
 
     name: ClassVar[str] = "ft"
+    edits_mlp: ClassVar[bool] = True
     version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of one MLP weight, as published: all target tokens at the last prompt position"
     costs: ClassVar[str] = (

@@ -15,7 +15,7 @@ from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
-from evaluation.models.architecture import linear_shape
+from evaluation.models.linear_maps import linear_shape, maps_beside_experts
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError
 from schemas.facts import Fact
@@ -43,7 +43,7 @@ class Lora(Editor):
             rank: Rank r of every adapter. ``alpha``: the adapter's product is scaled by alpha / rank.
             layers: Blocks that get adapters, from 0; None: all.
             modules: Names of linear maps inside a block, or the ends of such names ("q_proj"); None: the MLP's output
-                projection.
+                projection, or in a mixture of experts every map into the residual beside it (of the attention).
             steps: The most steps. ``lr``: AdamW's learning rate. ``weight_decay``: AdamW's.
             stop_below: Mean loss (nats a token) below which no update is made and training ends.
             seed: Of the adapters' start.
@@ -116,11 +116,14 @@ class Lora(Editor):
             ModelError: a layer that the model has not. UserError: no such map in a layer.
         """
         lm, p = self.lm, self.params
-        wanted = p.modules or (lm.layout.mlp_out,)
         names = []
+        own = [(lm.layout.mlp_out,)] * lm.layout.depth
+        if lm.layout.experts:
+            own = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=lm.layout.width)
         for n in p.layers if p.layers is not None else range(lm.layout.depth):
             block = lm.layout.block(n)
             maps = [name for name, module in lm.module(block).named_modules() if linear_shape(module)]
+            wanted = p.modules or own[n]
             found = [m for m in maps if any(m == w or m.endswith(f".{w}") for w in wanted)]
             if not found:
                 raise UserError(

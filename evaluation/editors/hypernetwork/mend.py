@@ -48,6 +48,7 @@ class Mend(Editor):
     """
 
     name: ClassVar[str] = "mend"
+    edits_mlp: ClassVar[bool] = True
     version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
     trainable: ClassVar[bool] = True

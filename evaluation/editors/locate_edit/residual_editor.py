@@ -86,6 +86,7 @@ class ResidualEditor(Editor):
     """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space."""
 
     version: ClassVar[int] = 1
+    edits_mlp: ClassVar[bool] = True
     needs: ClassVar[str] = (
         "second moments of keys of every edited layer: a text corpus, measured once a model, or a pack"
     )

@@ -44,6 +44,7 @@ class Rome(Editor):
     """
 
     name: ClassVar[str] = "rome"
+    edits_mlp: ClassVar[bool] = True
     version: ClassVar[int] = 1
     about: ClassVar[str] = "rank-one model editing: one MLP weight, value found by gradient descent (ROME)"
     needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"

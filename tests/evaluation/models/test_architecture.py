@@ -6,8 +6,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertLMHeadModel, GPT2Config, GPT2LMHeadModel, MixtralConfig, MixtralForCausalLM
 
-from evaluation.models.architecture import discover, linear_shape
+from evaluation.models.architecture import discover
 from evaluation.models.hooks import reading
+from evaluation.models.linear_maps import linear_shape
 from schemas.core.errors import ModelError
 from tests.support.evaluation.architectures import CASES
 from tests.support.tiny import CONFIGS, make
@@ -89,11 +90,13 @@ def test_encoder_refused() -> None:
         discover(model)
 
 
-def test_mixture_of_experts_refused() -> None:
+def test_a_mixture_of_experts_has_no_projection() -> None:
     options = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = MixtralConfig(vocab_size=50, num_key_value_heads=2, num_local_experts=2, **options)
-    with pytest.raises(ModelError, match="mixtures of experts are not known"):
-        discover(MixtralForCausalLM(config))
+    layout = discover(MixtralForCausalLM(config))
+    assert layout.experts and layout.mlp_out == "" and layout.mlp_in == ()
+    with pytest.raises(ModelError, match="no single map is the MLP's output projection"):
+        layout.weight(0)
 
 
 def test_unequal_blocks_refused() -> None:

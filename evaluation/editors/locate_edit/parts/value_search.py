@@ -150,7 +150,7 @@ class _ValueSearch:
         self.after = whole and layer + 1 < lm.layout.depth
         # The last block's MLP, unless it is what changes: there nothing is needed but what the head reads.
         top = lm.layout.depth - 1
-        names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top else ()
+        names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top and not lm.layout.flat else ()
         self.last = [lm.block(top).get_submodule(name) for name in names]
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
         self.batches: list[_SearchBatch] = []
