@@ -117,7 +117,7 @@ class Lora(Editor):
         """
         lm, p = self.lm, self.params
         names = []
-        own = [(lm.layout.mlp_out,)] * lm.layout.depth
+        own: list[tuple[str, ...]] = [(lm.layout.mlp_out,)] * lm.layout.depth
         if lm.layout.experts:
             own = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=lm.layout.width)
         for n in p.layers if p.layers is not None else range(lm.layout.depth):
