@@ -66,23 +66,36 @@ def measure(
             with _norm_order(norms) as order:
                 base(ids, use_cache=False)
             return Behaviour(plain, tuple(order), None, additive=True, parallel=False, recurrent=recurrent)
-        with _norm_order(norms) as order, reading(projection) as mlp, reading(block) as whole, ExitStack() as stack:
-            inputs = {name: stack.enter_context(reading(module)) for name, module in norms.items()}
-            base(ids, use_cache=False)
-        after = next((name for name in order if _is_equal(inputs[name].input, mlp.output)), None)
-        return Behaviour(
-            plain_head=plain,
-            norms=tuple(order),
-            mlp_norm=after,
-            additive=_additive(base, ids, block, projection, before=whole.output),
-            parallel=attention is not None and _parallel(base, ids, attention, projection, before=mlp.input),
-            recurrent=recurrent,
-            flat=mlp.input.ndim == 2,
-        )
+        seen = _around_mlp(base, ids, block, projection, norms, attention)
+        return seen._replace(plain_head=plain, recurrent=recurrent)
     except (TypeError, ValueError, AttributeError, RuntimeError, LookupError) as error:
         raise ModelError(f"{type(model).__name__} cannot be run as a decoder: {error}") from None
     finally:
         model.train(training)
+
+
+def _around_mlp(
+    base: Any,
+    ids: Tensor,
+    block: nn.Module,
+    projection: nn.Module,
+    norms: Mapping[str, nn.Module],
+    attention: nn.Module | None,
+) -> Behaviour:
+    """What passes show of a block with an MLP; the head and the cache are not looked at."""
+    with _norm_order(norms) as order, reading(projection) as mlp, reading(block) as whole, ExitStack() as stack:
+        inputs = {name: stack.enter_context(reading(module)) for name, module in norms.items()}
+        base(ids, use_cache=False)
+    after = next((name for name in order if _is_equal(inputs[name].input, mlp.output)), None)
+    return Behaviour(
+        plain_head=False,
+        norms=tuple(order),
+        mlp_norm=after,
+        additive=_additive(base, ids, block, projection, before=whole.output),
+        parallel=attention is not None and _parallel(base, ids, attention, projection, before=mlp.input),
+        recurrent=False,
+        flat=mlp.input.ndim == 2,
+    )
 
 
 def _refuse_looking_ahead(model: Any, logits: Tensor) -> None:
