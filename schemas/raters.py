@@ -20,6 +20,8 @@ PROGRAM_PREFIX = "synthetic-"
 """How the names of programs begin, and no others, so that their answers are told apart wherever they are kept."""
 ADJUDICATED = "adjudicated"
 """In the name of a form: a lead's decision between others, which is outside all agreement."""
+SCRIPTED = ("scripted", PROGRAM_PREFIX)
+"""How the names of judges begin that are programs with rules of their own, in a model's place to try the tools."""
 _PERSON, _JUDGE = "person:", "judge:"
 
 
@@ -64,6 +66,16 @@ class Rater(NamedTuple):
     def is_program(self) -> bool:
         """Whether a program stands where a person would, be it as a lead."""
         return not self.is_judge and self.name.startswith(PROGRAM_PREFIX)
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether a judge is a program that answers by rules, not a language model.
+
+        Example:
+            >>> [Rater.judge(name).is_scripted for name in ("scripted", "judge:scripted+evidence", "gpt-x")]
+            [True, True, False]
+        """
+        return self.is_judge and self.name.startswith(SCRIPTED)
 
     @property
     def label(self) -> str:

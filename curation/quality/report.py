@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from curation.quality.sample import CRITERIA, Sample
-from curation.quality.sheets import TASK
+from curation.quality.sheets import TASK, VERSIONS
 from curation.store.store import Store
 from schemas.text.counting import counted
 
@@ -18,9 +18,14 @@ ASPECTS = ("all", *(c.name for c in CRITERIA))
 
 
 class SampleAnswers(NamedTuple):
-    """Answers of people on a sample: aspect -> item id -> person -> whether they say yes."""
+    """Answers of people on a sample: aspect -> item id -> person -> whether they say yes.
+
+    ``on_steps`` counts answers that compared scripts before and after an edit by their parsed steps (``quality@1`` of
+    the rating app), not by what the model wrote.
+    """
 
     of: Mapping[str, Mapping[str, Mapping[str, bool]]]
+    on_steps: int = 0
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -36,6 +41,7 @@ class QualityReport(NamedTuple):
         acceptance: Aspect -> share of yes, a mean over items (each the mean over its people) weighted by 1/probability.
         by_person: Person -> the same for their own overall verdicts.
         unanimous: Share of items that everybody accepts, weighted.
+        on_steps: Answers that compared parsed steps (``SampleAnswers``).
         agreement: Aspect -> agreement statistics (``curation.stats.panel.Agreement``).
     """
 
@@ -45,6 +51,7 @@ class QualityReport(NamedTuple):
     by_person: dict[str, Any]
     unanimous: Any
     agreement: dict[str, Any]
+    on_steps: int = 0
 
     @property
     def complete(self) -> bool:
@@ -53,16 +60,21 @@ class QualityReport(NamedTuple):
 
 
 def answers(store: Store, sample: Sample) -> SampleAnswers:
-    """The current answers on a sample's items."""
-    task, version = TASK.split("@")
-    names = {f"{task}@{version}": "all"} | {f"{task}_{c.name}@{version}": c.name for c in CRITERIA}
+    """The current answers on a sample's items; of one person's under several forms those of the newest."""
+    task = TASK.partition("@")[0]
+    names = {task: "all"} | {f"{task}_{c.name}": c.name for c in CRITERIA}
     of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
-    for verdict in store.verdicts([d.item_id for d in sample.items]):
-        rater, name = verdict.judged_by, verdict.by.rpartition("/")[2]
-        if rater is not None and name in names:
-            yes = verdict.label == "keep" if names[name] == "all" else verdict.value == 1
-            of[names[name]][verdict.item_id][rater.name] = yes
-    return SampleAnswers(of)
+    forms: dict[tuple[str, str], int] = {}
+    on_steps: set[tuple[str, str]] = set()
+    for verdict in sorted(store.verdicts([d.item_id for d in sample.items]), key=lambda v: v.by.rpartition("@")[2]):
+        rater, (name, _, version) = verdict.judged_by, verdict.by.rpartition("/")[2].partition("@")
+        if rater is None or name not in names or version not in VERSIONS:
+            continue
+        who, aspect = (verdict.item_id, rater.name), names[name]
+        of[aspect][verdict.item_id][rater.name] = verdict.label == "keep" if aspect == "all" else verdict.value == 1
+        forms[who] = int(version)
+        on_steps = on_steps | {who} if aspect == "change" and version == "1" and verdict.related else on_steps
+    return SampleAnswers(of, sum(forms[who] == 1 for who in on_steps))
 
 
 def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityReport:
@@ -94,7 +106,7 @@ def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityRep
         ]
         table = rating_table(rows, cases=cases, scale=("no", "yes"))
         agree[aspect] = agreement(table, level="nominal", resampling=resampling)
-    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree)
+    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, found.on_steps)
 
 
 def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
@@ -134,6 +146,10 @@ def text(report: QualityReport) -> str:
     lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {counted(s.population, s.unit)}"]
     for person, lost in report.missing.items():
         lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
+    if report.on_steps:
+        lines.append(
+            f"  {counted(report.on_steps, 'comparison')} of parsed steps (form quality@1), not of what was written"
+        )
     lines.append("Acceptance (weighted to the split, 95 %)")
     lines += [f"  {name}: {e.text()}" for name, e in report.acceptance.items()]
     lines.append(f"  accepted by everybody: {report.unanimous.text()}")
@@ -155,6 +171,7 @@ def summary(report: QualityReport) -> dict[str, Any]:
         "population": s.population,
         "people": list(report.missing),
         "missing": report.missing,
+        **({"on_parsed_steps": report.on_steps} if report.on_steps else {}),
         "acceptance": {name: _plain_estimate(e) for name, e in report.acceptance.items()},
         "accepted_by_everybody": _plain_estimate(report.unanimous),
         "agreement": {

@@ -19,9 +19,12 @@ from schemas.core.ids import slug
 from schemas.lineage import Lineage
 from schemas.raters import Rater
 from schemas.text.counting import counted
+from schemas.text.spreadsheet_cells import safe_cell
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"
+VERSIONS = ("1", "2")
+"""Of the forms whose answers count: sheets have the first; since the second the rating app shows scripts as written."""
 _YES, _NO = {"yes", "y", "true", "1"}, {"no", "n", "false", "0"}
 
 
@@ -37,7 +40,7 @@ def write_sheet(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     if path.suffix == ".csv":
         writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({k: safe_cell(v) for k, v in row.items()} for row in rows)
     else:
         out.write("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows))
     data = out.getvalue().encode("utf-8-sig" if path.suffix == ".csv" else "utf-8")

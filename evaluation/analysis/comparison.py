@@ -15,7 +15,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
-from evaluation.runs.validity_variants import asked_case
+from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
 
 ALL = "all"
@@ -26,7 +26,7 @@ class MethodRow(NamedTuple):
 
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
     yet run. ``blow_ups`` are diverged edits, as the method itself reports. ``two_way`` has the metrics whose
-    neighbour facts can recur, where it was asked for.
+    neighbour facts can recur, where it was asked for. ``variant``: the validity variant of the row, empty for none.
     """
 
     label: str
@@ -43,6 +43,7 @@ class MethodRow(NamedTuple):
     peak_bytes: int | None
     blow_ups: tuple[str, ...]
     two_way: Mapping[str, TwoWayInterval] = MappingProxyType({})
+    variant: str = ""
 
     @property
     def null(self) -> bool:
@@ -163,6 +164,7 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         seconds_score=mean_interval([r.seconds_score for r in good]).mean,
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
+        variant=editor.manifest.components.get(COMPONENT, ""),
     )
 
 

@@ -109,6 +109,7 @@ def comparison_families(
     scale: Scale | None = None,
     items: ItemPairs | None = None,
     null_methods: Collection[str] = (),
+    against: str | None = None,
 ) -> tuple[ComparisonFamily, ...]:
     """All pairs of methods as one family, and every method against no edit as another.
 
@@ -121,6 +122,8 @@ def comparison_families(
         scale: Lowest and highest possible value of a case; None where there is none.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
         null_methods: Labels of methods that are no competitors: they are compared with no edit only.
+        against: The question is about this method alone: it is compared with every other, and no other pair is. The
+            family is then as large as the number of the others; a label that is not among them changes nothing.
 
     Returns:
         Families with at least one comparison.
@@ -131,7 +134,10 @@ def comparison_families(
         [('among', 1), ('against', 2)]
     """
     methods = [label for label in values if label != baseline]
-    pairs = {"among": list(itertools.combinations([m for m in methods if m not in null_methods], 2)), "against": []}
+    rivals = [m for m in methods if m not in null_methods]
+    pairs = {"among": list(itertools.combinations(rivals, 2)), "against": []}
+    if against in rivals:
+        pairs["among"] = [(against, m) for m in rivals if m != against]
     if baseline is not None and baseline in values:
         pairs["against"] = [(label, baseline) for label in methods]
     out = []

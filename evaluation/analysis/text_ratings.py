@@ -82,6 +82,11 @@ class RatingSource(NamedTuple):
     cells: dict[str, dict[str, RatingCell]]
     values: dict[str, dict[str, dict[str, float]]]  # aspect -> label -> case -> mean
 
+    @property
+    def scripted(self) -> bool:
+        """Whether a program with rules of its own stands in a judge's place."""
+        return not self.person and all(Rater.judge(r).is_scripted for r in self.raters)
+
 
 def read_texts(path: Path) -> RatedTexts:
     """Generated scripts of a store and the ratings on them.

@@ -62,7 +62,9 @@ def general_ability(
         edit = make(choice.name, choice.params).edit(facts)
         for c in changes(before, ask(lm, names, edit=edit, limit=limit, include=include)):
             told = {"method": label, "edits": len(facts), "task": c.before.task, "metric": c.before.metric}
-            told |= {"before": c.before.value, "after": c.after.value, "difference": c.difference, "half_95": c.half}
+            gap = c.difference
+            told |= {"before": c.before.value, "after": c.after.value, "difference": gap.mean, "half_95": gap.half}
+            told |= {"low_95": gap.low, "high_95": gap.high, "paired": bool(c.before.by_document), "why": c.before.why}
             lines.append({**told, "documents": c.before.documents, "model": lm.name, "revision": lm.revision})
     if out is not None:
         write_json(out, {"ability": lines}, fix="name another --out")
@@ -76,10 +78,11 @@ def general_ability(
 def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
     click.echo("method".ljust(12) + "task".ljust(24) + "metric".ljust(16) + "before   after    difference")
     for x in lines:
-        half = "" if x["half_95"] is None else f" ± {x['half_95']:.4f}"
-        figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{half}"
+        ends = "" if x["low_95"] is None or not x["paired"] else f" [{x['low_95']:+.4f}, {x['high_95']:+.4f}]"
+        why = f" ({x['why']})" if x["why"] else "" if ends else " (no interval: a single document)"
+        figures = f"{x['before']:<9.4f}{x['after']:<9.4f}{x['difference']:+.4f}{ends}{why}"
         click.echo(x["method"].ljust(12) + x["task"].ljust(24) + x["metric"].ljust(16) + figures)
-    click.echo(f"{counted(edits, 'edit')} at once. ±: 95 %, as if the two were independent, so rather too wide.")
+    click.echo(f"{counted(edits, 'edit')} at once. Brackets: 95 % interval of the difference, paired by document.")
 
 
 def _prepare(chosen: Any) -> tuple[Any, list[Any], Any]:

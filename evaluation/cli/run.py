@@ -182,17 +182,27 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
     show_default=True,
     help="Kind of 95 % intervals: inside the scale, for few cases too; or as published, ± 1.96·sd/√n.",
 )
+@click.option("--against", metavar="METHOD", help="Compare METHOD with every other, and no other pair.")
 @json_options
 def report(
-    folders: tuple[Path, ...], out: Path | None, store: Path | None, normalisation: Any, intervals: Any, as_json: bool
+    folders: tuple[Path, ...],
+    out: Path | None,
+    store: Path | None,
+    normalisation: Any,
+    intervals: Any,
+    against: str | None,
+    as_json: bool,
 ) -> None:
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
-    Runs with the same model, precision, split and regime are compared; others get sections of their own.
+    Runs with the same model, precision, split and regime are compared; others get sections of their own. A
+    comparison is corrected for all others of its question: --against keeps the question to one method.
     """
     from evaluation.report.write import write_report
 
-    written = write_report(folders, out=out, store=store, normalisation=normalisation, intervals=intervals)
+    written = write_report(
+        folders, out=out, store=store, normalisation=normalisation, intervals=intervals, against=against
+    )
     if as_json:
         for line in written.figures:
             click.echo(json.dumps(line, ensure_ascii=False))

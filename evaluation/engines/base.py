@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from evaluation.engines.protocols import EditorLike
 from schemas.answers import Answer
 from schemas.cases import Case
-from schemas.probes import Probe
+from schemas.probes import GenerateProbe, Probe
+
+REWRITTEN = "rewritten_prompts"
+"""Note of a result: prompts of texts that the edit changed, each once, with the probes that were asked with it."""
 
 
 class Job(NamedTuple):
@@ -64,3 +67,44 @@ def plain(notes: Mapping[str, Any]) -> dict[str, Any]:
 
     found: dict[str, Any] = json.loads(json.dumps(dict(notes), default=other))
     return found
+
+
+def rewritten(probes: Iterable[Probe], rewrite: Callable[[str], str] | None) -> dict[str, Any]:
+    """The note of what an edit made of the prompts of texts; empty where it leaves all as they are.
+
+    A text that is only put before prompts is kept once, however many prompts it stands before.
+
+    Example:
+        >>> probe = GenerateProbe(purpose="script_question", item="q", prompt="How?")
+        >>> rewritten([probe], lambda prompt: "It is so. " + prompt)[REWRITTEN][0]["before"]
+        'It is so. '
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for probe in probes if rewrite is not None else ():
+        if not isinstance(probe, GenerateProbe) or (text := rewrite(probe.prompt)) == probe.prompt:  # type: ignore[misc]
+            continue
+        before = text.endswith(probe.prompt)
+        how = ("before", text[: len(text) - len(probe.prompt)]) if before else ("whole", text)
+        found.setdefault(how, []).append(probe.id)
+    return {REWRITTEN: [{kind: text, "probes": ids} for (kind, text), ids in found.items()]} if found else {}
+
+
+def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], asked: Collection[str]) -> dict[str, Any]:
+    """Notes of a result that adds answers to an earlier one: its prompts stay on record where they were not asked anew.
+
+    Args:
+        notes: Of the new answers.
+        earlier: Of the answers that were there.
+        asked: Ids of the new probes.
+    """
+    kept = [{**one, "probes": [p for p in one["probes"] if p not in asked]} for one in earlier.get(REWRITTEN, ())]
+    both = [*(one for one in kept if one["probes"]), *notes.get(REWRITTEN, ())]
+    return {**notes, **({REWRITTEN: both} if both else {})}
+
+
+def prompt_as_read(probe: GenerateProbe, notes: Mapping[str, Any]) -> str:
+    """A probe's prompt as the edited model was given it, by the notes of its result; the instruction is left out."""
+    for one in notes.get(REWRITTEN, ()):
+        if probe.id in one["probes"]:
+            return str(one["whole"]) if "whole" in one else f"{one['before']}{probe.prompt}"
+    return probe.prompt

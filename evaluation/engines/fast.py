@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from evaluation.engines.base import Job, JobResult, explained, plain
+from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
@@ -101,7 +101,8 @@ class FastEngine:
                 assert isinstance(problem, Exception)
                 out.append(JobResult(job, error=explained(problem), seconds_edit=edited, peak_bytes=top))
                 continue
-            out.append(JobResult(job, found, plain(edit.notes), None, edited, share * len(job.probes), top))
+            notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
+            out.append(JobResult(job, found, notes, None, edited, share * len(job.probes), top))
         return out
 
     def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
@@ -136,7 +137,7 @@ class FastEngine:
         found = _ask(self.scorer.without_cache(), [EditedProbes((), rewrite, job.probes) for job in jobs])
         share = (time.perf_counter() - start) / max(1, sum(len(job.probes) for job in jobs))
         return [
-            JobResult(job, answers, seconds_score=share * len(job.probes))
+            JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=share * len(job.probes))
             for job, answers in zip(jobs, found, strict=True)
         ]
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from evaluation.engines.base import Job, JobResult, explained, plain
+from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.inference.answering import answer
@@ -46,7 +46,7 @@ class SimpleEngine:
                 begun = time.perf_counter()
                 answers = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
                 scored = time.perf_counter() - begun
-            notes = plain(edit.notes)
+            notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
         except Exception as problem:  # one case's fault is that case's result; the others go on
             log.warning("case %s failed: %s", job.case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
             answers, notes, error = (), {}, explained(problem)
@@ -60,5 +60,6 @@ class SimpleEngine:
         for job in jobs:
             begun = time.perf_counter()
             answers = answer(self.scorer, job.probes, rewrite=rewrite, batch_tokens=self.batch_tokens)
-            out.append(JobResult(job, answers, seconds_score=time.perf_counter() - begun))
+            spent = time.perf_counter() - begun
+            out.append(JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=spent))
         return out

@@ -1,19 +1,30 @@
-"""Control items: hand-written scripts whose rating is known; a judge that misses them has not understood the scale."""
+"""Control items: hand-written scripts whose rating is known; a judge that misses them has not understood the scale.
+
+Their ratings stand in the store's lineage (stage ``judge_control``) and not among its ratings: they enter no mean, no
+count and no agreement.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic import model_validator
 
+from evaluation.judge.judging import JudgeRating
 from evaluation.judge.steps import JudgeInput, JudgeStep
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.ids import content_id, slug
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.lineage import Lineage
 from schemas.ratings import Aspect, Rating
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+STAGE = "judge_control"
 
 
 class ControlItem(Options):
@@ -97,3 +108,30 @@ def check_controls(pairs: Sequence[tuple[JudgeStep, ControlItem]], ratings: Sequ
         if rating.value is None or not low <= rating.value <= high:
             missed.append(MissedControl(item.name, step.aspect, rating.value, (low, high)))
     return ControlResult(len(pairs), len(pairs) - len(missed), tuple(missed))
+
+
+def control_lineage(step: JudgeStep, item: ControlItem, judged: JudgeRating) -> Lineage:
+    """What the store keeps of one control rating: who gave it under which form, and what is accepted."""
+    rating = judged.rating
+    told: dict[str, Any] = {"control": item.name, "aspect": step.aspect, "accepted": list(item.accepted[step.aspect])}
+    told |= {"rater": rating.rater, "form": rating.form, "value": rating.value, "reason": rating.reason}
+    return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **told}})
+
+
+def stored_controls(store: Store) -> dict[str, ControlResult]:
+    """How the judges of a store did on the control items, by rater; of several answers the newest counts."""
+    newest: dict[tuple[str, str, str], Lineage] = {}
+    for line in store.lineages(stage=STAGE):
+        key = (line.detail["rater"], line.detail["control"], line.detail["aspect"])
+        if key not in newest or newest[key].made_at <= line.made_at:
+            newest[key] = line
+    out: dict[str, ControlResult] = {}
+    for (rater, name, aspect), line in sorted(newest.items()):
+        (low, high), given = line.detail["accepted"], line.detail["value"]
+        before = out.get(rater, ControlResult(0, 0, ()))
+        if given is not None and low <= given <= high:
+            out[rater] = before._replace(asked=before.asked + 1, accepted=before.accepted + 1)
+        else:
+            missed = MissedControl(name, cast(Aspect, aspect), given, (low, high))
+            out[rater] = before._replace(asked=before.asked + 1, missed=(*before.missed, missed))
+    return out

@@ -13,7 +13,7 @@ from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
-from evaluation.judge.control_items import ControlResult, check_controls, control_questions
+from evaluation.judge.control_items import ControlResult, check_controls, control_lineage, control_questions
 from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
 from evaluation.judge.prompt_versions import options_on_record
 from evaluation.judge.steps import JudgeInput, JudgeStep
@@ -124,7 +124,7 @@ async def _ask_all(
     size = len(asks) if model.batch else _CHUNK
     done = new = unscored = waiting = 0
     async with session.client() as client:
-        controls = await _ask_controls(steps, client, options) if with_controls else None
+        controls = await _ask_controls(store, steps, client, options) if with_controls else None
         for first in range(0, len(asks), max(size, 1)):
             found = await judge_all(steps, asks[first : first + size], client, options)
             good = [j for j in found if j is not None]
@@ -136,11 +136,14 @@ async def _ask_all(
         return JudgeResult(steps[0].rater, done, new, unscored, waiting, client.calls, budget.sentence(), controls)
 
 
-async def _ask_controls(steps: Sequence[JudgeStep], client: Client, options: JudgeOptions) -> ControlResult:
-    """The control items, asked once each."""
+async def _ask_controls(
+    store: Store, steps: Sequence[JudgeStep], client: Client, options: JudgeOptions
+) -> ControlResult:
+    """The control items, asked once each; what is answered goes into the store's lineage."""
     pairs = control_questions(steps)
     once = options.model_copy(update={"samples": 1, "retest": 0.0})
     found = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
+    store.put([], [control_lineage(*pair, j) for j, pair in zip(found, pairs, strict=True) if j is not None])
     ratings = [
         j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")
         for j, (step, control) in zip(found, pairs, strict=True)

@@ -70,7 +70,7 @@ class SequentialRegime(Regime):
                 rewrite = _compose([edit.rewrite for edit in edits])
                 for unit, done in zip(todo, context.engine.ask(jobs, rewrite=rewrite), strict=True):
                     if unit.position == n:
-                        done = done._replace(notes=noted, seconds_edit=spent, error=error)
+                        done = done._replace(notes={**noted, **done.notes}, seconds_edit=spent, error=error)
                         done = done if error is None else done._replace(answers=())
                     yield unit, done
 

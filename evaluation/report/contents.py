@@ -46,6 +46,12 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         ("table", "Results", True, ""),
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         (
+            "seeds",
+            "Variation over seeds",
+            bool(part.repeated),
+            "run a method again with another seed (editors.NAME.params.seed), and report both folders together",
+        ),
+        (
             "ladder",
             "Where edits fail",
             wrote,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from evaluation.analysis.correlations import Correlations
+from schemas.text.counting import counted
 
 CELL = 58
 _LEFT, _TREE, _NAMES = 96, 56, 26
@@ -12,7 +14,10 @@ _STEPS = 5  # shades on each side of 0
 
 
 class HeatMapCell(NamedTuple):
-    """One cell: its place, its number as shown, its shade (-5 to 5; 0 also where undefined), what it is in words."""
+    """One cell: its place, its number as shown, its shade (-5 to 5; 0 also where undefined), what it is in words.
+
+    A cell without a value has no words: why there is none stands once, in ``HeatMap.absent``.
+    """
 
     x: float
     y: float
@@ -23,25 +28,27 @@ class HeatMapCell(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """The picture: names with their places, squares, and the tree's lines as SVG paths."""
+    """The picture: names with their places, squares, the tree's lines as SVG paths, why values are absent."""
 
     names: tuple[tuple[str, float, float], ...]
     squares: tuple[HeatMapCell, ...]
     tree: tuple[str, ...]
     width: int
     height: int
+    absent: str
     left: int = _LEFT
     top: int = _TREE + _NAMES
     cell: int = CELL
 
 
 def heat_map(correlations: Correlations) -> HeatMap | None:
-    """The picture of one view; None with fewer than two metrics."""
+    """The picture of one view; None with fewer than two metrics, or where no pair has a value."""
     names = correlations.order
-    if len(names) < 2:
+    pairs = [correlations.between(a, b) for n, a in enumerate(names) for b in names[:n]]
+    if all(pair is None or pair.correlation.value is None for pair in pairs):
         return None
     top = _TREE + _NAMES
-    squares = []
+    squares, absent = [], Counter[str]()
     for i, first in enumerate(names):
         for j, second in enumerate(names):
             x, y = _LEFT + j * CELL, top + i * CELL
@@ -51,8 +58,8 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
             pair = correlations.between(first, second)
             value = None if pair is None else pair.correlation.value
             if pair is None or value is None:
-                why = "no pair" if pair is None else pair.correlation.reason
-                squares.append(HeatMapCell(x, y, "–", 0, False, f"{first} and {second}: undefined, {why}"))
+                absent["no pair" if pair is None else pair.correlation.reason] += i < j
+                squares.append(HeatMapCell(x, y, "–", 0, False, ""))
                 continue
             p = "no p" if pair.correlation.p is None else f"p {pair.correlation.p:.3g}"
             told = f"{first} and {second}: rho {value:.2f}, {p}, n {pair.correlation.n}"
@@ -66,7 +73,8 @@ def heat_map(correlations: Correlations) -> HeatMap | None:
         lines.append(f"M{a} {one}V{at}H{b}V{two}")
     places = tuple((n, _LEFT + (k + 0.5) * CELL, top + (k + 0.5) * CELL) for k, n in enumerate(names))
     size = len(names) * CELL
-    return HeatMap(places, tuple(squares), tuple(lines), _LEFT + size + 8, top + size + 8)
+    why = "; ".join(f"{reason} ({counted(n, 'pair')})" for reason, n in absent.most_common())
+    return HeatMap(places, tuple(squares), tuple(lines), _LEFT + size + 8, top + size + 8, why)
 
 
 def _signed_text(value: float) -> str:

@@ -11,8 +11,8 @@ from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
-from evaluation.report.formatting import safe_cell
 from evaluation.report.sections import ReportSection, TextSection
+from schemas.text.spreadsheet_cells import safe_cell
 
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),

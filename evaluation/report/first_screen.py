@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off
+from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off, cut_off_in_a_loop
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
@@ -105,7 +105,7 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
     metric = next((m for m in part.metrics if m.name == "s_es_gen"), None)
     if not text and metric is not None:
         text = _by_method(part.tables[0], metric)
-    cut, count = cut_off(answers)
+    (cut, count), loops = cut_off(answers), cut_off_in_a_loop(answers)
     if count:
         share = percent(cut / count, digits=0)
         limit = (part.run.about.get("config") or {}).get("generation", {}).get("max_tokens", 256)
@@ -113,6 +113,8 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
             f"{cut:,} of {counted(count, 'script')} ({share} %) "
             f"{'was' if cut == 1 else 'were'} cut off at {limit} tokens"
         )
+        if cut:
+            note += f", {loops:,} of {'which' if cut > 1 else 'it'} in a loop"
         text = f"{text} {note}{': read their ratings with that in mind' if cut else ''}.".strip()
     return text
 
@@ -126,7 +128,8 @@ def _rating_finding(text: TextSection) -> str:
     if not edited:
         return ""
     best = max(edited, key=lambda label: edited[label].by_case.mean or 0)
-    told = f"Coherence with the new fact (1 to 7), rated by {source.title}: highest {best} with "
+    program = ", a program that answers by rules and no language model," if source.scripted else ""
+    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: highest {best} with "
     told += ratings_cell(edited[best].by_case)
     plain = [label for label in rated if label in text.unranked]
     return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."

@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from curation.stats.intervals import NO_SPREAD, PUBLISHED, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
+from schemas.text.spreadsheet_cells import safe_cell
 
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ARROWS = {"higher": "↑", "lower": "↓"}
 _COLUMNS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
@@ -152,16 +152,6 @@ def _two_way(row: MethodRow, metric: str) -> tuple[float | int | None, ...]:
     if both is None:
         return (None,) * 5
     return both.bootstrap.low, both.bootstrap.high, both.formula.half, both.neighbours, both.recurring
-
-
-def safe_cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula, as text: with an apostrophe before it.
-
-    Example:
-        >>> safe_cell("=cmd|'/c calc'!A0"), safe_cell("rome"), safe_cell(-0.5)
-        ("'=cmd|'/c calc'!A0", 'rome', -0.5)
-    """
-    return f"'{value}" if isinstance(value, str) and value.lstrip(" ")[:1] in _FORMULA and value.strip() else value
 
 
 def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:

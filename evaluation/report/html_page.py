@@ -54,6 +54,7 @@ def page(
     calibrations: Sequence[JudgeCalibration] = (),
     published: bool = False,
     answers_file: str = "",
+    against: str | None = None,
 ) -> str:
     """The whole file.
 
@@ -64,6 +65,7 @@ def page(
         store: That store.
         calibrations: Judges held to people.
         published: Intervals are of the published kind, and the page says so.
+        against: The method that the comparisons are about, where they are about one.
         answers_file: Name of the file with every answer, where they are not on this page.
     """
     template = _environment().get_template("report.html.j2")
@@ -71,6 +73,7 @@ def page(
         parts=[_template_values(p, store) for p in parts],
         answers_file=answers_file,
         published=published,
+        against=against,
         others=others,
         calibrations=calibrations,
         known_before=KNOWN_CASES,
@@ -207,6 +210,8 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "blow_ups": _blow_ups(run),
         "environment": run.baseline.environment,
         "contests": part.contests,
+        "repeated": part.repeated,
+        "titles": {m.name: m for m in part.metrics},
         "breakdowns": part.breakdowns,
         "curves": [forgetting_plot(f) for f in part.forgetting],
         "text": part.text,

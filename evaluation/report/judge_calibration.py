@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluation.judge.control_items import ControlResult, stored_controls
 from evaluation.judge.inputs import RatedScript, judge_inputs, question_authors, rated_scripts
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
@@ -24,6 +25,7 @@ class JudgeCalibration(NamedTuple):
         flags: What it has in common with those it judges.
         reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
         unscored: Kinds of unscored ratings with their number.
+        controls: Control items found and missed; None where none is on record.
         cost: Dollars of its calls on record; None where no price was known. ``tokens``: of the same calls.
     """
 
@@ -36,6 +38,7 @@ class JudgeCalibration(NamedTuple):
     unscored: Mapping[str, int] = MappingProxyType({})
     cost: float | None = None
     tokens: int = 0
+    controls: ControlResult | None = None
 
 
 def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
@@ -55,12 +58,12 @@ def calibrations(stores: Sequence[Path]) -> list[JudgeCalibration]:
                 out.append(JudgeCalibration(f"judges in {path.name}", None, str(error), ()))
                 continue
             ratings = rated_scripts(store, [a.item for a in asks])
-            authors = question_authors(store)
+            authors, controls = question_authors(store), stored_controls(store)
         writers = {a.writer for a in asks}
         summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks)
         for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
             mine = [g for g in ratings if g.source == judge]
-            record = _on_record(judge, mine, summary)
+            record = _on_record(judge, mine, summary) | {"controls": controls.get(judge)}
             told = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
             try:
                 found = calibrate_judge(ratings, asks, CalibrationRequest(judge=judge))

@@ -203,6 +203,11 @@ def _texts(text: TextSection) -> list[str]:
             "their possible effect."
         )
     judges = [s for s in text.sources if not s.person]
+    if programs := [s.title for s in judges if s.scripted]:
+        out.append(
+            f"{' and '.join(programs)}: {'programs that answer' if len(programs) > 1 else 'a program that answers'} by "
+            "rules, put in a judge's place. Such ratings show that the pipeline runs and say nothing about scripts."
+        )
     if judges and not any(s.person for s in text.sources):
         out.append("The only ratings are by a judge model: no human ratings confirm them.")
     out += [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]

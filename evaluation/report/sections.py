@@ -15,6 +15,7 @@ from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_s
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
 from evaluation.analysis.rating_agreement import RatingAgreement, rating_agreement
+from evaluation.analysis.repeats.seed_variation import RepeatedMethod, seed_variation
 from evaluation.analysis.side_by_side import SideBySide, side_by_side
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources
 from evaluation.analysis.text_statistics import (
@@ -78,21 +79,46 @@ class ReportSection(NamedTuple):
     text: TextSection | None
     correlations: tuple[Correlations, ...]
     writing: TextAnalysis
+    repeated: tuple[RepeatedMethod, ...] = ()
 
 
 def make_sections(
-    runs: Sequence[Run], normalisation: Normalisation | None, texts: RatedTexts | None
+    runs: Sequence[Run],
+    normalisation: Normalisation | None,
+    texts: RatedTexts | None,
+    *,
+    against: str | None = None,
 ) -> tuple[list[ReportSection], list[TextSection]]:
-    """The parts of a report, and the scripts of models that no run here is of (closed models, for instance)."""
+    """The parts of a report, and the scripts of models that no run here is of (closed models, for instance).
+
+    Args:
+        runs: Run folders read back.
+        normalisation: What the run's configuration says where it is not given.
+        texts: Scripts and ratings.
+        against: Compare this method with every other, and no other pair.
+
+    Raises:
+        UserError: no method is called ``against``, or it is a null method.
+    """
     merged = merge_runs(runs)
+    _check_label(against, merged, texts)
     own = [texts_of_run(run, texts) for run in merged]
-    parts = [make_section(run, normalisation, mine) for run, mine in zip(merged, own, strict=True)]
+    parts = [make_section(run, normalisation, mine, against) for run, mine in zip(merged, own, strict=True)]
     if texts is None:
         return parts, []
     used = {s.id for mine in own if mine is not None for s in mine.scripts}
     left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
     cases = {k: c for run in merged for k, c in cases_by_key(run).items()}
-    return parts, [text_section(left.of_model(model), cases) for model in left.models]
+    return parts, [text_section(left.of_model(model), cases, against=against) for model in left.models]
+
+
+def _check_label(against: str | None, runs: Sequence[Run], texts: RatedTexts | None) -> None:
+    nulls = {label for run in runs for label in null_labels(run)} | set(NULL_METHODS)
+    known = [e.label for run in runs for e in run.editors]
+    known += [] if texts is None else [s.editor for s in texts.scripts if s.edited]
+    there = [label for label in dict.fromkeys(known) if label not in nulls]
+    if against is not None and against not in there:
+        raise UserError(f"no method is called '{against}'", allowed=", ".join(there) or "none: nothing was edited")
 
 
 def texts_of_run(run: Run, texts: RatedTexts | None) -> RatedTexts | None:
@@ -122,7 +148,9 @@ def _stored_texts(run: Run, texts: RatedTexts) -> RatedTexts | None:
     return texts._replace(scripts=tuple(kept), ratings=tuple(r for r in texts.ratings if r.item_id in ids))
 
 
-def make_section(run: Run, normalisation: Normalisation | None, texts: RatedTexts | None) -> ReportSection:
+def make_section(
+    run: Run, normalisation: Normalisation | None, texts: RatedTexts | None, against: str | None = None
+) -> ReportSection:
     """Score the stored answers and work out every figure of a part."""
     metrics = run_metrics(run)
     how = normalisation or cast(Normalisation, run.about["normalisation"])
@@ -140,13 +168,15 @@ def make_section(run: Run, normalisation: Normalisation | None, texts: RatedText
                 scale=scale_of(m),
                 items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
                 null_methods=nulls,
+                against=against,
             )
-    text = None if texts is None else text_section(texts, cases_by_key(run), nulls)
+    text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
+    tables = compare(run, scores, metrics, resampling=DEFAULT)
     return ReportSection(
         run,
         metrics,
         how,
-        compare(run, scores, metrics, resampling=DEFAULT),
+        tables,
         scores,
         tuple(contests),
         (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
@@ -154,6 +184,7 @@ def make_section(run: Run, normalisation: Normalisation | None, texts: RatedText
         text,
         _correlations(run, metrics, scores, text),
         _text_analysis(run, how, text),
+        tuple(seed_variation(tables[0], metrics)),
     )
 
 
@@ -220,7 +251,11 @@ def null_labels(run: Run) -> tuple[str, ...]:
 
 
 def text_section(
-    texts: RatedTexts, cases: Mapping[str, Case], nulls: Collection[str] = tuple(NULL_METHODS)
+    texts: RatedTexts,
+    cases: Mapping[str, Case],
+    nulls: Collection[str] = tuple(NULL_METHODS),
+    *,
+    against: str | None = None,
 ) -> TextSection:
     """Everything of the scripts of one model; ``nulls``: labels that are no competitors, beside unedited ones."""
     found = tuple(rating_sources(texts))
@@ -237,6 +272,7 @@ def text_section(
             baseline=base,
             scale=RATING_SCALE,
             null_methods=nulls,
+            against=against,
         )
     ]
     return TextSection(

@@ -42,6 +42,7 @@ def write_report(
     store: Path | None = None,
     normalisation: Normalisation | None = None,
     intervals: IntervalChoice = "default",
+    against: str | None = None,
 ) -> ReportFiles:
     """Write ``report.html`` and, beside it, the tables as CSV, Markdown, LaTeX and JSON.
 
@@ -55,13 +56,15 @@ def write_report(
             have in their folders, are found by themselves.
         normalisation: ``mean`` or ``sum``; what the run's configuration says otherwise.
         intervals: ``default`` (inside the scale, for few cases too) or ``published`` (± 1.96·sd/√n, by case).
+        against: The report is about this method: it is compared with every other and with no edit, no other pair is.
 
     Raises:
-        UserError: a folder is no run, nothing is finished, or the files cannot be written.
+        UserError: a folder is no run, no method is called ``against``, nothing is finished, or a file cannot be
+            written.
     """
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
-    parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts)
+    parts, others = make_sections([load_run(Path(f)) for f in folders], normalisation, texts, against=against)
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
@@ -74,7 +77,14 @@ def write_report(
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
     drawn = partial(
-        page, parts, others, built, store=store, calibrations=calibrations(stores), published=intervals == "published"
+        page,
+        parts,
+        others,
+        built,
+        store=store,
+        calibrations=calibrations(stores),
+        published=intervals == "published",
+        against=against,
     )
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:

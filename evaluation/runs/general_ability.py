@@ -11,8 +11,11 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from curation.stats.bounded import difference_interval
+from curation.stats.intervals import Interval
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,29 +26,36 @@ log = logging.getLogger(__name__)
 
 
 class Ability(NamedTuple):
-    """One task's metric: value, standard error as the harness gives it (None where it gives none), documents asked.
+    """One task's metric.
 
-    ``better``: whether higher values are better; None where the harness does not say.
+    Attributes:
+        task: As the harness names it. ``metric``: likewise, with its filter where that is not ``none``.
+        value: As the harness gives it.
+        documents: Number of documents asked.
+        better: Whether higher values are better; None where the harness does not say.
+        by_document: Id of a document -> its value; empty where the metric is no mean over documents, and ``why`` says
+            what it is.
     """
 
     task: str
     metric: str
     value: float
-    error: float | None
     documents: int
     better: bool | None
+    by_document: Mapping[str, float] = MappingProxyType({})
+    why: str = ""
 
 
 class AbilityChange(NamedTuple):
-    """A task's metric before and after; ``half`` is that of the difference as if the two were independent, 95 %.
+    """A task's metric before and after, and its difference.
 
-    They are not (the same documents are asked), so it is rather too wide.
+    ``difference`` has the library's 95 % interval of a paired difference, by document; no ends where there is a single
+    document or the metric is no mean over documents.
     """
 
     before: Ability
     after: Ability
-    difference: float
-    half: float | None
+    difference: Interval
 
 
 def ability(
@@ -109,7 +119,7 @@ def _measure_abilities(
         limit=limit,
         task_manager=manager,
         bootstrap_iters=0,
-        log_samples=False,
+        log_samples=True,
         random_seed=0,
         numpy_random_seed=0,
         torch_random_seed=0,
@@ -118,34 +128,86 @@ def _measure_abilities(
     return _read(found)
 
 
+_SAME = 1e-6  # the harness's mean and ours of the same values, relative
+_GROUP = "a group of tasks: see each of them"
+_NO_MEAN = "no mean over documents"
+
+
 def _read(results: Mapping[str, Any]) -> list[Ability]:
-    """The harness's results: metrics are named ``metric,filter``, their standard errors ``metric_stderr,filter``."""
+    """The harness's results: metrics are named ``metric,filter``; values by document stand in its samples."""
     out = []
     for task, values in results["results"].items():
         asked = results.get("n-samples", {}).get(task, {}).get("effective", 0)
-        better = results.get("higher_is_better", {}).get(task, {})
+        better = results.get("higher_is_better", {}).get(task) or {}
+        group = bool(results.get("group_subtasks", {}).get(task)) or task in results.get("groups", {})
         for name, value in values.items():
             metric, comma, filtered = name.partition(",")
-            if not comma or metric.endswith("_stderr") or not isinstance(value, (int, float)):
+            if (
+                not comma
+                or metric.endswith("_stderr")
+                or isinstance(value, bool)
+                or not isinstance(value, (int, float))
+            ):
                 continue
-            error = values.get(f"{metric}_stderr,{filtered}")
-            known = isinstance(error, (int, float)) and not math.isnan(error)
-            out.append(Ability(task, metric, float(value), float(error) if known else None, asked, better.get(metric)))
+            known = {} if group else _by_document(results, task, metric, filtered)
+            mean = sum(known.values()) / len(known) if known else math.nan
+            plain = math.isclose(mean, value, rel_tol=_SAME, abs_tol=_SAME)
+            why = "" if plain else _GROUP if group else _NO_MEAN
+            title = metric if filtered == "none" else f"{metric} ({filtered})"
+            row = Ability(task, title, float(value), asked, better.get(metric), known if plain else {}, why)
+            out.append(row)
+    return out
+
+
+def _by_document(results: Mapping[str, Any], task: str, metric: str, filtered: str) -> dict[str, float]:
+    """Values of a task's documents under one filter; empty where a document has none, or another kind of value.
+
+    Raises:
+        UserError: the harness gave no samples of the task, so before and after cannot be paired.
+    """
+    samples = (results.get("samples") or {}).get(task)
+    if not samples:
+        raise UserError(
+            f"the harness gave no answers by document for '{task}', so before and after cannot be paired",
+            fix="update it: pip install -U 'scedit[harness]'",
+        )
+    out: dict[str, float] = {}
+    for one in samples:
+        if one.get("filter", filtered) != filtered:
+            continue
+        value, document = one.get(metric), str(one.get("doc_id"))
+        number = isinstance(value, (bool, int, float)) and math.isfinite(value)
+        if not number or document in out:
+            return {}
+        out[document] = float(value)
     return out
 
 
 def changes(before: Sequence[Ability], after: Sequence[Ability]) -> list[AbilityChange]:
-    """Every metric that both have, with its difference.
+    """Every metric that both have, with its difference (after minus before), paired by document.
+
+    Raises:
+        UserError: other documents were asked before than after.
 
     Example:
-        >>> one = Ability("arc", "acc", 0.5, 0.1, 20, True)
-        >>> round(changes([one], [one._replace(value=0.3)])[0].half, 3)
-        0.277
+        >>> one = Ability("arc", "acc", 0.75, 4, True, {"0": 1.0, "1": 1.0, "2": 1.0, "3": 0.0})
+        >>> (gap,) = changes([one], [one._replace(value=0.5, by_document={**one.by_document, "0": 0.0})])
+        >>> gap.difference.mean, gap.difference.kind, gap.difference.low < -0.25 < gap.difference.high
+        (-0.25, 'beta, by case', True)
     """
     known = {(a.task, a.metric): a for a in after}
     out = []
     for b in before:
-        if (a := known.get((b.task, b.metric))) is not None:
-            half = None if b.error is None or a.error is None else 1.96 * math.hypot(b.error, a.error)
-            out.append(AbilityChange(b, a, a.value - b.value, half))
+        if (a := known.get((b.task, b.metric))) is None:
+            continue
+        if b.by_document.keys() != a.by_document.keys():
+            raise UserError(
+                f"other documents of '{b.task}' were asked before the edit than after it",
+                where=b.metric,
+                fix="ask both with the same --limit and the same task files",
+            )
+        gap = Interval(a.value - b.value, None, b.documents)
+        if b.by_document:
+            gap = difference_interval(a.by_document, b.by_document)
+        out.append(AbilityChange(b, a, gap))
     return out

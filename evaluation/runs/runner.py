@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split
-from evaluation.engines.base import Engine, Job, JobResult
+from evaluation.engines.base import Engine, Job, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.engines.simple import SimpleEngine
@@ -243,7 +243,7 @@ class Runner:
             seconds_edit=done.seconds_edit,
             seconds_score=(0.0 if known is None else known.seconds_score) + done.seconds_score,
             peak_bytes=done.peak_bytes,
-            notes=dict(done.notes),
+            notes=with_earlier(done.notes, {} if known is None else known.notes, asked),
             error=done.error,
             after=unit.after,
             position=unit.position,

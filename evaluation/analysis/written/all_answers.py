@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.text_ratings import ASPECTS, RatedTexts, profile
-from evaluation.metrics.text_level.script_parser import INSTRUCTION
-from evaluation.runs.generated_scripts import generated
+from evaluation.engines.base import REWRITTEN, prompt_as_read
+from evaluation.metrics.text_level.probes import questions, scripts_for
+from evaluation.metrics.text_level.script_parser import INSTRUCTION, has_repetition
+from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.results import Run, cases_by_key
+from evaluation.runs.validity_variants import asked_case
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
@@ -26,7 +29,10 @@ class GivenRating(NamedTuple):
 
 
 class RawAnswer(NamedTuple):
-    """One text: the method, whether an edit was in force, the raw text, how it ended, its tokens, its ratings."""
+    """One text: the method, whether an edit was in force, the raw text, how it ended, its tokens, its ratings.
+
+    ``prompt`` is what the edited model was given where the edit changed the prompt; empty where it did not.
+    """
 
     label: str
     edited: bool
@@ -34,15 +40,21 @@ class RawAnswer(NamedTuple):
     ended: str
     tokens: int
     ratings: tuple[GivenRating, ...]
+    prompt: str = ""
 
 
 class AnsweredQuestion(NamedTuple):
-    """A script question of a case with what every method answered, the unedited model first."""
+    """A script question of a case with what every method answered, the unedited model first.
+
+    ``prompt`` is what a model is given whose edit leaves prompts alone; ``chat``: the model's chat template stood
+    around it.
+    """
 
     case: Case
     question: str
     prompt: str
     answers: tuple[RawAnswer, ...]
+    chat: bool = False
 
 
 _ENDED = {"eos": "ended by the model", "stop": "ended at a stop text", "length": "cut off at the token limit"}
@@ -57,8 +69,11 @@ def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
     ratings = _by_script(texts)
     cases = cases_by_key(run)
     found: dict[tuple[str, str], list[RawAnswer]] = defaultdict(list)
+    read, chats = _prompts_read(run), set()
     for source in sources:
         script, written = source.script, source.written
+        if written is not None and written.chat:
+            chats.add((script.case, script.question))
         label = script.editor if not script.sample else f"{script.editor}, sample {script.sample + 1}"
         found[script.case, script.question].append(
             RawAnswer(
@@ -68,11 +83,25 @@ def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
                 "" if written is None else _ENDED[written.ended],
                 0 if written is None else written.tokens,
                 ratings.get(script.id, ()),
+                read.get((script.editor, script.case, script.question, script.sample), ""),
             )
         )
     order = {key: n for n, key in enumerate(cases)}
     chosen = sorted(found.items(), key=lambda x: (order[x[0][0]], x[0][1]))
-    return [_question(cases[case], key, answers) for (case, key), answers in chosen]
+    return [_question(cases[case], key, answers, (case, key) in chats) for (case, key), answers in chosen]
+
+
+def _prompts_read(run: Run) -> dict[tuple[str, str, str, int], str]:
+    """What edited models were given where their edit changed the prompt, by label, case, question and sample."""
+    how, cases, out = generation_of(run), cases_by_key(run), {}
+    for editor in run.editors:
+        for key, result in editor.results.items():
+            if REWRITTEN not in result.notes:
+                continue
+            for probe in scripts_for(asked_case(cases[key], editor.manifest.components), how):
+                if (text := prompt_as_read(probe, result.notes)) != probe.prompt:
+                    out[editor.label, key, probe.item, probe.sample] = f"{INSTRUCTION}\n\n{text}"
+    return out
 
 
 def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
@@ -81,9 +110,16 @@ def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
     return sum(e == _ENDED["length"] for e in ends), len(ends)
 
 
-def _question(case: Case, key: str, answers: Sequence[RawAnswer]) -> AnsweredQuestion:
-    text = next((q.text for q in case.questions if q.key == key), key)
-    return AnsweredQuestion(case, text, f"{INSTRUCTION}\n\n{text}", tuple(sorted(answers, key=lambda a: a.edited)))
+def cut_off_in_a_loop(answers: Sequence[AnsweredQuestion]) -> int:
+    """How many of the texts that reached the token limit repeat themselves."""
+    return sum(a.ended == _ENDED["length"] and has_repetition(a.text) for q in answers for a in q.answers)
+
+
+def _question(case: Case, key: str, answers: Sequence[RawAnswer], chat: bool) -> AnsweredQuestion:
+    text = dict(questions(case)).get(key, key)
+    return AnsweredQuestion(
+        case, text, f"{INSTRUCTION}\n\n{text}", tuple(sorted(answers, key=lambda a: a.edited)), chat
+    )
 
 
 def _by_script(texts: RatedTexts | None) -> Mapping[str, tuple[GivenRating, ...]]:

@@ -13,6 +13,7 @@ from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
+from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import DEFAULT_ESTIMATOR, ESTIMATORS, Estimator, RatedScript, newest_sources
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import PANEL, panel_scores
@@ -224,6 +225,7 @@ def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str 
     for aspect in ASPECTS:
         methods = units.get(aspect, {})
         pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
+        pairs = [(a, b) for a, b in pairs if a.editor not in NULL_METHODS or b.editor not in NULL_METHODS]
         if against is not None:
             pairs = [(b, a) if a.editor == against else (a, b) for a, b in pairs if against in (a.editor, b.editor)]
         found = [CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]

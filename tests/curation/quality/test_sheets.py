@@ -185,3 +185,11 @@ def test_a_killed_writing_leaves_no_half_sheet_that_nobody_may_replace(
     assert not [p.name for p in tmp_path.iterdir() if "ann" in p.name]
     write_sheet(rows, tmp_path / "ann.csv")
     assert sample_of(tmp_path / "ann.csv") == sample.name
+
+
+def test_a_sheet_runs_nothing_in_a_spreadsheet(sample: Sample, tmp_path: Path) -> None:
+    rows = [{**row, "script_question": "=cmd|'/c calc'!A0"} for row in answered(sample, "ann")]
+    path = tmp_path / "ann.csv"
+    write_sheet(rows, path)
+    assert "'=cmd" in path.read_text(encoding="utf-8-sig") and ",=cmd" not in path.read_text(encoding="utf-8-sig")
+    assert len(read_sheet(path, sample).verdicts) == 4 * len(sample.items)

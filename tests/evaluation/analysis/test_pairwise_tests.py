@@ -146,3 +146,17 @@ def test_null_methods_are_compared_with_no_edit_only() -> None:
     among, against = comparison_families("x", values, baseline="none", null_methods=["none", "boost"])
     assert [(c.first, c.second) for c in among.contests] == [("a", "b")]
     assert [c.first for c in against.contests] == ["boost", "a", "b"]
+
+
+def test_a_question_about_one_method_is_a_family_of_the_others_only() -> None:
+    """Six wins of six decide among three comparisons, and never among ten."""
+    values = {"none": {str(n): 0.0 for n in range(8)}}
+    values |= {label: {str(n): float(k) + n / 100 for n in range(8)} for k, label in enumerate("abcd", 1)}
+    whole = comparison_families("x", values, baseline="none")[0]
+    one, against = comparison_families("x", values, baseline="none", against="c")
+    assert [(c.first, c.second) for c in one.contests] == [("c", "a"), ("c", "b"), ("c", "d")]
+    assert len(whole.contests) == 6 and len(against.contests) == 4
+    pair = next(c for c in whole.contests if (c.first, c.second) == ("a", "c"))
+    mine = one.contests[0]
+    assert (mine.difference, mine.p) == (-pair.difference, pair.p) and mine.p_holm < pair.p_holm
+    assert comparison_families("x", values, baseline="none", against="nobody")[0] == whole

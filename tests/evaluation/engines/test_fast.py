@@ -13,7 +13,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import make_editor
-from evaluation.engines.base import Job
+from evaluation.engines.base import Job, prompt_as_read
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
@@ -24,7 +24,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome, Runner
 from schemas.facts import Fact
-from schemas.probes import ScoreProbe
+from schemas.probes import GenerateProbe, ScoreProbe
 from tests.support.arithmetic import make_case
 from tests.support.tiny import make
 
@@ -232,3 +232,18 @@ def test_a_start_at_the_first_block_is_told(asked: bool, tmp_path: Path, caplog:
 def _probes(case: Any) -> list[ScoreProbe]:
     targets = (case.fact.new_object.text, case.fact.old.text)
     return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]
+
+
+def test_both_engines_note_the_prompt_that_was_read() -> None:
+    lm, case = make("llama"), make_case("Peru", old="Lima", new="Oslo")
+    probe = GenerateProbe(purpose="script_question", item="q", prompt="How to go?", most=2)
+    editor = make_editor("prompt", lm, Cache(Path("unused")), {})
+    jobs = [Job("peru", case, (probe,))]
+    (fast,), (simple,) = FastEngine(lm).work(editor, jobs), SimpleEngine(ModelScorer(lm)).work(editor, jobs)
+    assert fast.notes == simple.notes
+    read = prompt_as_read(probe, fast.notes)
+    assert read.endswith("How to go?") and "Oslo" in read
+    rewrite = editor.edit([case.fact]).rewrite
+    for engine in (FastEngine(lm), SimpleEngine(ModelScorer(lm))):
+        (asked,) = engine.ask(jobs, rewrite=rewrite)
+        assert prompt_as_read(probe, asked.notes) == read

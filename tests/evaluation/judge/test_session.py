@@ -11,7 +11,7 @@ import pytest
 
 from construction.llm.connection import Access
 from curation.store.store import Store
-from evaluation.judge.control_items import control_items
+from evaluation.judge.control_items import control_items, stored_controls
 from evaluation.judge.inputs import judge_inputs
 from evaluation.judge.judging import JudgeOptions
 from evaluation.judge.session import JudgeProgress, estimate, run_judge
@@ -168,3 +168,44 @@ def test_a_control_item_that_is_rated_wrongly_is_named(tmp_path: Path) -> None:
     wrong = {name for name, (low, high) in accepted.items() if not low <= 4 <= high}
     assert {m.name for m in found.controls.missed} == wrong and all(m.given == 4 for m in found.controls.missed)
     assert found.controls.accepted == found.controls.asked - len(wrong)
+
+
+# --- control items on record ------------------------------------------------------------------------------------------
+
+
+def test_control_ratings_are_kept_beside_the_ratings_and_once(tmp_path: Path) -> None:
+    """They stood in no store, so no report could say which were found."""
+    store, asks = prepared(tmp_path)
+    with ScriptedServer(by_rubric) as server:
+        first = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
+        again = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
+    assert first.controls is not None and first.controls == again.controls
+    with Store.open(store) as kept:
+        found = stored_controls(kept)
+        assert set(found) == {first.rater} and sorted(found[first.rater].missed) == sorted(first.controls.missed)
+        assert found[first.rater][:2] == first.controls[:2]
+        assert len(list(kept.lineages(stage="judge_control"))) == first.controls.asked
+        assert {r.item_id for r in kept.all(Rating)} == {a.item for a in asks}, "they are no ratings"
+
+
+def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer_counts(tmp_path: Path) -> None:
+    store, asks = prepared(tmp_path)
+    seven = '{"rating": 7, "reason": "fine"}'
+    with ScriptedServer(lambda body: seven) as server:
+        run_judge(store, tmp_path / "a.jsonl", asks, ONE, access(server))
+    with Store.open(store) as kept:
+        (before,) = stored_controls(kept).values()
+    assert before.missed and all(m.given == 7 for m in before.missed)
+    with ScriptedServer(by_rubric) as server:
+        after = run_judge(store, tmp_path / "b.jsonl", asks, ONE, access(server)).controls
+    with Store.open(store) as kept:
+        (now,) = stored_controls(kept).values()
+    assert after is not None and now.accepted == after.accepted != before.accepted
+
+
+def test_without_control_items_nothing_is_on_record(tmp_path: Path) -> None:
+    store, asks = prepared(tmp_path)
+    with ScriptedServer(by_rubric) as server:
+        run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server), with_controls=False)
+    with Store.open(store) as kept:
+        assert stored_controls(kept) == {}

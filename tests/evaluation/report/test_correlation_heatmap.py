@@ -12,3 +12,15 @@ def test_heat_map_has_every_pair_and_says_it_in_words():
     strong = [s for s in picture.squares if "A and B" in s.description or "B and A" in s.description]
     assert all(s.shade >= 2 and s.kept and "rho 0." in s.description for s in strong)
     assert heat_map(correlate({"A": values()["A"]}, "pooled", resampling=HOW)) is None
+
+
+def test_what_has_no_value_is_said_once_and_a_picture_of_nothing_is_none():
+    """Eighty tooltips said "undefined"."""
+    few = {"A": values()["A"], "B": values()["B"], "C": {"ft": {"c0": 1.0}}}
+    picture = heat_map(correlate(few, "pooled", resampling=HOW))
+    if picture is not None:
+        empty = [s for s in picture.squares if s.text == "–"]
+        assert all(s.description == "" for s in empty) and ("pair" in picture.absent) == bool(empty)
+        assert not any("undefined" in s.description for s in picture.squares)
+    two = {m: {k: v for k, v in by.items() if k != "ft"} for m, by in values().items()}
+    assert heat_map(correlate(two, "between", resampling=HOW)) is None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.analysis.written.all_answers import all_answers
 from evaluation.report.first_screen import first_screen
+from evaluation.report.narrative import caveats
 from evaluation.report.sections import make_sections
+from evaluation.runs.generated_scripts import generated
 from evaluation.runs.results import load_run
+from schemas.answers import Answer
 from tests.evaluation.analysis.written.test_all_answers import _Odd
+from tests.support.arithmetic import ArithmeticLM
+from tests.support.ratings import rate
 from tests.support.report.read_report import finished
 from tests.support.report.texts_run import TEXTS
 from tests.support.report.texts_run import finished as with_texts
@@ -33,3 +39,25 @@ def test_a_run_without_an_edit_has_no_finding(tmp_path: Path) -> None:
     ((part,), _) = make_sections([load_run(finished(tmp_path, editors=["none"]))], None, None)
     found = first_screen(part, [])
     assert found.findings == () and "no method" in found.edited
+
+
+class _Loop(ArithmeticLM):
+    """Writes the same step until the limit cuts it off."""
+
+    def _text(self, probe, prompt: str) -> Answer:
+        found = super()._text(probe, prompt)
+        text = "\n".join(f"Step {n}: Fly to Lima and on" for n in range(1, 9))
+        return found.model_copy(update={"written": found.written.model_copy(update={"text": text, "ended": "length"})})
+
+
+def test_loops_and_a_program_in_a_judges_place_are_said_on_the_first_screen(tmp_path: Path) -> None:
+    run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Loop())
+    scripts = [one.script for one in generated(run)]
+    for judge, told in (("judge:scripted", True), ("judge:gpt-x", False)):
+        texts = RatedTexts(tuple(scripts), tuple(rate(scripts, (judge,))))
+        ((part,), _) = make_sections([run], None, texts)
+        last = first_screen(part, all_answers(run, texts)).findings[-1].text
+        assert ("a program that answers by rules and no language model" in last) == told
+        assert any("put in a judge's place" in line for line in caveats(part)) == told
+        count = len(scripts)
+        assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last

@@ -10,11 +10,15 @@ from curation.store.store import Store
 from evaluation.judge.inputs import judge_inputs, rated_scripts
 from evaluation.judge.reliability.calibration import CalibrationRequest, as_data, calibrate_judge
 from evaluation.report.judge_calibration import calibrations
+from evaluation.report.write import write_report
+from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from schemas.lineage import Lineage
 from tests.support.evaluation.calibrated import study
 from tests.support.facts import make_fact
 from tests.support.judge import fill_store, make_script, rating
+from tests.support.ratings import rated_store
+from tests.support.report.read_report import finished
 
 
 def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
@@ -78,3 +82,23 @@ def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:
     assert calibrations([]) == calibrations([empty, people]) == []
     with pytest.raises(UserError, match="none.duckdb"):
         calibrations([tmp_path / "none.duckdb"])
+
+
+def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: Path) -> None:
+    out = finished(tmp_path / "run")
+    store = out / "s.duckdb"
+    rated_store(store, load_run(out), ("judge:x", "judge:y"))
+    told = {"rater": "judge:x", "form": "judge_coherence_paper@2", "reason": "", "accepted": [1, 2]}
+    lines = [
+        Lineage(item_id=f"{n}" * 20, stage="judge_control", made_at=f"2026-01-0{n}T00:00:00Z",
+                detail={**told, "control": name, "aspect": "coherence", "value": value})
+        for n, name, value in ((1, "old tower", 7), (2, "old tower", 2), (3, "<b>new", 6), (4, "cut", None))
+    ]  # fmt: skip
+    with Store.open(store, write=True) as kept:
+        kept.put([], lines)
+    x, y = calibrations([store])
+    assert y.controls is None and x.controls is not None and x.controls[:2] == (3, 1)
+    html = write_report([out], store=store).files[0].read_text()
+    assert "<strong>1 of 3</strong> ratings are in the accepted range." in html
+    assert "coherence of “&lt;b&gt;new”, rated 6, accepted 1 to 2" in html and "unscored" in html
+    assert "No control item of this judge is on record" in html, "of the other judge"

@@ -14,7 +14,8 @@ from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
-from tests.support.arithmetic import ArithmeticLM, make_cases
+from tests.support import arithmetic
+from tests.support.arithmetic import ArithmeticLM, Strength, make_cases
 from tests.support.report.read_report import METRICS, finished, read
 
 
@@ -120,3 +121,31 @@ def test_a_null_method_is_shown_and_never_crowned(tmp_path, monkeypatch):
     monkeypatch.setattr("evaluation.analysis.comparison.NULL_METHODS", frozenset({"none", "push"}))
     (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics)
     assert table.leads == {} and [r.null for r in table.rows] == [True, True, True]
+
+
+def test_against_keeps_the_question_to_one_method(tmp_path):
+    editors = [{"name": "push", "label": name, "params": {"strength": s}} for name, s in (("a", 9), ("b", 2), ("c", 1))]
+    finished(tmp_path, editors=editors)
+    html, _ = read(write_report([tmp_path], against="b").files[0])
+    assert "b with each other method" in html and "a − c" not in html and "b − a" in html
+    assert "a − c" in read(write_report([tmp_path]).files[0])[0]
+    for label in ("nobody", "none"):
+        with pytest.raises(UserError, match=f"no method is called '{label}'") as told:
+            write_report([tmp_path], against=label)
+        assert "a, b, c" in str(told.value)
+
+
+def test_runs_with_another_seed_show_their_variation(tmp_path, monkeypatch):
+    class Seeded(Strength):
+        seed: int = 0
+
+    monkeypatch.setattr(arithmetic, "Strength", Seeded)
+    folders = [
+        finished(tmp_path / str(n), editors=[{"name": "push", "params": {"seed": n, "strength": 1 + n}}, "none"])
+        for n in range(2)
+    ]
+    same = [{"name": "push", "label": f"s{n}", "params": {"seed": n}} for n in range(2)]
+    folders.append(finished(tmp_path / "same", editors=same))
+    html, reader = read(write_report(folders).files[0])
+    assert "p1-seeds" in reader.ids and "SD over seeds" in html
+    assert "Variation over seeds</strong>: run a method again" in read(write_report(folders[:1]).files[0])[0]

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from curation.stats.bounded import difference_interval
 from evaluation.edits.edit import NoEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.scoring import score
-from evaluation.runs.general_ability import Ability, ability, changes
+from evaluation.runs.general_ability import _read, ability, changes
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
 from tests.support.tiny import make
@@ -102,10 +103,68 @@ def test_without_the_extra_it_says_what_to_install():
         ability(make("llama"), ["any"])
 
 
-def test_changes_pair_metrics_and_widen_by_both_errors():
-    acc = Ability("t", "acc", 0.5, 0.03, 100, True)
-    found = changes([acc, acc._replace(metric="norm")], [acc._replace(value=0.4, error=0.04)])
-    assert len(found) == 1
-    assert found[0].difference == pytest.approx(-0.1)
-    assert found[0].half == pytest.approx(1.96 * 0.05)
-    assert changes([acc], [acc._replace(error=None)])[0].half is None
+def recorded(values: list[float], *, aggregated: float | None = None, samples: bool = True, **more):
+    """Results in the shape that the harness (0.4.9) returns with ``log_samples``."""
+    mean = sum(values) / len(values) if aggregated is None else aggregated
+    rows = [
+        {"doc_id": n, "doc": {"question": str(n)}, "target": "0", "arguments": [], "resps": [], "filtered_resps": [],
+         "filter": "none", "metrics": ["acc"], "doc_hash": "x", "acc": v}
+        for n, v in enumerate(values)
+    ]  # fmt: skip
+    return {
+        "results": {"t": {"alias": "t", "acc,none": mean, "acc_stderr,none": 0.01}},
+        "group_subtasks": {"t": []},
+        "n-samples": {"t": {"original": len(values), "effective": len(values)}},
+        "higher_is_better": {"t": {"acc": True}},
+        **({"samples": {"t": rows}} if samples else {}),
+        **more,
+    }
+
+
+def change(before: list[float], after: list[float]):
+    (one,) = changes(_read(recorded(before)), _read(recorded(after)))
+    return one
+
+
+def test_before_and_after_are_paired_by_document():
+    """The two were taken for independent: far too wide where the same documents are lost."""
+    before, after = [1.0] * 60 + [0.0] * 40, [1.0] * 55 + [0.0] * 45
+    found = change(before, after).difference
+    assert found.mean == pytest.approx(-0.05) and found.n == 100
+    assert found.high - found.low < 1.96 * 2 * (2 * 0.24 / 100) ** 0.5 * 0.75
+    slow = difference_interval({str(n): v for n, v in enumerate(after)}, {str(n): v for n, v in enumerate(before)})
+    assert found == slow
+
+
+def test_few_documents_and_no_change_are_no_certainty():
+    same = change([1.0] * 5, [1.0] * 5).difference
+    assert same.mean == 0 and same.low < -0.3 and same.high > 0.3
+    one = change([1.0], [0.0]).difference
+    assert (one.mean, one.low, one.high) == (-1.0, None, None)
+
+
+def test_without_samples_it_refuses_in_one_sentence():
+    for results in (recorded([1.0, 0.0], samples=False), recorded([1.0], samples=False)):
+        with pytest.raises(UserError, match="no answers by document for 't'") as told:
+            _read(results)
+        assert "pip install -U" in str(told.value)
+
+
+def test_what_is_no_mean_over_documents_has_no_interval_and_says_so():
+    (found,) = changes(_read(recorded([1.0, 0.0], aggregated=17.3)), _read(recorded([1.0, 0.0], aggregated=18.3)))
+    assert found.difference.low is None and found.before.why == "no mean over documents"
+    assert found.difference.mean == pytest.approx(1.0)
+    pairs = recorded([1.0, 0.0])
+    pairs["samples"]["t"][0]["acc"] = (-3.0, 4)
+    assert _read(pairs)[0].by_document == {}
+    group = recorded([1.0, 0.0], samples=False, group_subtasks={"t": ["a", "b"]})
+    assert _read(group)[0].why.startswith("a group of tasks")
+
+
+def test_filters_are_told_apart_and_other_documents_refused():
+    both = recorded([1.0, 0.0])
+    both["results"]["t"]["acc,strict"] = 0.0
+    both["samples"]["t"] += [{**row, "filter": "strict", "acc": 0.0} for row in both["samples"]["t"]]
+    assert [(a.metric, a.value, len(a.by_document)) for a in _read(both)] == [("acc", 0.5, 2), ("acc (strict)", 0.0, 2)]
+    with pytest.raises(UserError, match="other documents of 't'"):
+        change([1.0, 0.0], [1.0, 0.0, 1.0])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.analysis.written.all_answers import all_answers, cut_off
 from evaluation.runs.generated_scripts import generated
 from schemas.answers import Answer
-from tests.support.arithmetic import ArithmeticLM
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM
 from tests.support.judge import rating
 from tests.support.report.texts_run import TEXTS, finished
 
@@ -39,6 +42,28 @@ def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> N
     ]
     count = sum(len(q.answers) for q in found)
     assert cut_off(found) == (count, count) and found[0].question in found[0].prompt
+
+
+@pytest.mark.parametrize(
+    "regime", ["single", {"name": "batch", "size": 3}, {"name": "sequential", "size": [2, 6], "score": "both"}]
+)
+def test_what_an_edit_puts_before_the_prompt_is_shown_with_its_answer(tmp_path, monkeypatch, regime) -> None:
+    """The page showed the plain prompt under methods that put the fact, or demonstrations, before it."""
+    plain = ArithmeticEditor.edit
+
+    def told(self, requests):
+        made = plain(self, requests)
+        return made if self.name == "none" else replace(made, prefix=f"{requests[0].subject.text} moved. ")
+
+    monkeypatch.setattr(ArithmeticEditor, "edit", told)
+    found = all_answers(finished(tmp_path, TEXTS, regime=regime), None)
+    assert found
+    for q in found:
+        for a in q.answers:
+            assert bool(a.prompt) == a.edited
+            if a.edited:
+                before, _, after = a.prompt.rpartition(" moved. ")
+                assert after == q.question and before.startswith(q.prompt.removesuffix(q.question))
 
 
 def test_a_run_without_scripts_has_none(tmp_path: Path) -> None:

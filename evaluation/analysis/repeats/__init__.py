@@ -1,0 +1,1 @@
+"""Runs of one method that differ by chance only."""
