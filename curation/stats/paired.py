@@ -17,6 +17,7 @@ from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, dra
 from curation.stats.estimates import Estimate, Floats
 from curation.stats.intervals import varies
 
+_ROUNDING = 1e-12  # smaller differences are none
 _ALL_SIGNS = 16  # non-zero differences up to which all sign patterns are tried: 2^16 of them
 _CHUNK = 4_000_000
 SKEWED = 1.0  # skewness beyond which the studentised test has a say
@@ -87,14 +88,15 @@ def compare(first: Mapping[str, float], second: Mapping[str, float], *, resampli
 def sign_flip(differences: Floats, resampling: Resampling = DEFAULT) -> float | None:
     """Two-sided p of the null that in every case each difference is as likely as its opposite; None without draws.
 
-    Zero differences change nothing and are left out; if all are zero, p is 1.
+    Zero differences change nothing and are left out, those below 1e-12 too: they come from the order of additions. If
+    all are zero, p is 1.
 
     Example:
         >>> sign_flip(np.array([1.0, 2.0, 3.0]))
         0.25
     """
     gaps = np.asarray(differences, dtype=np.float64)
-    gaps = gaps[gaps != 0]
+    gaps = gaps[np.abs(gaps) > _ROUNDING]
     n = len(gaps)
     if n == 0:
         return 1.0

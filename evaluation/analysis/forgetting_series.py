@@ -12,7 +12,7 @@ from evaluation.runs.results import Run
 
 
 class CurvePoint(NamedTuple):
-    """A metric at one number of edits, over the cases edited so far: with its interval by case."""
+    """A metric at one number of edits over the cases edited so far, its interval two-way where neighbours recur."""
 
     edits: int
     value: Interval

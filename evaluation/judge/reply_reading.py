@@ -35,7 +35,7 @@ def points(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return int(value) if value == int(value) and 1 <= value <= 7 else None
+        return int(value) if 1 <= value <= 7 and value == int(value) else None  # infinite and NaN are no integers
     match = _POINTS.fullmatch(value) if isinstance(value, str) else None
     return int(match[1]) if match else None
 

@@ -151,3 +151,11 @@ def test_skewness_is_that_of_scipy():
 def test_the_smallest_p_is_that_of_equal_signs():
     for n in range(1, 9):
         assert smallest_p(n) == sign_flip(np.ones(n))
+
+
+def test_rounding_noise_is_no_difference() -> None:
+    """Six differences of 1e-17, all from additions, gave p = 0.03."""
+    for noise in ([1e-17] * 6, [0.1 + 0.2 - 0.3] * 12, [-1e-16] * 40):
+        assert sign_flip(np.array(noise)) == 1.0
+    assert sign_flip(np.array([1e-17, 1.0, 1.0, 1.0])) == sign_flip(np.array([1.0, 1.0, 1.0])) == 0.25
+    assert sign_flip(np.array([1e-9] * 6)) == 0.03125, "small probabilities are differences"

@@ -63,3 +63,10 @@ def test_a_refusal_in_words_is_one() -> None:
 def test_shapes_that_are_no_object_are_left_alone() -> None:
     assert plain_reply([1, 2], ("rating",)) == ([1, 2], "") and plain_reply(None, ("rating", "reason")) == (None, "")
     assert points(math.pi) is None and points(None) is None
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 1e308, 10**400, -0.0, 0, 7.0000001])
+def test_numbers_that_are_no_rating_end_nothing(value: float) -> None:
+    """``{"rating": 1e999}`` ended the whole judging with an overflow."""
+    assert points(value) is None
+    assert plain_reply({"rating": value}, ("rating", "reason")).read == ""
