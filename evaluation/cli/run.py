@@ -182,7 +182,7 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
     show_default=True,
     help="Kind of 95 % intervals: inside the scale, for few cases too; or as published, ± 1.96·sd/√n.",
 )
-@click.option("--against", metavar="METHOD", help="Compare METHOD with every other, and no other pair.")
+@click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
 @json_options
 def report(
     folders: tuple[Path, ...],

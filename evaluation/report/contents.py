@@ -28,6 +28,7 @@ class Contents(NamedTuple):
 
 
 _SEQUENTIAL = """scedit run CONFIG --set 'regime={name = "sequential", size = [1, 10, 100]}' --out runs/sequential"""
+_SEEDS = "run a method again with another seed (editors.NAME.params.seed), and report both folders together"
 
 
 def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint: str, ratings_hint: str) -> Contents:
@@ -45,18 +46,8 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
     wanted = [
         ("table", "Results", True, ""),
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
-        (
-            "seeds",
-            "Variation over seeds",
-            bool(part.repeated),
-            "run a method again with another seed (editors.NAME.params.seed), and report both folders together",
-        ),
-        (
-            "ladder",
-            "Where edits fail",
-            wrote,
-            "add s_es_gen and s_es_gen_question to the run's metrics",
-        ),
+        ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
+        ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),
         ("text", "Text level", part.text is not None, texts_hint),
         ("judging", "Can the judge be believed?", judged, ratings_hint),
         (

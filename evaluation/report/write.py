@@ -59,8 +59,7 @@ def write_report(
         against: The report is about this method: it is compared with every other and with no edit, no other pair is.
 
     Raises:
-        UserError: a folder is no run, no method is called ``against``, nothing is finished, or a file cannot be
-            written.
+        UserError: a folder is no run, no method is called ``against``, nothing is finished, or a file is not writable.
     """
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(place) for place in stores])
@@ -76,16 +75,8 @@ def write_report(
     target, name = Path(out) if out is not None else Path(folders[0]), HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    drawn = partial(
-        page,
-        parts,
-        others,
-        built,
-        store=store,
-        calibrations=calibrations(stores),
-        published=intervals == "published",
-        against=against,
-    )
+    told: dict[str, Any] = {"calibrations": calibrations(stores), "published": intervals == "published"}
+    drawn = partial(page, parts, others, built, store=store, against=against, **told)
     files = {name: drawn()}
     if len(files[name].encode()) > LARGEST:
         aside = f"{Path(name).stem}-answers.html"
