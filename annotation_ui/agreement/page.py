@@ -44,9 +44,9 @@ _NAMES = {"exact": "exact agreement", "within_one": "within one point"}
 
 
 def write_page(
-    report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str
+    report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, path: Path, *, title: str, more: str = ""
 ) -> None:
-    """Write the page.
+    """Write the page; ``more`` are further sections, as HTML.
 
     Raises:
         UserError: it cannot be written.
@@ -58,7 +58,7 @@ def write_page(
     )
     with atomic_file(path, "the page") as file:
         file.write(f'{head}<h1 style="font: 600 1.4rem system-ui">Agreement: {html.escape(title)}</h1>')
-        file.write(page_body(report, judgements, task))
+        file.write(page_body(report, judgements, task) + more)
         file.write("</body></html>\n")
 
 

@@ -1,81 +1,154 @@
-"""The lead's adjudication: items on which people differ, side by side, and a decision that is a verdict of its own."""
+"""The lead's adjudication on one screen: an item, everybody's answers and comments, and the decision by keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from annotation_ui.agreement.judgements import live_judgements
-from annotation_ui.agreement.report import ItemDisagreement, disagreements
+from annotation_ui.agreement.report import ItemDisagreement
 from annotation_ui.app import widgets
+from annotation_ui.app.item import item_html
 from annotation_ui.app.keyboard import keyboard_shortcuts
+from annotation_ui.app.lead_figures import quick_figures
+from annotation_ui.app.lead_tables import apply_lead_style
 from annotation_ui.app.page_context import PageContext
+from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask
+from annotation_ui.tasks.forms import Field, Form
+
+_NUMBER = "adjudicate-number"
 
 
 def show(context: PageContext) -> None:
     """One disagreement after another, widest first."""
-    opened = widgets.campaign_page(context, "Adjudicate")
+    apply_lead_style()
+    opened = widgets.campaign_page(context, "Adjudicate", compact=True)
     if opened is None:
         return
     name, task = opened
-    found = disagreements(live_judgements(context.db, name), task)
+    figures = quick_figures(context.db, name)
     decided = context.db.adjudications(name)
-    if not found:
+    if not figures.apart:
         st.info("There are no disagreements so far: nobody has answered, or nobody differs.")
         return
-    count = widgets.counted(len(found), "item")
-    st.caption(f"{count} with a disagreement, {sum(d.item in decided for d in found)} decided.")
-    only_open = st.toggle("Show undecided items only", value=True)
-    listed = [d for d in found if not (only_open and d.item in decided)]
+    with st.container(horizontal=True, key="adjudicate-bar", vertical_alignment="center"):
+        only_open = st.toggle("Undecided only", value=True)
+        listed = [d for d in figures.apart if not (only_open and d.item in decided)]
+        place = _choose_place(len(listed))
+    count = widgets.counted(len(figures.apart), "item")
+    line = f"{count} with a disagreement, {sum(d.item in decided for d in figures.apart)} decided."
     if not listed:
+        st.caption(line)
         st.success("All disagreements are decided.")
         return
-    number = st.number_input(f"Item (1 to {len(listed)}, widest disagreement first)", 1, len(listed), 1) - 1
-    d = listed[int(number)]
+    d = listed[place]
+    answers = {r.person: r for r in figures.answers if r.item == d.item and r.person in d.said}
     left, right = st.columns([11, 9], gap="medium")
-    with left:
-        widgets.show_texts(task.form, context.db.item(name, d.item).item.shown)
-        st.caption(f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)")
-    with right:
-        _show_answers(context, name, d)
-        given = _decision(context, name, task, d, decided[d.item].answers if d.item in decided else {})
+    with left, st.container(key="adjudicate-item"):
+        about = f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)"
+        st.html(
+            f'<div class="se-keys">{html.escape(line)}<span class="se-wide" data-item="{html.escape(d.item)}"> '
+            f"{html.escape(about)}</span></div>"
+        )
+        st.html(_item_with_remarks(task.form, context.db.item(name, d.item).item.shown, answers))
+    with right, st.container(key="decision"):
+        given = _ask_decision(context, name, task, d, decided[d.item].answers if d.item in decided else {})
     if given is not None:
         context.db.adjudicate(name, d.item, context.person.name, task.form.clean(given))
         st.rerun()
 
 
-def _show_answers(context: PageContext, name: str, d: ItemDisagreement) -> None:
-    """What people answered, and their comments."""
-    st.dataframe(
-        [{"rater": p, **dict(a)} for p, a in sorted(d.said.items())], hide_index=True, width="stretch"
-    )  # fmt: skip
-    for r in context.db.current_answers(name):
-        if r.item == d.item and r.answers and r.answers.get("comment"):
-            widgets.show_text(f"Comment by {r.person}", str(r.answers["comment"]))
+def _choose_place(count: int) -> int:
+    """Which of the listed items is shown; Alt and an arrow key go on and back."""
+    if not count:
+        return 0
+    st.session_state[_NUMBER] = min(max(1, int(st.session_state.get(_NUMBER, 1))), count)
+
+    def step(by: int) -> None:
+        st.session_state[_NUMBER] = min(max(1, st.session_state[_NUMBER] + by), count)
+
+    st.button("Previous", shortcut="Alt+ArrowLeft", on_click=step, args=(-1,), disabled=st.session_state[_NUMBER] <= 1)
+    st.button("Next", shortcut="Alt+ArrowRight", on_click=step, args=(1,), disabled=st.session_state[_NUMBER] >= count)
+    number = st.number_input(
+        f"Item (1 to {count}, widest disagreement first)",
+        1,
+        count,
+        key=_NUMBER,
+        label_visibility="collapsed",
+        width=130,
+    )
+    st.caption(f"of {count}")
+    return int(number) - 1
 
 
-def _decision(
+def _item_with_remarks(form: Form, texts: Mapping[str, str], answers: Mapping[str, Revision]) -> str:
+    """The item, and below it in the same pane every reason and comment."""
+    remarks = "".join(_remark(person, form, r.answers or {}) for person, r in sorted(answers.items()))
+    pane = item_html(form, texts, highlight=True)
+    if not remarks:
+        return pane
+    return pane.removesuffix("</div>") + f'<div class="se-remarks">{remarks}</div></div>'
+
+
+def _remark(person: str, form: Form, answers: Mapping[str, Any]) -> str:
+    """A person's reasons and comments; empty where there are none."""
+    out = []
+    for f in form.fields:
+        value = answers.get(f.name)
+        if f.kind == "many" and isinstance(value, list):
+            words = {c.value: c.text for c in f.choices}
+            out += [words.get(str(v), str(v)) for v in value]
+        elif f.kind == "text" and value:
+            out.append(str(value))
+    if not out:
+        return ""
+    body = " · ".join(html.escape(words) for words in out)
+    return (
+        f'<div class="se-remark"><span class="se-title">Comment by {html.escape(person)}</span> '
+        f'<span class="se-text" dir="auto">{body}</span></div>'
+    )
+
+
+def _answers_html(field: Field, said: Mapping[str, Mapping[str, Any]]) -> str:
+    """What everybody answered to one question, on a line."""
+    each = "".join(
+        f"<span>{html.escape(person)} <b>{html.escape(str(answers.get(field.name, '-')))}</b></span>"
+        for person, answers in sorted(said.items())
+    )
+    return f'<div class="se-answers" data-answers="{html.escape(field.name)}">{each}</div>'
+
+
+def _ask_decision(
     context: PageContext, name: str, task: RatingTask, d: ItemDisagreement, before: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """The lead's form; its answers once they are sent and pass, else None."""
     keys = {f.name: f"decide/{name}/{d.item}/{f.name}" for f in task.form.fields}
     save = f"decide/{name}/{d.item}"
+    asked = {f.name for f in task.form.asked()}
+    given: dict[str, Any] = {}
     with st.form(f"decide-{name}-{d.item}", border=False):
-        given = {
-            f.name: widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
-            for f in task.form.fields
-        }
+        for f in task.form.fields:
+            given[f.name] = widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
+            if f.name in asked:
+                st.html(_answers_html(f, d.said))
         messages = st.container()
         saved = st.form_submit_button(
             "Save decision", type="primary", shortcut="Ctrl+Enter", width="stretch", key=save
         )  # fmt: skip
     keyboard_shortcuts(task.form, keys, save)
+    _show_keys(task.form.fields)
     if not saved:
         return None
     answers = {k: v for k, v in given.items() if v not in (None, "", [])}
     faults = task.form.faults(answers)
     widgets.show_faults(messages, task.form, faults)
     return None if faults else answers
+
+
+def _show_keys(fields: Sequence[Field]) -> None:
+    digits = any(f.kind == "scale" for f in fields)
+    answer = "digits" if digits else "y and n"
+    st.html(f'<div class="se-keys">Keys: {answer} answer, Enter saves, Alt+← and Alt+→ go back and on.</div>')

@@ -5,25 +5,38 @@ from __future__ import annotations
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.lead_figures import held_overview
 from annotation_ui.app.page_context import PageContext
+from annotation_ui.ratings.database import RatingsDB
 
 
 def show(context: PageContext) -> None:
-    """Agreement by aspect of one campaign, computed on request (intervals take some seconds)."""
-    from annotation_ui.agreement.judgements import judgements_by_judges, live_judgements
-    from annotation_ui.agreement.page import page_body
-    from annotation_ui.agreement.report import agreement_report
-
+    """Agreement by aspect of one campaign: what is computed is shown at once, and brought up to date behind it."""
     opened = widgets.campaign_page(context, "Agreement")
     if opened is None:
         return
-    name, task = opened
-    judgements = live_judgements(context.db, name)
-    if not judgements:
+    name, _ = opened
+    if not context.db.current_answers(name):
         st.info("Nobody has answered yet.")
         return
-    of_people = list(judgements)
-    judgements += widgets.from_snapshot(context, lambda store: judgements_by_judges(store, task, of_people)) or []
-    with st.spinner("Computing intervals ..."):
-        found = agreement_report(judgements, task)
-    st.html(page_body(found, judgements, task))
+    _show_figures(context, name)
+
+
+@st.fragment(run_every=3.0)
+def _show_figures(context: PageContext, name: str) -> None:
+    with RatingsDB(context.db.path) as db:
+        held = held_overview(db, name, context.store)
+    if held.fault:
+        st.error(widgets.escape_markdown(held.fault))
+    if held.overview is None:
+        if not held.fault:
+            st.info("The intervals are being computed; they are shown here as soon as they are there.")
+        return
+    if held.overview.warning:
+        st.warning(widgets.escape_markdown(held.overview.warning))
+    if not held.current:
+        st.caption(f"As of {held.overview.made_at[:19].replace('T', ' ')} UTC; it is being brought up to date.")
+    if not held.overview.body:
+        st.info("Nobody has answered yet.")
+    else:
+        st.html(held.overview.body)

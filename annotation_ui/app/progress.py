@@ -1,52 +1,154 @@
-"""The lead's first page: how far everybody is, how fast, and how they do on attention items."""
+"""The lead's first page: who is where, how fast, how long it takes yet, agreement so far, and what to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
 
 import streamlit as st
 
+from annotation_ui.agreement.overview import Overview
+from annotation_ui.agreement.overview_cache import HeldOverview
+from annotation_ui.app.lead_figures import QuickFigures, held_overview, quick_figures
+from annotation_ui.app.lead_tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import RaterProgress, rater_progress
+from annotation_ui.app.widgets import escape_markdown
+from annotation_ui.campaigns.campaign import RaterProgress
+from annotation_ui.campaigns.pace import RaterPace, all_paces
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Campaign
+from schemas.core.clock import now
 from schemas.text.counting import counted
+
+_EVERY = 5.0  # seconds between two looks at the answers
+_SHOWN = 5  # items to discuss
 
 
 def show(context: PageContext) -> None:
-    """Every campaign with everybody's progress; brought up to date every few seconds."""
+    """Every campaign; brought up to date every few seconds, the figures computed once for every change."""
     st.title("Progress")
+    apply_lead_style()
     if not context.db.campaigns():
         st.info("There is no campaign yet. Create one with: scedit annotate new")
-    _table(context.db.path)
+    _campaigns(context)
 
 
-@st.fragment(run_every=5)
-def _table(path: object) -> None:
-    from annotation_ui.ratings.database import RatingsDB
-
-    with RatingsDB(path) as db:  # type: ignore[arg-type]
+@st.fragment(run_every=_EVERY)
+def _campaigns(context: PageContext) -> None:
+    with RatingsDB(context.db.path) as db:
         for campaign in db.campaigns():
-            rows = rater_progress(db, campaign.name)
-            done, all_ = sum(s.done for s in rows), sum(s.assigned for s in rows)
-            st.subheader(f"{campaign.name} ({campaign.form})", anchor=False)
-            st.progress(done / all_ if all_ else 0.0, text=f"{done:,} of {counted(all_, 'answer')}")
-            if rows:
-                st.dataframe([_row(s, rows) for s in rows], hide_index=True, width="stretch")
-            else:
-                st.info(f"Nothing is assigned yet. Run: scedit annotate share {campaign.name}")
+            _show_campaign(context, db, campaign)
 
 
-def _row(s: RaterProgress, all_: Sequence[RaterProgress]) -> dict[str, Any]:
-    """A rater's line; a column that would be empty for everybody is left out."""
-    row: dict[str, Any] = {"rater": s.person, "done": s.done, "of": s.assigned}
-    if any(x.synthetic for x in all_):
-        row["program"] = "yes" if s.synthetic else ""
-    if any(x.skipped for x in all_):
-        row["skipped"] = s.skipped
-    row["median time per item"] = "" if s.seconds is None else f"{s.seconds:.0f} s"
-    if any(x.training[1] for x in all_):
-        row["training items done"] = f"{s.training[0]} of {s.training[1]}"
-    if any(x.attention[1] for x in all_):
-        row["attention items right"] = f"{s.attention[0]} of {s.attention[1]}"
-    row["last answer (UTC)"] = (s.last or "")[:19].replace("T", " ")
-    return row
+def _show_campaign(context: PageContext, db: RatingsDB, campaign: Campaign) -> None:
+    name = campaign.name
+    quick = quick_figures(db, name)
+    st.subheader(f"{escape_markdown(name)} ({campaign.form})", anchor=False)
+    if not quick.progress:
+        st.progress(0.0, text="0 of 0 answers")
+        st.info(f"Nothing is assigned yet. Run: scedit annotate share {escape_markdown(name)}")
+        return
+    paces = all_paces(quick.progress, quick.answers, now("milliseconds"))
+    done, all_ = sum(s.done for s in quick.progress), sum(s.assigned for s in quick.progress)
+    words = [f"{done:,} of {counted(all_, 'answer')}", *_outlook(list(paces.values()))]
+    st.progress(min(1.0, done / all_) if all_ else 0.0, text=" · ".join(words))
+    held = held_overview(db, name, context.store) if quick.answers else HeldOverview(None, True)
+    notes = held.overview.notes if held.overview else {}
+    rows = [_person_row(s, paces[s.person], notes.get(s.person, ()), held.overview) for s in quick.progress]
+    st.html(lead_table(_HEAD, rows, flagged=("look at",)))
+    if quick.answers:
+        _show_agreement(held)
+        _show_discussion(db, name, quick)
+
+
+def _outlook(paces: Sequence[RaterPace]) -> list[str]:
+    """How much work is left, and how long it takes at the present pace."""
+    if not any(p.left for p in paces):
+        return []
+    out = []
+    if all(p.work is not None for p in paces if p.left):
+        out.append(f"{span(sum(p.work or 0.0 for p in paces))} of work left")
+    days = [p.days for p in paces if p.left]
+    known = [d for d in days if d is not None]
+    if known and len(known) == len(days):
+        out.append(f"about {counted(max(known), 'day')} at the present pace")
+    return out
+
+
+def span(seconds: float) -> str:
+    """A time in words.
+
+    Example:
+        >>> span(40), span(600), span(9000)
+        ('1 min', '10 min', '2.5 h')
+    """
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+_HEAD = (
+    "rater", "program", "done", "skipped", "training items done", "attention items right", "median time per item",
+    "answers a day", "time left", "severity", "last answer (UTC)", "look at",
+)  # fmt: skip
+
+
+def _person_row(s: RaterProgress, pace: RaterPace, notes: Sequence[str], overview: Overview | None) -> list[str]:
+    """A rater's line; a text that says nothing is empty, and a column of empty ones is left out."""
+    severity = overview.severity.get(s.person) if overview else None
+    left = "" if pace.work is None or not pace.left else span(pace.work)
+    return [
+        s.person,
+        "yes" if s.synthetic else "",
+        f"{s.done} of {s.assigned}",
+        str(s.skipped) if s.skipped else "",
+        f"{s.training[0]} of {s.training[1]}" if s.training[1] else "",
+        f"{s.attention[0]} of {s.attention[1]}" if s.attention[1] else "",
+        "" if s.seconds is None else f"{s.seconds:.0f} s",
+        f"{pace.per_day:.1f}" if pace.per_day else "",
+        left + (f" ({counted(pace.days, 'day')})" if left and pace.days else ""),
+        "" if severity is None else severity.text(2),
+        (s.last or "")[:16].replace("T", " "),
+        "; ".join(notes),
+    ]
+
+
+def _show_agreement(held: HeldOverview) -> None:
+    """Agreement by aspect as far as it is computed, and of when it is."""
+    if held.fault:
+        st.error(escape_markdown(held.fault))
+    if held.overview is None:
+        if not held.fault:
+            st.caption("Agreement is being computed; it is shown here as soon as it is there.")
+        return
+    rows = [[aspect, e.text(2), str(e.n) if e.defined else ""] for aspect, e in held.overview.alphas.items()]
+    if rows:
+        name = next((e.name for e in held.overview.alphas.values()), "alpha")
+        st.html(lead_table(["agreement so far", name, "items"], rows))
+    for line in held.overview.stop:
+        st.caption(escape_markdown(line))
+    if not held.current:
+        st.caption(f"Agreement as of {_clock(held.overview.made_at)} UTC; it is being brought up to date.")
+
+
+def _clock(text: str) -> str:
+    return datetime.fromisoformat(text).strftime("%H:%M:%S")
+
+
+def _show_discussion(db: RatingsDB, name: str, quick: QuickFigures) -> None:
+    """The widest disagreements that nobody has decided."""
+    decided = db.adjudications(name)
+    open_ = [d for d in quick.apart if d.item not in decided]
+    if not quick.apart:
+        return
+    rows = [
+        [
+            d.case,
+            f"{d.spread:.2f}",
+            "; ".join(f"{p}: {', '.join(map(str, a.values()))}" for p, a in sorted(d.said.items())),
+        ]
+        for d in open_[:_SHOWN]
+    ]
+    line = f"{counted(len(quick.apart), 'item')} with a disagreement, {len(quick.apart) - len(open_)} decided"
+    if rows:
+        st.html(lead_table(["to discuss", "disagreement", "answers"], rows))
+    st.caption(f"{line}. Decide them on the page Adjudicate.")

@@ -187,18 +187,24 @@ def show_faults(place: DeltaGenerator, form: Form, faults: Sequence[str]) -> Non
         place.error("  \n".join(readable_fault(form, fault) for fault in faults))
 
 
-def campaign_page(context: PageContext, title: str) -> tuple[str, RatingTask] | None:
+def campaign_page(context: PageContext, title: str, *, compact: bool = False) -> tuple[str, RatingTask] | None:
     """The opening of a lead's page: its title and the campaign; None, with a line that says so, where there is none.
 
-    The campaign chosen on one page is the first on the next.
+    The campaign chosen on one page is the first on the next. A compact opening leaves the screen to what follows: no
+    title, and a choice only where there is one.
     """
-    st.title(title)
+    if not compact:
+        st.title(title)
     names = [c.name for c in context.db.campaigns()]
     if not names:
         st.info("There is no campaign yet. Create one with: scedit annotate new")
         return None
     before = st.session_state.get("lead-campaign")
-    name = st.selectbox("Campaign", names, index=names.index(before) if before in names else 0)
+    at = names.index(before) if before in names else 0
+    if compact and len(names) == 1:
+        name = names[0]
+    else:
+        name = st.selectbox("Campaign", names, index=at, label_visibility="collapsed" if compact else "visible")
     st.session_state["lead-campaign"] = name
     return name, task_of(context.db, name)
 

@@ -24,6 +24,8 @@ class CampaignOptions(Options):
         number: How many items, in place of a percentage; None for a percentage.
         group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
         spans: Whether words of the shown texts can be marked.
+        stop_width: The round is over once the interval of every difference between methods is narrower; None: never.
+        routing: Share open items out by what they tell about those differences, instead of evenly.
     """
 
     overlap: int = 2
@@ -35,6 +37,8 @@ class CampaignOptions(Options):
     number: int | None = None
     group: str = ""
     spans: bool = False
+    stop_width: float | None = None
+    routing: bool = False
 
 
 def campaign_options(db: RatingsDB, name: str, given: Mapping[str, Any]) -> CampaignOptions:

@@ -61,6 +61,12 @@ def tasks(as_json: bool) -> None:
     "--control-items", "known", type=click.Path(path_type=Path), help="Training and attention items (JSON lines)."
 )
 @click.option(
+    "--stop-width",
+    type=click.FloatRange(0, min_open=True),
+    help="Take open items back once every difference of methods has an interval narrower than this (points).",
+)
+@click.option("--routing", is_flag=True, help="Give items to those from whom they tell most about methods.")
+@click.option(
     "--consent",
     type=click.Path(path_type=Path, exists=True),
     help="A text (file) that raters accept first.",
@@ -138,19 +144,22 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
 def share(name: str, db_path: Path, as_json: bool) -> None:
     """Assign the items of campaign NAME to all raters, evenly and in a different order for each.
 
-    Run it again when raters join or items are added: answered items and started batches stay where they are.
+    Run it again when raters join or items are added: answered items and started batches stay where they are. A campaign
+    made with --stop-width or --routing is looked at each time: once the rule is met, open items are taken back; until
+    then the next ones go to the raters from whom they tell most.
 
     Example: scedit annotate share pilot --ratings r.sqlite
     """
-    from annotation_ui.campaigns.campaign import assign_items
+    from annotation_ui.agreement.routing import share_campaign
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        made, taken = assign_items(db, name)
+        got = share_campaign(db, name)
     if as_json:
-        click.echo(json.dumps({"campaign": name, "added": made, "taken_back": taken}))
+        told = {"said": list(got.lines)} if got.lines else {}
+        click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **told}))
     else:
-        click.echo(f"{made} assignments added, {taken} taken back.")
+        click.echo("\n".join([f"{got.added} assignments added, {got.taken} taken back.", *got.lines]))
 
 
 @click.command()

@@ -13,6 +13,7 @@ from curation.cli.options import json_option, json_options, limit_option, shared
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
+    from annotation_ui.agreement.method_means import MethodMeans
     from annotation_ui.agreement.report import TaskReport
     from curation.stats.comparisons.bradley_terry import Strengths
 
@@ -65,9 +66,12 @@ def agreement(
 ) -> None:
     """Show how far the raters of campaign NAME agree, by aspect, with intervals over cases, and judges with them.
 
+    Below it: means of methods corrected for how severe each rater is, with intervals, and what the stop rule says.
+
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
     from annotation_ui.agreement.judgements import live_judgements, unreadable_answers
+    from annotation_ui.agreement.method_means import means_lines, method_means, methods_of
     from annotation_ui.agreement.report import agreement_report
     from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
@@ -75,7 +79,8 @@ def agreement(
 
     with RatingsDB(db_path) as db:
         task = task_of(db, name)
-        marks = live_judgements(db, name)
+        marks, methods = live_judgements(db, name), methods_of(db, name)
+        width = db.campaign(name).settings.get("stop_width")
         if left := unreadable_answers(db, name):
             click.echo(f"{left} stored answers cannot be read under the form and are left out.", err=True)
     if store_path:
@@ -85,11 +90,16 @@ def agreement(
         with Store.open(store_path) as store:
             marks += judgements_by_judges(store, task, marks)
     found = agreement_report(marks, task, resampling=Resampling(resamples))
+    means = method_means(marks, methods, task, width=width)
     if page:
+        from annotation_ui.agreement.means_section import means_section
         from annotation_ui.agreement.page import write_page
 
-        write_page(found, marks, task, page, title=name)
-    click.echo(json.dumps(plain(found)) if as_json else "\n".join(_lines(found)))
+        write_page(found, marks, task, page, title=name, more=means_section(means))
+    if as_json:
+        click.echo(json.dumps(plain(found) | {"means": plain(means)}))
+    else:
+        click.echo("\n".join([*_lines(found), *means_lines(means)]))
 
 
 @click.command()
@@ -195,7 +205,7 @@ def strengths_as_json(found: Strengths) -> dict[str, Any]:
     }
 
 
-def plain(report: TaskReport) -> dict[str, Any]:
+def plain(report: TaskReport | MethodMeans) -> dict[str, Any]:
     """A report as JSON values."""
 
     def value(x: Any) -> Any:

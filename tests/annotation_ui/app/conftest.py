@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.agreement import overview_cache
+from annotation_ui.agreement.overview import Overview, campaign_overview
+from annotation_ui.agreement.overview_cache import CampaignKey, OverviewCache
+from annotation_ui.app import lead_figures
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
@@ -33,7 +37,21 @@ def _page(module: str, function: str, ratings: str, person: str, token: str, sto
 
 
 @pytest.fixture
-def open_page(db: RatingsDB) -> Open:
+def figures(monkeypatch: pytest.MonkeyPatch) -> OverviewCache:
+    """The lead's figures, computed in this process and waited for."""
+
+    def compute(key: CampaignKey) -> Overview:
+        with RatingsDB(key.ratings) as db:
+            return campaign_overview(db, key.campaign, key.store)
+
+    cache = OverviewCache(compute)
+    monkeypatch.setattr(lead_figures, "shared_cache", lambda: cache)
+    monkeypatch.setattr(overview_cache, "PATIENCE", 60.0)
+    return cache
+
+
+@pytest.fixture
+def open_page(db: RatingsDB, figures: OverviewCache) -> Open:
     """A page of the app, shown to a person; ``module.function`` names it."""
     testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
 

@@ -143,23 +143,31 @@ def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit
 
 
 @pytest.mark.slow
-def test_adjudication_by_keys(db: RatingsDB, store: Store, visit: Visit) -> None:
+@pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["desk", "phone"])
+def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]) -> None:
+    """All that a decision needs is in sight without scrolling the page, and no mouse is needed for it."""
     pilot(db, store, "ann", "bob", task="rate_script")
     items = sorted({a.item for a in db.assignments("pilot")})
     for n, item in enumerate(items[:2]):
         for person, value in (("ann", 1), ("bob", 7 - n)):
-            answers = {"coherence": value, "consistency": 7, "completeness": 4}
+            answers = {"coherence": value, "consistency": 7, "completeness": 4, "comment": f"because of {person}"}
             db.save("pilot", person, item, answers, form="rate_script@3")
     page = visit(people.invite(db, "lea", role="lead"))
-    page.get_by_role("link", name="Adjudicate").click()
+    page.get_by_text("of 24 answers").wait_for()
+    page.goto(page.url.rstrip("/") + "/adjudicate")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
     page.get_by_text("2 items with a disagreement, 0 decided").wait_for()
-    page.locator("[data-test-script-state='notRunning']").wait_for()
-    page.get_by_test_id("stNumberInputStepUp").click()  # the second item
-    page.get_by_text(f"Item {items[1]}").wait_for()
+    listening(page)
+    for what in (page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all(),
+                 page.get_by_role("button", name="Save decision")):  # fmt: skip
+        box = what.bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= size[1] + 1
+    page.keyboard.press("Alt+ArrowRight")  # the second item
+    page.locator(f'[data-item="{items[1]}"]').wait_for(state="attached")
     listening(page)
     for key in "674":
         page.keyboard.press(key)
     wait_until(page, ["6", "7", "4"])
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Enter")
     page.get_by_text("2 items with a disagreement, 1 decided").wait_for()
     assert db.adjudications("pilot")[items[1]].answers == {"coherence": 6, "consistency": 7, "completeness": 4}

@@ -1,0 +1,161 @@
+"""The figures of a lead's page that take long: computed by a process of their own, for the state that a digest names.
+
+``python -m annotation_ui.agreement.overview RATINGS CAMPAIGN [STORE]`` prints them as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from annotation_ui.agreement.judgements import Judgement, judgements_by_judges, live_judgements
+from annotation_ui.agreement.means_section import means_section
+from annotation_ui.agreement.method_means import method_means, methods_of, stop_lines
+from annotation_ui.agreement.page import page_body
+from annotation_ui.agreement.report import TaskReport, agreement_report
+from annotation_ui.campaigns.campaign import task_of
+from annotation_ui.ratings.database import RatingsDB
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.estimates import Estimate
+from curation.stats.paired import holm
+from schemas.core.clock import now
+from schemas.core.errors import UserError
+from schemas.core.records import Frozen
+
+FAST, ALIKE, ENOUGH = 0.5, 0.95, 10
+"""Fast: below this share of the others' median time. Alike: this share of the same answers. From so many items on."""
+
+
+class Overview(Frozen):
+    """A campaign's figures.
+
+    Attributes:
+        digest: Of the answers that they were computed from (``answers_digest``).
+        made_at: When. ``seconds``: processor time that it took.
+        alphas: Agreement of each aspect with its interval.
+        notes: By person, what a lead should look at: fast, drifting, always the same answer.
+        severity: By person, how much lower than the panel they rate (logits).
+        stop: What the stop rule says; empty without one.
+        body: The agreement page, as HTML.
+        warning: Why something is missing, such as a snapshot that cannot be read.
+    """
+
+    digest: str
+    made_at: str
+    seconds: float
+    alphas: dict[str, Estimate]
+    notes: dict[str, tuple[str, ...]]
+    severity: dict[str, Estimate]
+    stop: tuple[str, ...]
+    body: str
+    warning: str = ""
+
+
+def answers_digest(db: RatingsDB, name: str, store: Path | None = None) -> str:
+    """Of everything that a campaign's figures rest on: another one means that they are to be computed again.
+
+    Rows are read as they lie, so that it takes some hundredths of a second for thousands of answers.
+    """
+    found = hashlib.sha256(name.encode())
+    for sql in (
+        "SELECT form, settings FROM campaigns WHERE name = ?",
+        "SELECT id, person, item, form, answers, seconds, saved_at FROM revisions WHERE campaign = ? ORDER BY id",
+        "SELECT rowid, id, purpose, expected FROM items WHERE campaign = ? ORDER BY rowid",
+        "SELECT person, item FROM assignments WHERE campaign = ? ORDER BY person, item",
+        "SELECT person, item FROM skips WHERE campaign = ? ORDER BY person, item",
+        "SELECT id, item FROM decisions WHERE campaign = ? ORDER BY id",
+    ):
+        for row in db.connection.execute(sql, [name]):
+            found.update(repr(tuple(row)).encode("utf-8", "replace"))
+        found.update(b"\n")
+    for row in db.connection.execute("SELECT name, synthetic FROM people ORDER BY name"):
+        found.update(repr(tuple(row)).encode("utf-8", "replace"))
+    if store is not None and store.exists():
+        found.update(f"{store.absolute()} {store.stat().st_mtime_ns}".encode())
+    return found.hexdigest()
+
+
+def campaign_overview(
+    db: RatingsDB, name: str, store: Path | None = None, *, resampling: Resampling = DEFAULT
+) -> Overview:
+    """Compute a campaign's figures from its answers, and from judges' ratings where a snapshot is given.
+
+    Raises:
+        UserError: there is no such campaign.
+    """
+    start, digest = time.process_time(), answers_digest(db, name, store)
+    task, warning = task_of(db, name), ""
+    judgements = live_judgements(db, name)
+    people = list(judgements)
+    if store is not None:
+        from curation.store.store import Store
+
+        try:
+            with Store.open(store) as opened:
+                judgements += judgements_by_judges(opened, task, people)
+        except UserError as error:
+            warning = str(error)
+    width = db.campaign(name).settings.get("stop_width")
+    means = method_means(people, methods_of(db, name), task, width=width)
+    found = agreement_report(judgements, task, resampling=resampling)
+    return Overview(
+        digest=digest,
+        made_at=now("seconds"),
+        alphas={a.aspect: a.agreement.alpha for a in found.aspects},
+        notes=rater_notes(people, found),
+        severity=means.report.severity if means.report else {},
+        stop=tuple(stop_lines(means)),
+        body=page_body(found, judgements, task) + means_section(means) if people else "",
+        warning=warning,
+        seconds=time.process_time() - start,
+    )
+
+
+def rater_notes(judgements: Sequence[Judgement], report: TaskReport) -> dict[str, tuple[str, ...]]:
+    """What a lead should look at, by person: much faster than the others, one answer to all, drifting.
+
+    Drift is told where its interval leaves 0 out and its p value stays below 0.05 after Holm's correction over all
+    people and aspects.
+    """
+    out: dict[str, list[str]] = defaultdict(list)
+    for person in report.people:
+        own, others = (
+            report.seconds.get(person),
+            [s for p, s in report.seconds.items() if p != person and s is not None],
+        )
+        mine = [m for m in judgements if m.name == person]
+        if own is not None and others and len({m.item for m in mine}) >= ENOUGH and own < FAST * median(others):
+            out[person].append(f"fast: {own:.0f} s an item, the others {median(others):.0f} s")
+        for aspect in dict.fromkeys(m.aspect for m in mine):
+            values = Counter(m.value for m in mine if m.aspect == aspect)
+            said, often = values.most_common(1)[0]
+            varied = {m.value for m in judgements if m.aspect == aspect and m.name != person}
+            if values.total() >= ENOUGH and often >= ALIKE * values.total() and len(varied) > 1:
+                out[person].append(f"{aspect}: {said} in {often} of {values.total()} answers")
+    drifts = {(p, a.aspect): e for a in report.aspects for p, e in a.drift.items()}
+    sure = holm({f"{p}\n{a}": e.p for (p, a), e in drifts.items()})
+    for (person, aspect), e in drifts.items():
+        p = sure[f"{person}\n{aspect}"]
+        apart = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
+        if e.value is not None and apart and p is not None and p < 0.05:
+            out[person].append(f"{aspect}: {'more lenient' if e.value > 0 else 'stricter'} over time ({e.text(2)})")
+    return {p: tuple(notes) for p, notes in out.items()}
+
+
+def main() -> None:
+    """Print one campaign's figures."""
+    os.nice(5)  # people who rate come first
+    ratings, name, *store = sys.argv[1:]
+    with RatingsDB(ratings) as db:
+        found = campaign_overview(db, name, Path(store[0]) if store else None)
+    sys.stdout.buffer.write(found.model_dump_json().encode("utf-8", "replace"))
+
+
+if __name__ == "__main__":
+    main()

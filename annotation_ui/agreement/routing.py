@@ -1,0 +1,134 @@
+"""Sharing out by what tells most: open items go to the people from whom they narrow the methods' differences most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from annotation_ui.agreement.judgements import live_judgements
+from annotation_ui.agreement.method_means import facet_ratings, method_means, methods_of, stop_lines, varying
+from annotation_ui.campaigns.campaign import assign_items, campaign_task
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.raters import list_raters
+from annotation_ui.ratings.records import Assignment
+from annotation_ui.ratings.skips import skips_of_campaign
+from curation.stats.facets.design import FacetItem, facet_design
+from curation.stats.facets.fit import fit_facets
+from curation.stats.facets.routing import Possible, plan_ratings
+from schemas.core.errors import UserError
+
+
+class ShareResult(NamedTuple):
+    """What sharing out did.
+
+    Attributes:
+        added, taken: Assignments added, and taken back.
+        lines: What the stop rule and the routing say, in sentences.
+    """
+
+    added: int
+    taken: int
+    lines: tuple[str, ...] = ()
+
+
+def share_campaign(db: RatingsDB, name: str) -> ShareResult:
+    """Share a campaign out as its options say: evenly; by what tells most; not at all once the stop rule is met.
+
+    Without ``stop_width`` and ``routing`` it is ``assign_items``. Answers, and batches that have begun, are never
+    moved; training and attention items stay with everybody.
+
+    Raises:
+        UserError: as ``assign_items``.
+    """
+    settings = db.campaign(name).settings
+    width, routing = settings.get("stop_width"), bool(settings.get("routing"))
+    if width is None and not routing:
+        return ShareResult(*assign_items(db, name))
+    task = campaign_task(db, name)
+    means = method_means(live_judgements(db, name), methods_of(db, name), task, width=width)
+    lines = [*stop_lines(means)] if means.report else [f"No stop and no routing yet: {means.refused}."]
+    if means.reached:
+        taken = _open_assignments(db, name)
+        db.add_items(name, [], [], taken)
+        return ShareResult(0, len(taken), (*lines, f"{len(taken)} open assignments are taken back: the round is over."))
+    before = _pairs(db, name)
+    assign_items(db, name)
+    if routing and means.report is not None:
+        told = _route(db, name)
+        lines.append(f"{told} items go next to the people from whom they tell most.")
+    after = _pairs(db, name)
+    return ShareResult(len(after - before), len(before - after), tuple(lines))
+
+
+def _pairs(db: RatingsDB, name: str) -> set[tuple[str, str]]:
+    return {(a.person, a.item) for a in db.assignments(name)}
+
+
+def _open_assignments(db: RatingsDB, name: str) -> list[Assignment]:
+    """Assignments of real items that nobody has begun, in batches that have not begun either."""
+    started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
+    every, items = db.assignments(name), db.items(name)
+    begun = {(a.person, a.batch) for a in every if (a.person, a.item) in started}
+    return [
+        a
+        for a in every
+        if (a.person, a.item) not in started and (a.person, a.batch) not in begun and items[a.item].purpose == "real"
+    ]
+
+
+def _route(db: RatingsDB, name: str) -> int:
+    """Give everybody's next batch anew, by information; returns how many items that are."""
+    campaign, items = db.campaign(name), db.items(name)
+    open_ = _open_assignments(db, name)
+    raters = {p.name for p in list_raters(db) if p.role == "rater"}
+    batch, overlap = int(campaign.settings["batch"]), int(campaign.settings["overlap"])
+    room = {p: min(n, batch) for p, n in Counter(a.person for a in open_).items() if p in raters}
+    ratings = sorted(facet_ratings(live_judgements(db, name), methods_of(db, name), campaign_task(db, name)))
+    real = {i: p for i, p in items.items() if p.purpose == "real"}
+    waiting = [FacetItem(i, p.item.case, p.item.stratum) for i, p in real.items()]
+    try:
+        fit = fit_facets(facet_design(varying(ratings), waiting))
+    except UserError:
+        return 0
+    firm = [a for a in db.assignments(name) if a not in set(open_) and a.item in real]
+    held, given = {(a.person, a.item) for a in firm}, Counter(a.item for a in firm)
+    possible = [Possible(p, i) for p in room for i in real if (p, i) not in held and given[i] < overlap]
+    plan = [(p.person, p.item) for p in plan_ratings(fit, possible, room, places={i: overlap - given[i] for i in real})]
+    made = _order_anew(plan, open_, firm, batch=batch, overlap=overlap)
+    db.add_items(name, [], made, open_)
+    return len(plan)
+
+
+def _order_anew(
+    plan: list[tuple[str, str]], open_: list[Assignment], firm: list[Assignment], *, batch: int, overlap: int
+) -> list[Assignment]:
+    """The open assignments anew: planned ones first, then those there were, as far as the overlap and the load go.
+
+    For every item that comes to a person by the plan, their last open one goes.
+    """
+    had = Counter(a.person for a in open_)
+    count = Counter(a.item for a in firm) + Counter(item for _, item in plan)
+    mine: dict[str, list[str]] = {p: [i for who, i in plan if who == p] for p in had}
+    planned = set(plan)
+    for a in sorted(open_, key=lambda a: (a.batch, a.position)):
+        if (a.person, a.item) not in planned and len(mine[a.person]) < had[a.person] and count[a.item] < overlap:
+            mine[a.person].append(a.item)
+            count[a.item] += 1
+    load = Counter(a.person for a in firm)
+    held = {(a.person, a.item) for a in firm} | {(p, i) for p, chosen in mine.items() for i in chosen}
+    for item in sorted({a.item for a in open_}):  # what lost its people to the plan gets those who have least
+        while count[item] < overlap:
+            free = [p for p in mine if (p, item) not in held]
+            if not free:
+                break
+            person = min(free, key=lambda p: (load[p] + len(mine[p]), p))
+            mine[person].append(item)
+            held.add((person, item))
+            count[item] += 1
+    out = []
+    for person, chosen in mine.items():
+        before = [a for a in firm if a.person == person]
+        position = max((a.position for a in before), default=-1) + 1
+        first = max((a.batch for a in before), default=0) + 1
+        out += [Assignment(person, item, first + n // batch, position + n) for n, item in enumerate(chosen)]
+    return out

@@ -1,0 +1,210 @@
+"""How many ratings a panel saves by the many-facet model, its stop rule and its routing, and what its intervals cover.
+
+    python -m benchmarks.rating.more_ratings [--studies 40] [--coverage 200] [--write]
+
+Ratings are simulated. ``--write`` puts the tables into docs/more-ratings.md, between its marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from benchmarks.rating.panels import Scripts, panel
+from curation.stats.facets.design import FacetItem, FacetRating, facet_design
+from curation.stats.facets.fit import fit_facets
+from curation.stats.facets.means import facet_report, report_of_fit
+from curation.stats.facets.routing import Possible, plan_ratings
+from schemas.core.errors import UserError
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"
+
+
+class Coverage(NamedTuple):
+    """Share of 95 % intervals that hold the truth, and the mean error of the means."""
+
+    means: float
+    differences: float
+    bias: float
+
+
+def coverage(
+    *, cases: int, persons: int, methods: int, aspects: int, overlap: int, studies: int, seed: int
+) -> Coverage:
+    """Over simulated studies, each with people, scripts and ratings of its own."""
+    rng, means, apart, errors = np.random.default_rng(seed), [], [], []
+    for _ in range(studies):
+        world = panel(rng, persons=persons, methods=methods, aspects=aspects)
+        scripts, truth = Scripts(world, rng, cases=cases), world.true_means
+        found = facet_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
+        for (aspect, method), e in found.means.items():
+            true = truth[int(aspect[1:]), int(method[1:])]
+            assert e.value is not None and e.low is not None and e.high is not None
+            means.append(e.low <= true <= e.high)
+            errors.append(e.value - true)
+        for d in found.differences:
+            a = int(d.aspect[1:])
+            true = truth[a, int(d.first[1:])] - truth[a, int(d.second[1:])]
+            assert d.difference.low is not None and d.difference.high is not None
+            apart.append(d.difference.low <= true <= d.difference.high)
+    return Coverage(float(np.mean(means)), float(np.mean(apart)), float(np.mean(errors)))
+
+
+def plain_width(ratings: Sequence[FacetRating]) -> float:
+    """Width of the widest t interval of a paired difference between plain means, by case."""
+    values: dict[tuple[str, str], list[int]] = {}
+    for r in ratings:
+        values.setdefault((r.case, r.method), []).append(r.value)
+    means = {k: float(np.mean(v)) for k, v in values.items()}
+    methods, cases = sorted({m for _, m in means}), sorted({c for c, _ in means})
+    out = []
+    for n, first in enumerate(methods):
+        for second in methods[n + 1 :]:
+            gaps = [means[c, first] - means[c, second] for c in cases if (c, first) in means and (c, second) in means]
+            if len(gaps) < 5:
+                return float("inf")
+            out.append(2 * float(student.ppf(0.975, len(gaps) - 1)) * float(np.std(gaps, ddof=1)) / len(gaps) ** 0.5)
+    return max(out)
+
+
+class Stopped(NamedTuple):
+    """Where a study stopped: ratings that it took, and whether each difference's interval held the truth then."""
+
+    ratings: int
+    met: bool
+    held: tuple[bool, ...]
+
+
+def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width: float, step: int = 12) -> Stopped:
+    """One study: people rate ``step`` items each, then the rule is asked, and so on.
+
+    Args:
+        way: ``plain`` (plain means, order by chance), ``model`` (the model, order by chance), ``routed`` (the
+            model, and the next items by what they tell).
+        seed: Of the world: the same for each way.
+        cases: Of four scripts each.
+        persons: Who rate.
+        overlap: People an item at the most.
+        width: Of the rule.
+        step: Items a person between two looks.
+    """
+    rng = np.random.default_rng(seed)
+    world = panel(rng, persons=persons)
+    scripts = Scripts(world, rng, cases=cases)
+    queue, asked = scripts.shared(rng, overlap=overlap), []
+    while queue:
+        room = Counter({f"p{p}": step for p in range(persons)})
+        turn = _by_information(scripts, asked, room, overlap) if way == "routed" and asked else []
+        if not turn:
+            for pair in queue:
+                if room[pair[0]] > 0 and pair not in asked:
+                    turn.append(pair)
+                    room[pair[0]] -= 1
+        if not turn:
+            break
+        asked += turn
+        queue = [pair for pair in queue if pair not in set(turn)]
+        rows = scripts.rated(asked)
+        if way == "plain":
+            if plain_width(rows) < width:
+                return Stopped(len(asked), True, ())
+            continue
+        try:
+            found = facet_report(rows)
+        except UserError:
+            continue
+        if found.reached(width):
+            truth = world.true_means[0]
+            held = []
+            for d in found.differences:
+                assert d.difference.low is not None and d.difference.high is not None
+                held.append(d.difference.low <= truth[int(d.first[1:])] - truth[int(d.second[1:])] <= d.difference.high)
+            return Stopped(len(asked), True, tuple(held))
+    return Stopped(len(asked), False, ())
+
+
+def _by_information(
+    scripts: Scripts, asked: list[tuple[str, str]], room: Counter[str], overlap: int
+) -> list[tuple[str, str]]:
+    rows = sorted(scripts.rated(asked))
+    try:
+        fit = fit_facets(facet_design(rows, [FacetItem(*i) for i in scripts.items]))
+    except UserError:
+        return []
+    report_of_fit(fit, rows)
+    given = Counter(item for _, item in asked)
+    done = set(asked)
+    free = [
+        Possible(p, item) for p in room for item, *_ in scripts.items if (p, item) not in done and given[item] < overlap
+    ]
+    places = {item: overlap - given[item] for item, *_ in scripts.items}
+    return [(p.person, p.item) for p in plan_ratings(fit, free, room, places=places)]
+
+
+def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3, width: float = 0.8) -> str:
+    """The table of ratings until every difference is narrower than ``width``."""
+    lines = [
+        "| way | ratings (mean) | of all | saved | met the rule | intervals that held the truth then |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    whole, first = cases * 4 * overlap, 0.0
+    for way, name in (
+        ("plain", "plain means, order by chance"),
+        ("model", "model and stop rule, order by chance"),
+        ("routed", "model, stop rule and routing"),
+    ):
+        found = [study(way, s, cases=cases, persons=persons, overlap=overlap, width=width) for s in range(studies)]
+        print(way, found, flush=True)
+        mean = float(np.mean([f.ratings for f in found]))
+        first = first or mean
+        held = [h for f in found for h in f.held]
+        lines.append(
+            f"| {name} | {mean:.0f} | {mean / whole:.0%} | {1 - mean / first:.0%} | {sum(f.met for f in found)} of "
+            f"{studies} | {f'{np.mean(held):.1%}' if held else ''} |"
+        )
+    return "\n".join(lines)
+
+
+def covered(studies: int) -> str:
+    """The table of coverage."""
+    lines = ["| design | means | differences | mean error |", "| --- | ---: | ---: | ---: |"]
+    for cases, persons, methods, aspects, overlap in (
+        (100, 4, 4, 1, 2),
+        (40, 4, 3, 1, 2),
+        (20, 3, 4, 1, 3),
+        (40, 5, 3, 3, 2),
+    ):
+        found = coverage(
+            cases=cases, persons=persons, methods=methods, aspects=aspects, overlap=overlap, studies=studies, seed=7
+        )
+        name = f"{cases} cases, {methods} methods, {aspects} aspect{'s' * (aspects > 1)}, {overlap} of {persons} people"
+        print(name, found, flush=True)
+        lines.append(f"| {name} | {found.means:.1%} | {found.differences:.1%} | {found.bias:+.3f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=40)
+    parser.add_argument("--coverage", type=int, default=200)
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
+    given = parser.parse_args()
+    tables = {"coverage": covered(given.coverage), "savings": savings(given.studies)}
+    for name, table in tables.items():
+        print(f"\n{name}\n{table}", flush=True)
+    if given.write:
+        text = PAGE.read_text(encoding="utf-8")
+        for name, table in tables.items():
+            text = re.sub(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{table}\g<2>", text, flags=re.DOTALL)
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

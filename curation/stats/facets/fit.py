@@ -1,0 +1,243 @@
+"""The fit of a many-facet ordinal model: penalised Newton steps, variances of random effects between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse  # type: ignore[import-untyped]
+from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]
+from scipy.special import expit  # type: ignore[import-untyped]
+
+from curation.stats.estimates import Floats, Ints
+from curation.stats.facets.design import FacetDesign
+
+_LEAST, _MOST = 1e-4, 100.0  # variances below are none, and above tell nothing apart
+_ROUNDS, _STEPS = 100, 60
+_CLOSE = 2e-3  # change of a variance, beside itself and 0.05, below which it is at rest
+_STRIDE = 1.5  # steps of the variances are lengthened: near 0 they shrink for ever
+
+
+class FacetFit(NamedTuple):
+    """A fitted model. Columns: thresholds first, then the design's columns; units apart.
+
+    Attributes:
+        design: What was fitted.
+        outer: Thresholds and effects (columns,) in logits. ``unit``: effects of the units (units,).
+        variance: Of the random effects by block; ``unit`` among them.
+        freedom: Effective number of effects that each variance rests on.
+        covariance: Of ``outer``, units integrated out (columns, columns).
+        curvature: Of each unit, beside the others (units,); ``cross`` between units and ``outer``.
+        converged: Whether the variances came to rest.
+    """
+
+    design: FacetDesign
+    outer: Floats
+    unit: Floats
+    variance: dict[str, float]
+    freedom: dict[str, float]
+    covariance: Floats
+    curvature: Floats
+    cross: Any
+    converged: bool
+
+    @property
+    def cuts(self) -> int:
+        """Number of thresholds."""
+        return int(self.design.cuts[-1])
+
+
+class _Curvature(NamedTuple):
+    """Gradient and minus the second derivatives of the penalised log-likelihood."""
+
+    gradient: Floats
+    unit_gradient: Floats
+    block: Floats
+    unit: Floats
+    cross: Any
+
+
+def fit_facets(design: FacetDesign, *, variance: dict[str, float] | None = None) -> FacetFit:
+    """Fit the cumulative logit model ``P(rating <= k) = logistic(threshold_k - effect)``.
+
+    The effect of a rating is its method on the aspect, its case, item and unit (an item on the aspect), less the
+    severity of the person (in all, and on the aspect). The logit likelihood is concave (Pratt 1981), so the penalised
+    maximum is one. Variances of random effects are those of Schall (1991): the squared effects over the number that the
+    ratings really tell. Units are taken out before each solution, so that the time grows with cases and items only.
+
+    Args:
+        design: From ``facet_design``.
+        variance: Fixed variances by block, to fit without estimating them (``unit`` among them).
+    """
+    width = design.effects.shape[1]
+    names = [*(b.name for b in design.blocks), "unit"]
+    now = dict(variance) if variance is not None else dict.fromkeys(names, 0.5)
+    outer, unit = np.concatenate([_start(design), np.zeros(width)]), np.zeros(len(design.units.names))
+    freedom = dict.fromkeys(names, 0.0)
+    parts, converged = _Parts(design), variance is not None
+    for _ in range(_ROUNDS):
+        if variance is not None:
+            break
+        outer, unit, at = _maximum(parts, outer, unit, now, steps=2)
+        new, freedom = _variances(parts, outer, unit, at, _inverse(at), now)
+        converged = all(abs(new[k] - now[k]) < _CLOSE * (now[k] + 0.05) for k in names)
+        if converged:
+            break
+        now = {k: min(max(now[k] * (new[k] / now[k]) ** _STRIDE, _LEAST), _MOST) for k in names}
+    outer, unit, at = _maximum(parts, outer, unit, now)
+    return FacetFit(design, outer, unit, now, freedom, _inverse(at), at.unit, at.cross, converged)
+
+
+class _Parts:
+    """Index arrays that every step needs.
+
+    Attributes:
+        columns, signs: Columns of each rating's effects among the outer ones, and their signs (ratings, effects); a
+            sign of 0 where a rating has no such effect.
+        pairs: For every two of threshold above, threshold below and effects of a rating, the place of their product in
+            the outer block, flat (ratings, entries, entries).
+        every: Columns of those entries (ratings, entries). ``of``: unit of each rating.
+    """
+
+    def __init__(self, design: FacetDesign) -> None:
+        self.design, self.cuts = design, int(design.cuts[-1])
+        self.width = self.cuts + design.effects.shape[1]
+        self.has_upper, self.has_lower = design.upper >= 0, design.lower >= 0
+        self.columns, self.signs = _entries(design.effects, self.cuts)
+        every = np.column_stack([np.maximum(design.upper, 0), np.maximum(design.lower, 0), self.columns])
+        self.every = every
+        self.pairs = (every[:, :, None] * self.width + every[:, None, :]).ravel()
+        self.of = design.units.of
+
+    def precision(self, variance: dict[str, float]) -> Floats:
+        """Of every outer column."""
+        out = np.concatenate([np.zeros(self.cuts), self.design.fixed])
+        for b in self.design.blocks:
+            out[self.cuts + b.start : self.cuts + b.stop] = 1 / variance[b.name]
+        return out
+
+    def chances(self, outer: Floats, unit: Floats) -> tuple[Floats, Floats, Floats]:
+        """Distance of each rating to the threshold above and below, and its probability."""
+        effect = (self.signs * outer[self.columns]).sum(axis=1) + unit[self.of]
+        b = np.where(self.has_upper, outer[self.every[:, 0]] - effect, np.inf)
+        a = np.where(self.has_lower, outer[self.every[:, 1]] - effect, -np.inf)
+        flip = a > 0  # on the side where the difference does not cancel
+        p = np.where(flip, expit(-a) - expit(-b), expit(b) - expit(a))
+        return b, a, np.maximum(p, 1e-300)
+
+    def value(self, outer: Floats, unit: Floats, variance: dict[str, float]) -> float:
+        """The penalised log-likelihood; minus infinity where thresholds are out of order."""
+        for low, high in zip(self.design.cuts[:-1], self.design.cuts[1:], strict=True):
+            if np.any(np.diff(outer[low:high]) <= 0):
+                return -math.inf
+        *_, p = self.chances(outer, unit)
+        held = float(self.precision(variance) @ outer**2) + float(unit @ unit) / variance["unit"]
+        return float(np.log(p).sum()) - 0.5 * held
+
+
+def _entries(effects: Any, cuts: int) -> tuple[Ints, Floats]:
+    """A sparse matrix's columns and values by row (ratings, most entries of a row), filled up with zeros."""
+    count = np.diff(effects.indptr)
+    columns = np.zeros((len(count), int(count.max())), dtype=np.int64)
+    signs = np.zeros(columns.shape)
+    there = np.arange(columns.shape[1])[None, :] < count[:, None]
+    columns[there], signs[there] = effects.indices + cuts, effects.data
+    return columns, signs
+
+
+def _start(design: FacetDesign) -> Floats:
+    """Thresholds of the ratings as they lie, without any effect."""
+    out = np.empty(int(design.cuts[-1]))
+    for low, high in zip(design.cuts[:-1], design.cuts[1:], strict=True):
+        above = np.array([np.sum(design.lower == k) for k in range(low, high)], dtype=np.float64)
+        mine = (design.upper >= low) & (design.upper < high) | (design.lower >= low) & (design.lower < high)
+        reached = np.array([above[k:].sum() for k in range(high - low)])
+        share = (mine.sum() - reached + 0.5) / (mine.sum() + 1)
+        out[low:high] = np.log(share / (1 - share))
+    return out
+
+
+def _curvature(parts: _Parts, outer: Floats, unit: Floats, variance: dict[str, float]) -> _Curvature:
+    b, a, p = parts.chances(outer, unit)
+    fb, fa = expit(b) * expit(-b), expit(a) * expit(-a)
+    gb, ga = fb / p, -fa / p
+    bb, aa, ab = fb * (expit(-b) - expit(b)) / p - gb**2, -fa * (expit(-a) - expit(a)) / p - ga**2, -ga * gb
+    precision, width, units = parts.precision(variance), parts.width, len(unit)
+    upper, lower = parts.has_upper * 1.0, parts.has_lower * 1.0
+    slopes = np.column_stack([gb * upper, ga * lower, -parts.signs * (gb + ga)[:, None]])
+    gradient = np.bincount(parts.every.ravel(), slopes.ravel(), minlength=width) - precision * outer
+    both = bb + aa + 2 * ab
+    second = np.empty((len(bb), parts.every.shape[1], parts.every.shape[1]))  # of the log-likelihood, by two entries
+    second[:, 0, 0], second[:, 1, 1] = bb * upper, aa * lower
+    second[:, 0, 1] = second[:, 1, 0] = ab * upper * lower
+    second[:, 0, 2:] = second[:, 2:, 0] = -parts.signs * ((bb + ab) * upper)[:, None]
+    second[:, 1, 2:] = second[:, 2:, 1] = -parts.signs * ((aa + ab) * lower)[:, None]
+    second[:, 2:, 2:] = both[:, None, None] * parts.signs[:, :, None] * parts.signs[:, None, :]
+    block = -np.bincount(parts.pairs, second.ravel(), minlength=width * width).reshape(width, width)
+    beside = np.column_stack([(bb + ab) * upper, (aa + ab) * lower, -both[:, None] * parts.signs])
+    rows = np.repeat(parts.of, parts.every.shape[1])
+    cross = sparse.coo_array((beside.ravel(), (rows, parts.every.ravel())), shape=(units, width))
+    return _Curvature(
+        gradient,
+        np.asarray(np.bincount(parts.of, -(gb + ga), minlength=units) - unit / variance["unit"], dtype=np.float64),
+        np.asarray(block + np.diag(precision), dtype=np.float64),
+        np.asarray(np.bincount(parts.of, -both, minlength=units) + 1 / variance["unit"], dtype=np.float64),
+        sparse.csr_array(cross),
+    )
+
+
+def _reduced(at: _Curvature) -> Floats:
+    """The outer block with the units taken out."""
+    scaled = at.cross.multiply(1 / at.unit[:, None])
+    return np.asarray(at.block - (at.cross.T @ scaled).toarray())
+
+
+def _inverse(at: _Curvature) -> Floats:
+    reduced = _reduced(at)
+    return np.asarray(cho_solve(cho_factor(reduced), np.eye(len(reduced))))
+
+
+def _maximum(
+    parts: _Parts, outer: Floats, unit: Floats, variance: dict[str, float], *, steps: int = _STEPS
+) -> tuple[Floats, Floats, _Curvature]:
+    """Newton steps with halving, so many at the most, until the penalised log-likelihood rises no more."""
+    value = parts.value(outer, unit, variance)
+    for _ in range(steps):
+        at = _curvature(parts, outer, unit, variance)
+        right = at.gradient - at.cross.T @ (at.unit_gradient / at.unit)
+        step = cho_solve(cho_factor(_reduced(at)), right)
+        unit_step = (at.unit_gradient - at.cross @ step) / at.unit
+        gain = float(at.gradient @ step + at.unit_gradient @ unit_step)
+        scale = 1.0
+        while scale > 1e-8:
+            tried = parts.value(outer + scale * step, unit + scale * unit_step, variance)
+            if tried >= value:
+                break
+            scale /= 2
+        else:
+            return outer, unit, at
+        outer, unit, value = outer + scale * step, unit + scale * unit_step, tried
+        if gain < 1e-8:
+            break
+    return outer, unit, _curvature(parts, outer, unit, variance)
+
+
+def _variances(
+    parts: _Parts, outer: Floats, unit: Floats, at: _Curvature, covariance: Floats, now: dict[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The next variances, and the effective numbers of effects behind them."""
+    new, freedom = {}, {}
+    spread = np.diag(covariance)
+    for b in parts.design.blocks:
+        mine = slice(parts.cuts + b.start, parts.cuts + b.stop)
+        new[b.name], freedom[b.name] = _one_variance(outer[mine], spread[mine], now[b.name])
+    rows = np.asarray(at.cross @ covariance)
+    around = np.asarray(at.cross.multiply(rows).sum(axis=1)).ravel()
+    new["unit"], freedom["unit"] = _one_variance(unit, 1 / at.unit + around / at.unit**2, now["unit"])
+    return new, freedom
+
+
+def _one_variance(effects: Floats, spread: Floats, now: float) -> tuple[float, float]:
+    told = max(len(effects) - float(spread.sum()) / now, 1e-3)
+    return max(float(effects @ effects) / told, _LEAST), told

@@ -1,0 +1,149 @@
+"""A lead's figures are those of the plain commands, and their digest tells every change of the answers."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation_ui.agreement.judgements import Judgement, live_judgements
+from annotation_ui.agreement.method_means import method_means, methods_of
+from annotation_ui.agreement.overview import Overview, answers_digest, campaign_overview, rater_notes
+from annotation_ui.agreement.report import agreement_report
+from annotation_ui.campaigns.campaign import make_task, task_of
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.skips import skip_item
+from curation.stats.bootstrap import Resampling
+from curation.store.store import Store
+from schemas.raters import Rater
+from tests.annotation_ui.app.conftest import pilot
+from tests.annotation_ui.conftest import work
+
+FEW = Resampling(50)
+TASK = make_task("rate_executability")
+
+
+@pytest.fixture
+def rated(db: RatingsDB, store: Store) -> RatingsDB:
+    pilot(db, store, "ann", "bob", "cat")
+    for person, count in (("ann", 12), ("bob", 12), ("cat", 7)):
+        work(db, "pilot", person, count)
+    return db
+
+
+def test_the_figures_are_those_of_the_plain_computation(rated: RatingsDB) -> None:
+    found = campaign_overview(rated, "pilot", resampling=FEW)
+    task, judgements = task_of(rated, "pilot"), live_judgements(rated, "pilot")
+    report = agreement_report(judgements, task, resampling=FEW)
+    means = method_means(judgements, methods_of(rated, "pilot"), task)
+    assert found.alphas == {a.aspect: a.agreement.alpha for a in report.aspects}
+    assert means.report is not None and found.severity == means.report.severity
+    text = html.unescape(found.body)
+    for e in [*means.report.means.values(), *(d.difference for d in means.report.differences)]:
+        assert e.text(2) in text
+    assert all(a.agreement.ac2.text() in text for a in report.aspects)
+    assert Overview.model_validate_json(found.model_dump_json()) == found
+
+
+def test_with_nobody_s_answers_there_are_no_figures(db: RatingsDB, store: Store) -> None:
+    pilot(db, store, "ann", "bob")
+    found = campaign_overview(db, "pilot", resampling=FEW)
+    assert (found.alphas, found.severity, found.notes, found.body) == ({}, {}, {}, "")
+
+
+def test_a_snapshot_that_cannot_be_read_is_said_and_the_rest_is_there(rated: RatingsDB, tmp_path: Path) -> None:
+    (tmp_path / "torn.duckdb").write_bytes(b"no store")
+    found = campaign_overview(rated, "pilot", tmp_path / "torn.duckdb", resampling=FEW)
+    assert "torn.duckdb" in found.warning and len(found.alphas) == 3
+
+
+def _answer(db: RatingsDB) -> None:
+    work(db, "pilot", "cat", 1)
+
+
+def _correct(db: RatingsDB) -> None:
+    first = db.current_answers("pilot")[0]
+    db.save("pilot", first.person, first.item, {**(first.answers or {}), "coherence": 1}, form=first.form)
+
+
+def _withdraw(db: RatingsDB) -> None:
+    first = db.current_answers("pilot")[0]
+    db.save("pilot", first.person, first.item, None, form=first.form)
+
+
+def _edit_by_hand(db: RatingsDB) -> None:
+    db.connection.execute("UPDATE revisions SET answers = replace(answers, '7', '6') WHERE id = 1")
+
+
+def _skip(db: RatingsDB) -> None:
+    done = {r.item for r in db.current_answers("pilot", person="cat")}
+    skip_item(db, "pilot", "cat", next(a.item for a in db.assignments("pilot", "cat") if a.item not in done), "other")
+
+
+def _stop_rule(db: RatingsDB) -> None:
+    campaign = db.campaign("pilot")
+    db.add_campaign(campaign._replace(settings=campaign.settings | {"stop_width": 0.4}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _answer, _correct, _withdraw, _edit_by_hand, _skip, _stop_rule,
+        lambda db: raters.delete_rater(db, "bob"),
+        lambda db: db.adjudicate("pilot", db.current_answers("pilot")[0].item, "lea", {"coherence": 3}),
+    ],
+    ids=["answer", "correction", "withdrawal", "by hand", "skip", "stop rule", "forget", "decision"],
+)  # fmt: skip
+def test_every_change_has_another_digest(rated: RatingsDB, change: Callable[[RatingsDB], Any]) -> None:
+    before = answers_digest(rated, "pilot")
+    assert answers_digest(rated, "pilot") == before, "nothing changed"
+    change(rated)
+    assert answers_digest(rated, "pilot") != before
+
+
+def test_another_campaign_s_answers_change_nothing(rated: RatingsDB, store: Store) -> None:
+    pilot(rated, store, "ann", "bob", "cat", name="second", task="rate_executability")
+    before = answers_digest(rated, "pilot")
+    item = rated.assignments("second", "ann")[0].item
+    rated.save("second", "ann", item, {"executability": 3}, form="rate_executability@2")
+    assert answers_digest(rated, "pilot") == before
+
+
+def judgements(*lines: tuple[str, list[int], float]) -> list[Judgement]:
+    """Answers of people to items in order: name, values, seconds an item."""
+    return [
+        Judgement(f"i{n}", f"c{n}", Rater.person(who), "executability", v, f"2026-11-01T{n:04d}", seconds)
+        for who, values, seconds in lines
+        for n, v in enumerate(values)
+    ]
+
+
+STEADY = [3, 5, 4, 6, 2, 5, 3, 6, 4, 5, 2, 6, 3, 5, 4, 6, 2, 5, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds", "expected"),
+    [
+        (STEADY, 20.0, ()),
+        (STEADY, 11.0, ()),
+        (STEADY, 9.0, ("fast: 9 s an item, the others 20 s",)),
+        (STEADY[:9], 2.0, ()),
+        ([7] * 20, 20.0, ("executability: 7 in 20 of 20 answers",)),
+        ([*[7] * 17, 1, 2, 3], 20.0, None),
+        ([max(1, v - 3) if n < 10 else min(7, v + 3) for n, v in enumerate(STEADY)], 20.0, ("more lenient over time",)),
+        ([min(7, v + 3) if n < 10 else max(1, v - 3) for n, v in enumerate(STEADY)], 20.0, ("stricter over time",)),
+    ],
+    ids=["steady", "quick", "fast", "few", "always 7", "mostly 7", "kinder", "stricter"],
+)
+def test_what_a_lead_should_look_at(values: list[int], seconds: float, expected: tuple[str, ...] | None) -> None:
+    given = judgements(("ann", STEADY, 20.0), ("bob", STEADY, 20.0), ("cat", values, seconds))
+    found = rater_notes(given, agreement_report(given, TASK, resampling=Resampling(200)))
+    notes = found.get("cat", ())
+    if expected is None:
+        assert not any("answers" in note for note in notes)
+    else:
+        assert len(notes) == len(expected) and all(e in n for e, n in zip(expected, notes, strict=True))
