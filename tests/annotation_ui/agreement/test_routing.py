@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from annotation_ui.agreement.routing import share_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, next_item
+from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task, next_item
 from annotation_ui.campaigns.control_items import RaterControlItem
+from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
