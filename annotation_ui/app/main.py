@@ -71,7 +71,8 @@ def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
 
 
 def _navigate(context: PageContext) -> None:
-    from annotation_ui.app import adjudicate, agreement, browse, guidelines, progress, rate
+    from annotation_ui.app import browse, guidelines, rate
+    from annotation_ui.app.lead import adjudicate, agreement, progress
     from annotation_ui.app.rating import own_answers
 
     def page(show: object, title: str, path: str, *, first: bool = False) -> object:

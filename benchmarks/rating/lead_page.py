@@ -18,7 +18,7 @@ from pathlib import Path
 
 from annotation_ui.agreement.overview import answers_digest, campaign_overview
 from annotation_ui.agreement.overview_cache import CampaignKey, OverviewCache
-from annotation_ui.app.lead_figures import compute_quick_figures, quick_figures
+from annotation_ui.app.lead.figures import compute_quick_figures, quick_figures
 from annotation_ui.campaigns.campaign import form_digest, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem

@@ -106,55 +106,64 @@ def facet_design(ratings: Sequence[FacetRating], waiting: Sequence[FacetItem] = 
     methods = tuple(sorted({r.method for r in ratings}))
     known |= {i.item: i for i in waiting if i.item not in known and i.method in methods}
     aspects, persons = grouped([r.aspect for r in ratings]), tuple(sorted({r.person for r in ratings}))
-    method = np.array([methods.index(r.method) for r in ratings])
-    person = np.array([persons.index(r.person) for r in ratings])
     cases = grouped([r.case for r in ratings] + [i.case for i in known.values()])
     items = grouped([r.item for r in ratings] + list(known))
     units = grouped(
         [r.item + _JOINT + r.aspect for r in ratings] + [i + _JOINT + a for i in known for a in aspects.names]
     )
-    rated_cases = len({r.case for r in ratings})
     cases, items, units = (Groups(g.of[:count], g.names) for g in (cases, items, units))
     values, cuts, upper, lower = _thresholds(ratings, aspects)
-    several = len(aspects.names) > 1
-    columns: list[Ints] = []
-    signs: list[float] = []
-    fixed: list[float] = []
-    blocks: list[RandomBlock] = []
+    columns, several = _Columns(count), len(aspects.names) > 1
+    method = np.array([methods.index(r.method) for r in ratings])
+    person = np.array([persons.index(r.person) for r in ratings])
 
     method_column = np.full((len(aspects.names), len(methods)), -1)
-    for a in range(len(aspects.names)):
-        for m in range(1, len(methods)):
-            method_column[a, m] = len(fixed)
-            fixed.append(WEAK)
-    columns.append(method_column[aspects.of, method])
-    signs.append(1.0)
-    person_column = len(fixed) + np.arange(len(persons))
-    fixed += [PANEL] * len(persons)
-    columns.append(person_column[person])
-    signs.append(-1.0)
-    person_aspect = len(fixed) if several else -1
-
-    def block(name: str, of: Ints, size: int, sign: float) -> None:
-        blocks.append(RandomBlock(name, len(fixed), len(fixed) + size))
-        columns.append(len(fixed) + of)
-        signs.append(sign)
-        fixed.extend([0.0] * size)
-
+    method_column[:, 1:] = np.arange(len(aspects.names) * (len(methods) - 1)).reshape(len(aspects.names), -1)
+    columns.add(method_column[aspects.of, method], int((method_column >= 0).sum()), 1.0, WEAK)
+    person_column = columns.width + np.arange(len(persons))
+    columns.add(person_column[person], len(persons), -1.0, PANEL)
+    person_aspect = columns.width if several else -1
     if several:
-        block("person on an aspect", person * len(aspects.names) + aspects.of, len(persons) * len(aspects.names), -1.0)
-        block("item", items.of, len(items.names), 1.0)
+        of = person * len(aspects.names) + aspects.of
+        columns.add_block("person on an aspect", of, len(persons) * len(aspects.names), -1.0)
+        columns.add_block("item", items.of, len(items.names), 1.0)
     if len(cases.names) < len(items.names):
-        block("case", cases.of, len(cases.names), 1.0)
-    parts = [_indicator(c, s, count, len(fixed)) for c, s in zip(columns, signs, strict=True)]
-    effects = parts[0]
-    for part in parts[1:]:
-        effects = effects + part
+        columns.add_block("case", cases.of, len(cases.names), 1.0)
+    rated_cases = len({r.case for r in ratings})
     return FacetDesign(
-        methods, aspects.names, persons, cases, units, values, cuts, upper, lower, sparse.csr_array(effects),
-        method_column, person_column, person_aspect, tuple(blocks), np.array(fixed),
-        known, rated_cases,
+        methods, aspects.names, persons, cases, units, values, cuts, upper, lower, columns.matrix(), method_column,
+        person_column, person_aspect, tuple(columns.blocks), np.array(columns.fixed), known, rated_cases,
     )  # fmt: skip
+
+
+class _Columns:
+    """The columns of a design while they are put together: each part adds an indicator matrix."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.fixed: list[float] = []
+        self.blocks: list[RandomBlock] = []
+        self._parts: list[tuple[Ints, float]] = []
+
+    @property
+    def width(self) -> int:
+        return len(self.fixed)
+
+    def add(self, columns: Ints, size: int, sign: float, precision: float) -> None:
+        """So many columns, and the one of each rating (-1: none)."""
+        self._parts.append((columns, sign))
+        self.fixed += [precision] * size
+
+    def add_block(self, name: str, of: Ints, size: int, sign: float) -> None:
+        """Random effects, a column a level."""
+        self.blocks.append(RandomBlock(name, self.width, self.width + size))
+        self.add(self.width + of, size, sign, 0.0)
+
+    def matrix(self) -> Any:
+        first, *others = (_indicator(c, sign, self.rows, self.width) for c, sign in self._parts)
+        for part in others:
+            first = first + part
+        return sparse.csr_array(first)
 
 
 def _indicator(columns: Ints, sign: float, rows: int, width: int) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from annotation_ui.agreement import overview_cache
 from annotation_ui.agreement.overview import Overview, campaign_overview
 from annotation_ui.agreement.overview_cache import CampaignKey, OverviewCache
-from annotation_ui.app import lead_figures
+from annotation_ui.app.lead import figures as lead_figures
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people

@@ -9,8 +9,8 @@ import streamlit as st
 
 from annotation_ui.agreement.overview import Overview
 from annotation_ui.agreement.overview_cache import HeldOverview
-from annotation_ui.app.lead_figures import QuickFigures, held_overview, quick_figures
-from annotation_ui.app.lead_tables import apply_lead_style, lead_table
+from annotation_ui.app.lead.figures import QuickFigures, held_overview, quick_figures
+from annotation_ui.app.lead.tables import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.widgets import escape_markdown
 from annotation_ui.campaigns.campaign import RaterProgress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.lead_figures import held_overview
+from annotation_ui.app.lead.figures import held_overview
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.database import RatingsDB
 

@@ -53,7 +53,7 @@ def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: St
     ):
         save(db, "ann", item, value, seconds)
     save(db, "ann", control["attention"], 2, 15.0)
-    page = open_page("progress.show", "lea")
+    page = open_page("lead.progress.show", "lea")
     value, text = bar(page)
     assert value == int(100 * 2 / 24) and text.startswith("2 of 24 answers")
     ann, bob = rows(page)
@@ -65,13 +65,13 @@ def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: St
 
 def test_a_column_that_would_be_empty_for_everybody_is_left_out(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", task=TASK)
-    assert list(rows(open_page("progress.show", "lea"))[0]) == ["rater", "done"]
+    assert list(rows(open_page("lead.progress.show", "lea"))[0]) == ["rater", "done"]
 
 
 def test_programs_are_marked(db: RatingsDB, store: Store, open_page: Open) -> None:
     people.invite(db, "synthetic-ann", synthetic=True)
     pilot(db, store, "bob", "synthetic-ann", task=TASK)
-    found = {r["rater"]: r["program"] for r in rows(open_page("progress.show", "lea"))}
+    found = {r["rater"]: r["program"] for r in rows(open_page("lead.progress.show", "lea"))}
     assert found == {"bob": "", "synthetic-ann": "yes"}
 
 
@@ -80,28 +80,28 @@ def test_a_withdrawn_answer_is_not_done(db: RatingsDB, store: Store, open_page: 
     item = db.assignments("pilot")[0].item
     save(db, "ann", item, 3)
     db.save("pilot", "ann", item, None, form=f"{TASK}@2")
-    assert rows(open_page("progress.show", "lea"))[0]["done"] == "0 of 12"
+    assert rows(open_page("lead.progress.show", "lea"))[0]["done"] == "0 of 12"
 
 
 def test_nothing_shared_out_and_no_campaign_say_what_to_do(db: RatingsDB, store: Store, open_page: Open) -> None:
     from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
 
     people.invite(db, "lea", role="lead")
-    assert "scedit annotate new" in texts(open_page("progress.show", "lea"))
+    assert "scedit annotate new" in texts(open_page("lead.progress.show", "lea"))
     create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions())
-    page = open_page("progress.show", "lea")
+    page = open_page("lead.progress.show", "lea")
     assert "scedit annotate share pilot" in texts(page) and "data-label" not in texts(page)
 
 
 def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", task=TASK)
     pilot(db, store, "ann", task="filter_question", name="second")
-    page = open_page("progress.show", "lea")
+    page = open_page("lead.progress.show", "lea")
     assert [s.value for s in page.subheader] == [f"pilot ({TASK}@2)", "second (filter_question@1)"]
     assert [rows(page, n)[0]["done"] for n in (0, 1)] == ["0 of 12", "0 of 24"]
 
 
-@pytest.mark.parametrize("page", ["progress.show", "agreement.show", "adjudicate.show", "browse.show"])
+@pytest.mark.parametrize("page", ["lead.progress.show", "lead.agreement.show", "lead.adjudicate.show", "browse.show"])
 def test_whatever_is_stored_takes_no_page_down(db: RatingsDB, store: Store, open_page: Open, page: str) -> None:
     pilot(db, store, "ann", "bob")
     for person in ("ann", "bob"):

@@ -38,7 +38,7 @@ def pane(page: Any) -> str:
 
 
 def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: list[str], open_page: Open) -> None:
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     assert shown(page) == items[0]
     assert "<span>ann <b>1</b></span><span>bob <b>7</b></span>" in pane(page)
     assert "2 items with a disagreement, 0 decided" in texts(page)
@@ -50,7 +50,7 @@ def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: l
 def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(
     db: RatingsDB, items: list[str], open_page: Open
 ) -> None:
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     page.radio[0].set_value(6)
     button(page, DECIDE).click().run()
     decision = db.adjudications("pilot")[items[0]]
@@ -64,7 +64,7 @@ def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(
 
 def test_a_decision_can_be_looked_at_and_changed(db: RatingsDB, items: list[str], open_page: Open) -> None:
     db.adjudicate("pilot", items[0], "lea", {"executability": 2, "comment": "weak"})
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     page.toggle[0].set_value(False).run()
     assert shown(page) == items[0]
     assert page.radio[0].value == 2 and page.text_area[0].value == "weak"
@@ -74,7 +74,7 @@ def test_a_decision_can_be_looked_at_and_changed(db: RatingsDB, items: list[str]
 
 
 def test_an_incomplete_decision_is_refused_in_words(db: RatingsDB, items: list[str], open_page: Open) -> None:
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     button(page, DECIDE).click().run()
     assert db.adjudications("pilot") == {}
     assert page.error[0].value.startswith("Please answer: Executability")
@@ -85,16 +85,16 @@ def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(
 ) -> None:
     for comment in ("first thought", "<b>second</b>"):
         db.save("pilot", "ann", items[0], {"executability": 1, "comment": comment}, form=f"{TASK}@2")
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     html = pane(page)
     assert "&lt;b&gt;second&lt;/b&gt;" in html and "first thought" not in html and "Comment by ann" in html
 
 
 def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store, open_page: Open) -> None:
     people.invite(db, "lea", role="lead")
-    assert "no campaign" in texts(open_page("adjudicate.show", "lea"))
+    assert "no campaign" in texts(open_page("lead.adjudicate.show", "lea"))
     pilot(db, store, "ann", "bob", task=TASK)
-    page = open_page("adjudicate.show", "lea")
+    page = open_page("lead.adjudicate.show", "lea")
     assert "no disagreements" in texts(page) and not page.radio and not page.number_input
 
 
@@ -106,4 +106,4 @@ def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_p
     (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
     for person, value in (("ann", 1), ("bob", 7)):
         db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@2")
-    assert "no disagreements" in texts(open_page("adjudicate.show", "lea"))
+    assert "no disagreements" in texts(open_page("lead.adjudicate.show", "lea"))

@@ -12,8 +12,8 @@ from annotation_ui.agreement.report import ItemDisagreement
 from annotation_ui.app import widgets
 from annotation_ui.app.item import item_html
 from annotation_ui.app.keyboard import keyboard_shortcuts
-from annotation_ui.app.lead_figures import quick_figures
-from annotation_ui.app.lead_tables import apply_lead_style
+from annotation_ui.app.lead.figures import quick_figures
+from annotation_ui.app.lead.tables import apply_lead_style
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask

@@ -11,7 +11,7 @@ import streamlit as st
 
 def apply_lead_style() -> None:
     """The rules of the lead's pages, beside those that all pages share."""
-    st.html(f"<style>{Path(__file__).with_name('assets').joinpath('lead.css').read_text(encoding='utf-8')}</style>")
+    st.html(f"<style>{(Path(__file__).parents[1] / 'assets').joinpath('lead.css').read_text(encoding='utf-8')}</style>")
 
 
 def lead_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, flagged: Sequence[str] = ()) -> str:

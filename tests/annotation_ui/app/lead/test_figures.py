@@ -6,8 +6,8 @@ import pytest
 
 from annotation_ui.agreement.overview import answers_digest
 from annotation_ui.agreement.overview_cache import OverviewCache
-from annotation_ui.app import lead_figures
-from annotation_ui.app.lead_figures import compute_quick_figures, held_overview, quick_figures
+from annotation_ui.app.lead import figures as lead_figures
+from annotation_ui.app.lead.figures import compute_quick_figures, held_overview, quick_figures
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
