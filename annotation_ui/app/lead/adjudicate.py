@@ -50,7 +50,7 @@ def show(context: PageContext) -> None:
     with left, st.container(key="adjudicate-item"):
         about = f"Item {d.item} of {d.case}; disagreement {d.spread:.2f} (0: none, 1: the whole scale)"
         st.html(
-            f'<div class="se-keys">{html.escape(line)}<span class="se-wide" data-item="{html.escape(d.item)}"> '
+            f'<div class="se-count">{html.escape(line)}<span class="se-wide" data-item="{html.escape(d.item)}"> '
             f"{html.escape(about)}</span></div>"
         )
         st.html(_item_with_remarks(task.form, context.db.item(name, d.item).item.shown, answers))

@@ -154,8 +154,8 @@ def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: 
             db.save("pilot", person, item, answers, form="rate_script@3")
     page = visit(people.invite(db, "lea", role="lead"))
     page.get_by_text("of 24 answers").wait_for()
-    page.goto(page.url.rstrip("/") + "/adjudicate")
     page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(page.url.partition("/progress")[0].rstrip("/") + "/adjudicate")
     page.get_by_text("2 items with a disagreement, 0 decided").wait_for()
     listening(page)
     for what in (page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all(),
