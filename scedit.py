@@ -83,6 +83,10 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate label-studio isolate": Command("annotation_ui.cli.label_studio:isolate", "Give each rater a server."),
     "annotate label-studio pull": Command("annotation_ui.cli.label_studio:pull", "Fetch annotations from there."),
     "annotate label-studio down": Command("annotation_ui.cli.label_studio:down", "Stop the server."),
+    "annotate links": Command("annotation_ui.cli.crowd:links", "Write a personal link for each rater (CSV)."),
+    "annotate participants": Command(
+        "annotation_ui.cli.crowd:participants", "Show raters as crowd services need them."
+    ),
     "annotate add-scripts": Command("annotation_ui.cli.results:add_scripts", "Add generated scripts to a store."),
     "annotate import": Command("annotation_ui.cli.results:import_", "Import a campaign's answers into the store."),
     "annotate agreement": Command("annotation_ui.cli.results:agreement", "Measure agreement between raters."),

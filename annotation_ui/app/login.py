@@ -10,8 +10,26 @@ from annotation_ui.app import widgets
 from annotation_ui.interface.texts import ENGLISH, interface_text
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.invitations import INVITATION, log_in_by_link
 
 _DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
+
+
+def enter_by_link(db: RatingsDB, language: str = ENGLISH) -> bool:
+    """Log in whoever opens a personal link; whether the page is to stop here, with a sentence that says why."""
+    if INVITATION not in st.query_params:
+        return False
+    found = log_in_by_link(db, st.query_params.to_dict())
+    if found.refused:
+        time.sleep(_DELAY)
+        st.title(interface_text(language, "title"))
+        st.error(interface_text(language, found.refused))
+        return True
+    st.query_params.clear()  # the secret does not stay in the address
+    st.session_state.clear()
+    st.session_state["token"] = found.token
+    st.session_state["remember"] = True
+    st.rerun()
 
 
 def show_login(db: RatingsDB, language: str = ENGLISH) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from annotation_ui.app import widgets
+from annotation_ui.app import login, widgets
 from annotation_ui.app.page_context import PageContext, cookie_name
 from annotation_ui.interface.texts import best_language
 from annotation_ui.ratings import raters
@@ -38,11 +38,11 @@ def main() -> None:
     widgets.apply_style()
     try:
         with RatingsDB(ratings) as db:
+            if login.enter_by_link(db, best_language(_browser_language())):
+                return
             person = raters.authenticate(db, token(ratings))
             if person is None:
-                from annotation_ui.app.login import show_login
-
-                show_login(db, best_language(_browser_language()))
+                login.show_login(db, best_language(_browser_language()))
                 return
             preferences = _preferences(db, person.name)
             language = best_language(preferences.get("language"), _browser_language())

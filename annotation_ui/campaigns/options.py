@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import field_validator
 
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Campaign
@@ -26,6 +30,8 @@ class CampaignOptions(Options):
         spans: Whether words of the shown texts can be marked.
         stop_width: The round is over once the interval of every difference between methods is narrower; None: never.
         routing: Share open items out by what they tell about those differences, instead of evenly.
+        completion_code: What the finish page tells, for a crowd service; empty for none.
+        completion_url: Where the finish page leads, likewise.
     """
 
     overlap: int = 2
@@ -39,6 +45,25 @@ class CampaignOptions(Options):
     spans: bool = False
     stop_width: float | None = None
     routing: bool = False
+    completion_code: str = ""
+    completion_url: str = ""
+
+    @field_validator("completion_code")
+    @classmethod
+    def _check_code(cls, code: str) -> str:
+        if code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
+            raise ValueError("a completion code is 1 to 64 letters, digits, - or _")
+        return code
+
+    @field_validator("completion_url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (
+            parts.scheme != "https" or not parts.hostname or any(c.isspace() or not c.isprintable() for c in url)
+        ):
+            raise ValueError("a completion address begins with https:// and names a host")
+        return url
 
 
 def campaign_options(db: RatingsDB, name: str, given: Mapping[str, Any]) -> CampaignOptions:

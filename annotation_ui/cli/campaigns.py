@@ -71,6 +71,8 @@ def tasks(as_json: bool) -> None:
     type=click.Path(path_type=Path, exists=True),
     help="A text (file) that raters accept first.",
 )
+@click.option("--completion-code", default="", help="Code that a crowd service expects; shown when all is done.")
+@click.option("--completion-url", default="", help="Address (https) that the finish page leads to, with its code.")
 @click.option("--spans", is_flag=True, help="Let raters mark the words that leak, or that fail.")
 @json_option
 def new(

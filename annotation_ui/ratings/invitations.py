@@ -1,0 +1,84 @@
+"""Invitations by link, for crowd services: a link a person, and who the service says that person is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.preferences import IDENTITY as KEPT_IDENTITY
+from annotation_ui.ratings.preferences import keep_preference, read_preferences
+from schemas.core.errors import UserError
+
+INVITATION = "invitation"
+"""The parameter of a link that holds the personal secret."""
+IDENTITY = tuple(name.removeprefix("identity/") for name in KEPT_IDENTITY)
+"""Parameters by which Prolific and Mechanical Turk say who opens a link; others are not read."""
+PARTICIPANT = ("PROLIFIC_PID", "workerId")
+"""Those that name the person; the others name the study or the visit."""
+_VALUE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_KEPT = "identity/"
+
+
+class LinkLogin(NamedTuple):
+    """What a link led to: a session, or the name of the interface's text that says why not."""
+
+    token: str = ""
+    refused: str = ""
+
+
+def invitation_link(url: str, secret: str) -> str:
+    """The link of one person.
+
+    Example:
+        >>> invitation_link("https://rate.example.org/", "s3cret")
+        'https://rate.example.org/?invitation=s3cret'
+
+    Raises:
+        UserError: the address is none of a web server, or has a query of its own.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise UserError(
+            f"'{url[:80]}' is no address of the rating app", where="--url", allowed="https://HOST/, without ? and #"
+        )
+    return f"{url.rstrip('/')}/?{urlencode({INVITATION: secret})}"
+
+
+def log_in_by_link(db: RatingsDB, parameters: Mapping[str, str]) -> LinkLogin:
+    """Begin a session for the owner of a link, and keep who the service says that is.
+
+    A link belongs to the participant who opened it first: another one is refused. Parameters that are not known are
+    not read; values that a service would not send are refused, and nothing is kept of them.
+
+    Args:
+        db: The ratings file.
+        parameters: Of the address.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    told = {k: v for k in IDENTITY if (v := parameters.get(k, ""))}
+    if any(not _VALUE.fullmatch(v) for v in told.values()):
+        return LinkLogin(refused="link_identity")
+    token = raters.log_in(db, parameters.get(INVITATION, ""))
+    person = raters.authenticate(db, token) if token else None
+    if token is None or person is None:
+        return LinkLogin(refused="link_refused")
+    known = identity_of(db, person.name)
+    if any(k in known and k in told and known[k] != told[k] for k in PARTICIPANT):
+        raters.log_out(db, token)
+        return LinkLogin(refused="link_taken")
+    for name, value in told.items():
+        if known.get(name) != value:
+            keep_preference(db, person.name, _KEPT + name, value)
+    return LinkLogin(token=token)
+
+
+def identity_of(db: RatingsDB, person: str) -> dict[str, str]:
+    """Who a crowd service says a person is, by parameter; empty where no service said so."""
+    kept = read_preferences(db, person)
+    return {k.removeprefix(_KEPT): v for k, v in sorted(kept.items()) if k.startswith(_KEPT)}

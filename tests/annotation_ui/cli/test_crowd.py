@@ -1,0 +1,71 @@
+"""Links as a file, codes and addresses of a campaign, and the list of participants."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from annotation_ui.campaigns.campaign import next_item
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.invitations import log_in_by_link
+from annotation_ui.ratings.raters import list_raters
+from schemas.core.errors import UserError
+from tests.annotation_ui.cli.conftest import call
+
+URL = "https://app.prolific.com/submissions/complete?cc=C1ABCD"
+
+
+def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
+    db, store = files
+    out = tmp_path / "links.csv"
+    codes = ("--completion-code", "C1ABCD", "--completion-url", URL)
+    call("new", "pilot", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1, *codes)
+    call("links", "p01", "p02", "-r", db, "--url", "https://rate.example.org", "--out", out)
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [r["person"] for r in rows] == ["p01", "p02"] and stat.S_IMODE(out.stat().st_mode) == 0o600
+    call("share", "pilot", "-r", db)
+    with RatingsDB(db) as opened:
+        settings = opened.campaign("pilot").settings
+        assert (settings["completion_code"], settings["completion_url"]) == ("C1ABCD", URL)
+        parameters = {k: v[0] for k, v in parse_qs(urlsplit(rows[0]["link"]).query).items()}
+        assert log_in_by_link(opened, {**parameters, "PROLIFIC_PID": "5f1"}).token
+        while (a := next_item(opened, "pilot", "p01")) is not None:
+            opened.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@2", seconds=30)
+    one, other = (json.loads(x) for x in call("participants", "pilot", "-r", db, "--jsonl").output.splitlines())
+    assert one["identity"] == {"PROLIFIC_PID": "5f1"} and one["finished"] and one["minutes"] == 3.0
+    assert set(one["seconds_by_item"].values()) == {30.0} and not other["finished"] and other["identity"] == {}
+    assert "PROLIFIC_PID=5f1" in call("participants", "pilot", "-r", db).output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--completion-url", "http://x.org/"), "begins with https"),
+        (("--completion-url", "javascript:alert(1)"), "begins with https"),
+        (("--completion-url", "https://x.org/ a"), "begins with https"),
+        (("--completion-code", "a b"), "1 to 64 letters"),
+        (("--completion-code", "x" * 65), "1 to 64 letters"),
+    ],
+)
+def test_codes_and_addresses_that_are_none_are_refused(
+    files: tuple[Path, Path], words: tuple[str, str], said: str
+) -> None:
+    db, store = files
+    with pytest.raises(UserError, match=said):
+        call("new", "pilot", "--task", "rate_executability", "-s", store, "-r", db, *words)
+
+
+def test_links_are_made_for_all_or_for_nobody(files: tuple[Path, Path], tmp_path: Path) -> None:
+    db, out = files[0], tmp_path / "links.csv"
+    call("invite", "lea", "--lead", "-r", db)
+    for bad in ("lea", "synthetic-x", "a b"):
+        with pytest.raises(UserError, match=bad):
+            call("links", "p01", bad, "-r", db, "--url", "https://rate.example.org", "--out", out)
+    with RatingsDB(db) as opened:
+        assert [p.name for p in list_raters(opened)] == ["lea"] and not out.exists()
