@@ -132,11 +132,21 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
     if f.kind in ("yes_no", "scale", "one"):
         options, shown = list(f.allowed), {o.value: escape_markdown(o.text) for o in f.choices}
         at = None if f.fault(value) else options.index(value)
-        if f.hint:  # above the choices, where it is read before them
-            st.html(f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>')
+        beside = f.hint and f.kind == "yes_no"  # two short choices need no line of their own
+        asks, choices = st.columns([5, 3], gap="small", vertical_alignment="center") if beside else (st, st)
+        if f.hint:  # before the choices, where it is read before them
+            words = f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>'
+            asks.html(words)
         hidden: Any = "collapsed" if f.hint else "visible"
-        chosen = st.radio(label, options, index=at, horizontal=True, key=key, label_visibility=hidden,
-                          format_func=lambda v: shown.get(v, str(v)))  # fmt: skip
+        chosen = choices.radio(
+            label,
+            options,
+            index=at,
+            horizontal=True,
+            key=key,
+            label_visibility=hidden,
+            format_func=lambda v: shown.get(v, str(v)),
+        )
         if f.kind == "scale" and f.low_text:
             low, high = html.escape(f"{f.low} = {f.low_text}"), html.escape(f"{f.high} = {f.high_text}")
             st.html(f'<div class="se-ends"><span>{low}</span> · <span>{high}</span></div>')

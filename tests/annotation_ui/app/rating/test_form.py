@@ -54,6 +54,26 @@ def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, sto
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[6, 6, 6], [3, 7, 5], [3, 7, 5]]
 
 
+@pytest.mark.slow
+def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    pilot(db, store, "ann", task="filter_question")
+    secret = people.invite(db, "ann")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        served.enter(page, app, secret)
+        ready(page, 0, 24)
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("(e) => e.scrollHeight - e.clientHeight") == 0, "nothing scrolls"
+        for key in "yyn":
+            page.keyboard.press(key)
+        wait_until(page, ["yes", "yes", "no"])
+        page.locator("[role=toolbar] button").last.wait_for()
+        boxes = [b for s in ("[role=toolbar] button", "textarea", "[class*=st-key-save-] button") for b in
+                 page.evaluate(_BOXES, s)]  # fmt: skip
+        assert len(boxes) == 10 and max(b[1] for b in boxes) <= 768, "reasons, comment and the button are in sight"
+
+
 def _secret(db: RatingsDB) -> str:
     """A rater with the same items as ann, whose secret is known."""
     from annotation_ui.ratings.records import Assignment
