@@ -42,7 +42,8 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
 def test_tasks_are_listed() -> None:
     rows = [json.loads(x) for x in call("tasks", "--jsonl").output.splitlines()]
     assert [r["task"] for r in rows] == [
-        "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
+        "screen_question", "filter_question", "verify_leak", "quality", "rate_executability", "rate_script",
+        "compare_executability", "compare_scripts",
     ]  # fmt: skip
     assert "rate_script@3" in call("tasks").output
 
