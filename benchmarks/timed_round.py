@@ -1,0 +1,149 @@
+"""A timed round in the rating app, by keyboard only: scripts times four aspects, as the paper rates them.
+
+    python -m benchmarks.timed_round [--scripts 100]
+
+A browser (Chromium) presses the keys; "seen" is the time from the key that saves to the next item listening to keys, as
+a rater has it; "server" is what the page's own server spends between, taken as the run of the page without a browser
+(the save, the next item, its form). Writes benchmarks/results/timed_round.json. Answers are made by a program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.tasks import TASKS
+from annotation_ui.tasks.base import TaskItem
+from tests.support import served_app as served
+
+RESULTS = Path(__file__).with_name("results") / "timed_round.json"
+TASK_NAMES = ("rate_executability", "rate_script")
+STEPS = "\n".join(f"Step {n}: Book a room near the station in Lima" for n in range(1, 9))
+TEXTS = {"fact": "The capital of Peru is Oslo", "new": "Oslo", "old": "Lima", "counts": "Oslo", "script": STEPS}
+_ANSWERED = "() => [...document.querySelectorAll('[role=radiogroup]')].every((g) => g.querySelector(':checked'))"
+KEYS = {"rate_executability": "5", "rate_script": "375"}
+
+
+def make(path: Path, scripts: int) -> str:
+    """Two campaigns of the same scripts; the secret of their rater."""
+    with RatingsDB(path, create=True) as db:
+        secret = raters.invite(db, "synthetic-ann", synthetic=True)
+        for k, name in enumerate(TASK_NAMES):
+            form = TASKS.get(name).form
+            shown = {s.name: TEXTS.get(s.name, "How do I plan a weekend in the capital of Peru?") for s in form.shows}
+            items = [
+                CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown=shown | {"script": f"{STEPS}\nStep 9: {n}"}))
+                for n in range(scripts)
+            ]
+            settings = {"overlap": 1, "batch": 500, "group": "paper"}
+            db.add_campaign(Campaign(name, name, form.label, settings, f"202{k}"))
+            db.add_items(name, items, [Assignment("synthetic-ann", i.item.id, 1, n) for n, i in enumerate(items)])
+    return secret
+
+
+def seen(path: Path, secret: str, scripts: int) -> tuple[list[float], int]:
+    """Milliseconds from the key that saves to the next item, and the keys that were pressed."""
+    ready = "(before) => { const now = document.documentElement.dataset.sceditForm; return now && now !== before; }"
+    times, pressed = [], 0
+    with served.served(path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        served.enter(page, app, secret)
+        for name in TASK_NAMES:
+            page.get_by_text(f"0 of {scripts} done").wait_for()
+            for n in range(scripts):
+                page.wait_for_function(ready, arg="")
+                form = page.evaluate("document.documentElement.dataset.sceditForm")
+                for key in KEYS[name]:
+                    page.keyboard.press(key)
+                page.wait_for_function(_ANSWERED)
+                start = time.perf_counter()
+                page.keyboard.press("Enter")
+                pressed += len(KEYS[name]) + 1
+                if n < scripts - 1:
+                    page.wait_for_function(ready, arg=form)
+                    times.append(1000 * (time.perf_counter() - start))
+            page.get_by_text(f"{scripts} of {scripts} done").wait_for()
+            if name != TASK_NAMES[-1]:
+                page.get_by_role("button", name="Go on with").click()
+    return times, pressed
+
+
+def server(path: Path, scripts: int) -> list[float]:
+    """Milliseconds of the page's run that saves an answer and shows the next item."""
+    from streamlit.testing.v1 import AppTest
+
+    from tests.annotation_ui.app.conftest import _page
+
+    given = {"module": "rate", "function": "show", "ratings": str(path), "person": "synthetic-ann", "token": "",
+             "store": ""}  # fmt: skip
+    page = AppTest.from_function(_page, kwargs=given, default_timeout=60).run()
+    times = []
+    for name in TASK_NAMES:
+        for _ in range(scripts):
+            for radio, key in zip(page.radio, KEYS[name], strict=True):
+                radio.set_value(int(key))
+            (save,) = [b for b in page.button if b.label == "Save and next"]
+            save.click()
+            start = time.perf_counter()
+            page.run()
+            times.append(1000 * (time.perf_counter() - start))
+        for b in page.button:
+            if b.label.startswith("Go on with"):
+                b.click().run()
+    return times
+
+
+def summary(times: list[float]) -> dict[str, Any]:
+    """Median, 95th percentile and worst, in milliseconds."""
+    ordered = sorted(times)
+    return {
+        "n": len(ordered),
+        "p50_ms": round(statistics.median(ordered), 1),
+        "p95_ms": round(ordered[int(0.95 * len(ordered))], 1),
+        "max_ms": round(ordered[-1], 1),
+    }
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scripts", type=int, default=100)
+    scripts = parser.parse_args().scripts
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(folder) / "server.sqlite", scripts)
+        on_server = server(Path(folder) / "server.sqlite", scripts)
+        path = Path(folder) / "seen.sqlite"
+        in_browser, pressed = seen(path, make(path, scripts), scripts)
+        with RatingsDB(path) as db:
+            kept = sum(len(db.history(name)) for name in TASK_NAMES)
+    found = {
+        "about": {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "load": [round(load, 1), round(os.getloadavg()[0], 1)],
+            "python": platform.python_version(),
+        },
+        "scripts": scripts,
+        "aspects": 4,
+        "kept": kept,
+        "keys": pressed,
+        "keys_an_aspect": round(pressed / (4 * scripts), 2),
+        "server": summary(on_server),
+        "seen": summary(in_browser),
+    }
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
