@@ -133,12 +133,12 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
         options, shown = list(f.allowed), {o.value: escape_markdown(o.text) for o in f.choices}
         at = None if f.fault(value) else options.index(value)
         beside = f.hint and f.kind == "yes_no"  # two short choices need no line of their own
-        asks, choices = st.columns([5, 3], gap="small", vertical_alignment="center") if beside else (st, st)
+        words_at, choices_at = st.columns([5, 3], gap="small", vertical_alignment="center") if beside else (st, st)
         if f.hint:  # before the choices, where it is read before them
             words = f'<div class="se-asks">{html.escape(f.asks)}</div><div class="se-hint">{html.escape(f.hint)}</div>'
-            asks.html(words)
+            words_at.html(words)
         hidden: Any = "collapsed" if f.hint else "visible"
-        chosen = choices.radio(
+        chosen = choices_at.radio(
             label,
             options,
             index=at,
