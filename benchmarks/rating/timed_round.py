@@ -1,6 +1,6 @@
 """A timed round in the rating app, by keyboard only: scripts times four aspects, as the paper rates them.
 
-    python -m benchmarks.timed_round [--scripts 100]
+    python -m benchmarks.rating.timed_round [--scripts 100]
 
 A browser (Chromium) presses the keys; "seen" is the time from the key that saves to the next item listening to keys, as
 a rater has it; "server" is what the page's own server spends between, taken as the run of the page without a browser
@@ -26,7 +26,7 @@ from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
 from tests.support import served_app as served
 
-RESULTS = Path(__file__).with_name("results") / "timed_round.json"
+RESULTS = Path(__file__).parents[1] / "results" / "timed_round.json"
 TASK_NAMES = ("rate_executability", "rate_script")
 STEPS = "\n".join(f"Step {n}: Book a room near the station in Lima" for n in range(1, 9))
 TEXTS = {"fact": "The capital of Peru is Oslo", "new": "Oslo", "old": "Lima", "counts": "Oslo", "script": STEPS}
