@@ -53,14 +53,11 @@ def freeze(
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
     from curation.rules.release import freeze_with_report as make
-    from curation.rules.rule import SplitRule
     from curation.splits.errata import read_errata
     from curation.splits.split_file import write_split
     from curation.store.store import Store
-    from schemas.core.config import override, read_toml, validate
 
-    table = read_toml(rule_path).get("rule", {}) if rule_path else {}
-    rule = validate(SplitRule, override(table, settings), where=str(rule_path or "--set"))
+    rule = _rule(rule_path, settings)
     known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
         made, unprompted, _ = make(store, name, rule, version=version, errata=known)
@@ -176,9 +173,10 @@ def explain(
 
 def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
     from curation.rules.rule import SplitRule
+    from curation.shipped import config_path
     from schemas.core.config import override, read_toml, validate
 
-    table = read_toml(path).get("rule", {}) if path else {}
+    table = read_toml(config_path(path)).get("rule", {}) if path else {}
     return validate(SplitRule, override(table, settings), where=str(path or "--set"))
 
 

@@ -15,6 +15,17 @@ def facts_path() -> Path:
     return _HERE / "facts.jsonl"
 
 
+def config_path(path: Path) -> Path:
+    """The file that a command means: the one of that name, or ours for ``configs/...`` where there is none.
+
+    So ``configs/mini.toml`` and ``configs/rules/scedit.toml``, as the documentation writes them, work in any folder.
+    """
+    if path.parts[:1] != ("configs",) or ".." in path.parts or path.exists():
+        return path
+    ours = _HERE / path
+    return ours if ours.is_file() else path
+
+
 def corpus_path() -> Path:
     """The statistics corpus, paragraphs divided by blank lines; its manifest stands beside it (``corpus.json``)."""
     return _HERE / "corpus.txt"

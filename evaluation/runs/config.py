@@ -240,7 +240,10 @@ def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any
     Raises:
         UserError: no such file, an unknown key, a value of the wrong kind; one sentence that names the place.
     """
-    data = _spelt_out(read_toml(path), where=str(path)) | {k: v for k, v in (base or {}).items() if v is not None}
+    from curation.shipped import config_path
+
+    data = _spelt_out(read_toml(config_path(path)), where=str(path))
+    data |= {k: v for k, v in (base or {}).items() if v is not None}
     return parse_config(data, settings, where=str(path))
 
 

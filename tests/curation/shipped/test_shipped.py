@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from curation.loaders import load
-from curation.shipped import corpus_path, facts_path, mini_path, mini_split
+from curation.shipped import config_path, corpus_path, facts_path, mini_path, mini_split
 from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.scripts import MAX_STEPS
 from schemas.text.mentions import find
+from tests.support import ROOT
 
 KNOWN = {"P36", "P37", "P103", "P17"}  # capitals, languages, countries of landmarks
 
@@ -109,3 +111,17 @@ def test_the_files_are_where_the_package_looks() -> None:
     for path in (facts_path(), corpus_path(), mini_path(), mini_path().parent / "source.jsonl"):
         assert path.is_file(), path
     assert (mini_path().parent / "README.md").is_file()
+
+
+def test_our_configurations_are_found_in_any_folder_and_never_instead_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rule = Path("configs/rules/scedit.toml")
+    assert config_path(rule).read_bytes() == (ROOT / rule).read_bytes()
+    for other in ("configs/nope.toml", "configs/../facts.jsonl", "mini.toml", "a/configs/mini.toml"):
+        assert config_path(Path(other)) == Path(other)
+    assert config_path(tmp_path / "configs/mini.toml") == tmp_path / "configs/mini.toml"
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs/mini.toml").write_text("x = 1", "utf-8")
+    assert config_path(Path("configs/mini.toml")) == Path("configs/mini.toml")

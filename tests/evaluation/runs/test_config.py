@@ -18,6 +18,13 @@ def test_shipped_configurations_are_sound(path):
         assert editor.name in EDITORS.names()
 
 
+def test_a_shipped_configuration_is_read_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert load_config(Path("configs/demo.toml")) == load_config(ROOT / "configs" / "demo.toml")
+    with pytest.raises(UserError, match="no such configuration file"):
+        load_config(Path("configs/dem.toml"))
+
+
 def test_demo_takes_twelve_cases():
     assert load_config(ROOT / "configs" / "demo.toml").limit == {"counterfactual": 9, "temporal": 3}
 
