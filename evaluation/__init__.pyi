@@ -22,6 +22,8 @@ from evaluation.runs.one_case import log_probs as log_probs
 from evaluation.runs.one_case import score_case as score_case
 from evaluation.runs.results import load_run as load_run
 from evaluation.runs.session import execute as run
+from evaluation.saved_edits.delta_file import load_deltas as load_deltas
+from evaluation.saved_edits.save import save_edit as save_edit
 
 __all__ = [
     "EDITORS",
@@ -40,10 +42,12 @@ __all__ = [
     "Summary",
     "WeightEdit",
     "load_config",
+    "load_deltas",
     "load_run",
     "log_probs",
     "make_editor",
     "run",
+    "save_edit",
     "score_case",
     "script_probe",
     "write_report",

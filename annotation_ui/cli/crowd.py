@@ -15,7 +15,9 @@ from schemas.text.counting import counted
 @click.command()
 @click.argument("names", nargs=-1, required=True)
 @DB
-@click.option("--url", required=True, help="Address of the rating app as raters reach it, such as https://HOST/.")
+@click.option(
+    "--app-url", "url", required=True, help="Address of the rating app as raters reach it, such as https://HOST/."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The file (CSV) to write.")
 @writes("out")
 def links(names: tuple[str, ...], db_path: Path, url: str, out: Path) -> None:
@@ -24,7 +26,7 @@ def links(names: tuple[str, ...], db_path: Path, url: str, out: Path) -> None:
     A link logs its owner in: give each to one person. Only hashes are stored; running it again makes new links, and the
     earlier ones stop working.
 
-    Example: scedit annotate links p01 p02 --ratings r.sqlite --url https://rate.example.org/ --out links.csv
+    Example: scedit annotate links p01 p02 --ratings r.sqlite --app-url https://rate.example.org/ --out links.csv
     """
     import csv
 

@@ -38,7 +38,8 @@ _LEFT = re.compile(r"\b(?:leave|leaving|cross|strike|scratch|rule|count|drop)\s+
 _LEFT_OUT = re.compile(r"\A\s+(?:off|out|aside|behind|alone)\b")
 _COMPARED = re.compile(
     r"\b(?:(?<!later )(?<!earlier )(?<!sooner )than|as \w+ as|similar to|compar\w+ (?:(?:it|them) )?(?:to|with)|"
-    r"rhymes? (?:for|on)|anagrams? of|letters? (?:of|in)|short for|reminds? \w+ of)" + _QUOTE,
+    r"rhymes? (?:for|on)|anagrams? of|letters? of|(?:count|spell)(?:ing)? (?:the )?letters in|"
+    r"short for|reminds? \w+ of)" + _QUOTE,
     re.IGNORECASE,
 )
 _LIKE = re.compile(r"(?<!would )(?<!you )(?<!['’]d )\blike" + _QUOTE, re.IGNORECASE)

@@ -25,7 +25,7 @@ def _main() -> None:
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
     """The contexts that the first pages of raters and leads were shown with."""
     found: list[PageContext] = []
-    for page in ("rate", "progress"):
+    for page in ("rate", "lead.progress"):
         pytest.importorskip("streamlit", reason="streamlit is not installed")
         monkeypatch.setattr(f"annotation_ui.app.{page}.show", found.append)
     return found

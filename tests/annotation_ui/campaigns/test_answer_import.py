@@ -85,14 +85,14 @@ def test_lineage_names_what_else_was_shown_and_who_saved_when(store: Store) -> N
     task = make_task("quality")
     item = next(i for i in task.items(store) if i.related)
     yes = {"question": "yes", "change": "yes", "cut": "yes"}
-    given = RaterAnswer(item, "ann", yes, "quality@1", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
+    given = RaterAnswer(item, "ann", yes, "quality@2", "2026-01-02T03:04:05", 7.5, "label studio", 0.25)
     assert import_answers(store, task, [given]).new == 4
     for verdict in store.all(Verdict):
         (line,) = store.lineage(verdict.id)
         assert line.parents == (item.id, *item.related) and len(line.parents) == 3
         assert line.made_at == "2026-01-02T03:04:05"
         assert line.detail == {
-            "form": "quality@1", "seconds": 7.5, "origin": "label studio", "case": item.case, "probability": 0.25,
+            "form": "quality@2", "seconds": 7.5, "origin": "label studio", "case": item.case, "probability": 0.25,
         }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "links.csv"
     codes = ("--completion-code", "C1ABCD", "--completion-url", URL)
     call("new", "pilot", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1, *codes)
-    call("links", "p01", "p02", "-r", db, "--url", "https://rate.example.org", "--out", out)
+    call("links", "p01", "p02", "-r", db, "--app-url", "https://rate.example.org", "--out", out)
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [r["person"] for r in rows] == ["p01", "p02"] and stat.S_IMODE(out.stat().st_mode) == 0o600
@@ -66,6 +66,6 @@ def test_links_are_made_for_all_or_for_nobody(files: tuple[Path, Path], tmp_path
     call("invite", "lea", "--lead", "-r", db)
     for bad in ("lea", "synthetic-x", "a b"):
         with pytest.raises(UserError, match=bad):
-            call("links", "p01", bad, "-r", db, "--url", "https://rate.example.org", "--out", out)
+            call("links", "p01", bad, "-r", db, "--app-url", "https://rate.example.org", "--out", out)
     with RatingsDB(db) as opened:
         assert [p.name for p in list_raters(opened)] == ["lea"] and not out.exists()

@@ -66,7 +66,7 @@ Rose Park | The {} is in the city of
 How to draw swans in Rose Park?
 Sharpen a pencil
 Bring stale bread
-Meet a friend from Strelsau
+Meet a tailor in Strelsau
 '''
 """
 

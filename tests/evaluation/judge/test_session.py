@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,7 @@ def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer
     with Store.open(store) as kept:
         (before,) = stored_controls(kept).values()
     assert before.missed and all(m.given == 7 for m in before.missed)
+    time.sleep(1.1)  # replies carry their time in seconds
     with ScriptedServer(by_rubric) as server:
         after = run_judge(store, tmp_path / "b.jsonl", asks, ONE, access(server)).controls
     with Store.open(store) as kept:
