@@ -147,7 +147,8 @@ class Lora(Editor):
         alpha: Any = p.alpha  # peft's type says int, its arithmetic takes any number
         config = LoraConfig(r=p.rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0, bias="none")
         try:
-            with torch.random.fork_rng(), warnings.catch_warnings():
+            cards = [d.index or 0 for d in self.lm.devices if d.type == "cuda"]
+            with torch.random.fork_rng(cards), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # peft tells users of Conv1D what it does by itself
                 torch.manual_seed(p.seed)
                 LoraModel(model, config, ADAPTER)
