@@ -101,7 +101,7 @@ def enter(page: Any, app: App, secret: str) -> None:
 
 def settled(page: Any, done: int, of: int) -> None:
     """Wait until the count says so and the page that goes with it is whole."""
-    page.get_by_text(f"{done} of {of} done").wait_for()
+    page.get_by_text(f"{done} of {of} done").first.wait_for()
     page.locator("[data-test-script-state='notRunning']").wait_for()
 
 
@@ -112,4 +112,4 @@ def rate(page: Any, values: list[str], done: int, of: int) -> None:
     for n, value in enumerate(values):
         groups.nth(n).get_by_text(value, exact=True).click()
     page.get_by_role("button", name="Save and next").click()
-    page.get_by_text(f"{done + 1} of {of} done").wait_for()
+    page.get_by_text(f"{done + 1} of {of} done").first.wait_for()

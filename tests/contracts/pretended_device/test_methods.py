@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import product
 from pathlib import Path
 
@@ -18,7 +19,8 @@ TYPES = (torch.float32, torch.bfloat16)
 METHODS = EDITORS.names()
 NOT_FOR_GEMMA2 = {"memit", "emmet", "alphaedit"}  # refused by the methods, for a norm stands behind the projection
 QUICK = [(method, LAYOUTS[n % 2], TYPES[n // 2 % 2]) for n, method in enumerate(METHODS)]
-WIDE = [one for one in product(METHODS, LAYOUTS, TYPES) if one not in QUICK]
+EVERY = [one for one in product(METHODS, LAYOUTS, TYPES) if one not in QUICK]
+WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::2]  # half of them: every method in all layouts
 
 
 @pytest.mark.parametrize(("method", "kind", "dtype"), QUICK)
