@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
 
 from schemas.core.json_text import canonical_text
 from schemas.core.records import Frozen, Record
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
@@ -29,6 +33,16 @@ class Case(Record):
     prompts: tuple[ScriptPrompt, ...] = ()
     neighbours: tuple[CaseNeighbour, ...] = ()
 
+    @property
+    def request(self) -> Fact:
+        """The edit."""
+        return self.fact
+
+    @property
+    def group(self) -> str:
+        """Kind of the edit by which cases are chosen and reported: how the fact changes."""
+        return self.fact.change
+
     @cached_property
     def canonical_once(self) -> str:
         """``canonical``, kept: a case is long, and its id and its split's digest are made of the same text."""
@@ -37,3 +51,45 @@ class Case(Record):
     def canonical(self) -> str:
         """The payload's canonical JSON text, of which the id is made."""
         return self.canonical_once
+
+
+class EventCase(Record):
+    """An event with everything that is asked about it. Either list of questions can be empty, not both.
+
+    Attributes:
+        type: Tells it from a case of a fact, whose JSON has no ``type``.
+    """
+
+    kind: ClassVar[str] = "event_case"
+    type: Literal["event"] = "event"
+    event: Event
+    facts: tuple[FactQuestion, ...] = ()
+    tendencies: tuple[TendencyQuestion, ...] = ()
+
+    @property
+    def request(self) -> Event:
+        """The edit."""
+        return self.event
+
+    @property
+    def group(self) -> str:
+        """Kind of the edit by which cases are chosen and reported: event type or topic."""
+        return self.event.type
+
+    @model_validator(mode="after")
+    def _fitting_questions(self) -> EventCase:
+        asked: list[FactQuestion | TendencyQuestion] = [*self.facts, *self.tendencies]
+        if not asked:
+            raise ValueError("an event without a question measures nothing: give it one, or leave it out")
+        for question in asked:
+            if question.event != self.event.key:
+                raise ValueError(f"the question '{question.key}' is about another event ('{question.event}')")
+        scopes: dict[str, str] = {}
+        for question in asked:
+            if scopes.setdefault(question.text.casefold(), question.scope) != question.scope:
+                raise ValueError(f"one question is both in and out of scope: {question.text!r}")
+        return self
+
+
+AnyCase = Case | EventCase
+"""A case of any kind; its JSON has a ``type`` unless it is one of a fact."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.registry import suggest
 
@@ -53,7 +54,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError("there is no such configuration file", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise DataError(why_not_utf8(error), where=f"{path}, line {line_of(error)}") from None
+    except tomllib.TOMLDecodeError as error:
         raise DataError(f"not readable as TOML: {error}", where=str(path)) from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None

@@ -54,13 +54,13 @@ def _own_entry_points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 
 def suggest(name: str, known: list[str]) -> str | None:
-    """The known name nearest to a mistyped one.
+    """The known name nearest to a mistyped one; None where none is alike.
 
     Example:
-        >>> suggest("rmoe", ["rome", "ft"])
-        'rome'
+        >>> suggest("rmoe", ["rome", "ft"]), suggest("nope", ["collapse", "s_bo"])
+        ('rome', None)
     """
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return near[0] if near else None
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from schemas.core.errors import DataError
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -15,3 +19,21 @@ def safe_cell(value: Any) -> Any:
         ("'=cmd|'/c calc'!A0", 'rome', -0.5)
     """
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ")[:1] in _FORMULA and value.strip() else value
+
+
+def check_divider(header: Sequence[str], path: Path) -> None:
+    """Refuse a sheet whose one column is several, divided by something else.
+
+    Raises:
+        DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
+    """
+    own = "tabs" if path.suffix.lower() == ".tsv" else "commas"
+    dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
+    found = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
+    if found is not None and found != own:
+        other = "; a sheet with tabs is called .tsv" if found == "tabs" else ""
+        raise DataError(
+            f"the columns are divided by {found}, a {path.suffix.lower()} file needs {own}",
+            where=f"{path}, line 1",
+            fix=f"save the sheet again with {own}{other}",
+        )
