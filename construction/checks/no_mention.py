@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, MentionCheck, Stage
+from construction.mentions.rules import Rules
 from construction.scripts.truncation import SoughtObject, first_cut, object_places
 from schemas.verdicts import Span, Verdict
 
@@ -16,7 +18,8 @@ class NoMention(MentionCheck):
     """
 
     name: ClassVar[str] = "no_mention"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
+    versions: ClassVar[Mapping[Rules, int]] = {1: 2, 2: 3, 3: 4}
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 

@@ -36,7 +36,7 @@ _OPTIONS = (
     click.option("--rpm", type=_POSITIVE, help="At most this many requests a minute."),
     click.option("--tpm", type=_POSITIVE, help="At most this many tokens a minute, in and out together."),
     click.option(
-        "--timeout", type=_POSITIVE, default=120.0, show_default=True, help="Time limit of one call, in seconds."
+        "--timeout", type=_POSITIVE, help="Seconds until a call is given up (120; a model on this machine: 3600)."
     ),
     click.option("--max-cost", type=click.FloatRange(min=0), help=_COST),
     click.option("--max-tokens", type=click.IntRange(min=0), help="Budget in tokens, likewise."),

@@ -112,6 +112,7 @@ class Client:
             failed=now.failed,
             rate=now.rate(),
             waiting=now.waiting,
+            repeated=now.repeated,
             pause=wire.pause if isinstance(wire, LiveTransport) else 0.0,
             status=wire.status if isinstance(wire, BatchTransport) else "",
             speed=now.speed() if _LOOPBACK.match(self.address) else None,
@@ -248,6 +249,7 @@ class Client:
                     await asyncio.sleep(wait)
                 finally:
                     self.activity.waiting -= 1
+                self.activity.repeated += 1
 
     def _tries(self) -> int:
         """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""

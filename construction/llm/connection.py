@@ -29,6 +29,9 @@ from schemas.core.errors import UserError
 T = TypeVar("T")
 
 
+_TIME_LIMIT, _LOCAL_TIME_LIMIT = 120.0, 3600.0  # seconds
+
+
 class Access(Options):
     """How a model is asked, as the command line's options say it.
 
@@ -39,7 +42,7 @@ class Access(Options):
         key_name: Environment variable with the key.
         concurrency: Calls at once; None for 8, or 1 with a model on this machine.
         rpm, tpm: Requests and tokens a minute at most.
-        timeout: Seconds until a call is given up.
+        timeout: Seconds until a call is given up; None for 120, or 3600 with a model on this machine.
         reply_tokens: Tokens of a reply at most, where the request sets no limit.
         max_cost, max_tokens: Budget in US dollars and in tokens, for the whole journal.
         prices: The user's price table.
@@ -56,7 +59,7 @@ class Access(Options):
     concurrency: int | None = None
     rpm: float | None = None
     tpm: float | None = None
-    timeout: float = 120.0
+    timeout: float | None = None
     reply_tokens: int | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -77,6 +80,11 @@ class Access(Options):
     def on_this_machine(self) -> bool:
         """Whether the model is a file that is served here, not a model behind an endpoint."""
         return self.base_url is None and names_a_file(self.model)
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds until a call is given up. What a busy machine has half written is lost then: its models get more."""
+        return self.timeout or (_LOCAL_TIME_LIMIT if self.on_this_machine else _TIME_LIMIT)
 
     @property
     def label(self) -> str:
@@ -156,7 +164,7 @@ async def opened(access: Access, journal: Journal, *, budget: Budget | None = No
             concurrency=concurrency,
             rpm=access.rpm,
             tpm=access.tpm,
-            timeout=access.timeout,
+            timeout=access.time_limit,
             reply_tokens=access.reply_tokens,
             batch=access.batch,
             poll=access.poll,

@@ -34,18 +34,18 @@ def outcome_of_data(data: Any) -> Stored | CallError:
     try:
         choice = data["choices"][0]
         message = choice["message"]
-        text, refusal = message.get("content"), message.get("refusal")
+        text, refusal = _joined(message.get("content")), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
         said = data.get("error") if isinstance(data, dict) else None
         return error_in_reply(said) if said else CallError("transient", _NO_CHAT, lost=True)
-    if choice.get("error"):
-        return error_in_reply(choice["error"])._replace(lost=True)
+    if said := choice.get("error") or (not text and data.get("error")):
+        return error_in_reply(said)._replace(lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
     return Stored(
         kind="refused" if refused else "reply",
-        raw=text if isinstance(text, str) else "",
+        raw=text,
         message=" ".join(str(refused)[:2000].split())[:300] if refused else "",
         finish=finish,
         served=data.get("model") if isinstance(data.get("model"), str) else None,
@@ -54,6 +54,14 @@ def outcome_of_data(data: Any) -> Stored | CallError:
         at=now(),
         logprobs=_logprobs(choice.get("logprobs")),
     )
+
+
+def _joined(content: Any) -> str:
+    """The text of a message, which some endpoints send in parts; parts of other types (thoughts) are left out."""
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -11,11 +11,13 @@ from typing import Literal, get_args
 
 from construction.llm.reply_cache import ReplyCache
 
-Rules = Literal[1, 2]
+Rules = Literal[1, 2, 3]
 """``1``: names in any case, as versions 0.1.0 and 0.2.0 of this toolkit had it. ``2``: names that are common words keep
-their capital, longer names are ``unsure``, derived names are found, list labels and markdown marks are taken off."""
+their capital, longer names are ``unsure``, derived names are found, list labels and markdown marks are taken off.
+``3``: places where the object plays another part, or only describes another thing, are ``unsure`` to cut at;
+all else as in ``2``."""
 
-RULES: Rules = 2
+RULES: Rules = 3
 EARLIEST: Rules = 1
 
 _NOTE = "rules/mentions"

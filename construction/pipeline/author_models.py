@@ -7,14 +7,16 @@ words, so scripts of two authors stand side by side, and a text that both wrote 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
 from construction.pipeline.pipeline import AuthorClient
 from curation.files.local_models import LOCAL, names_a_file
+from curation.files.model_packages import EMBEDDED
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,20 +36,21 @@ class ScriptAuthor(NamedTuple):
     profile: str
 
 
-def profile_of(access: Access, capable: str, *, small: str = "embedded") -> str:
+def profile_of(access: Access, capable: str, *, small: Mapping[str, str] = MappingProxyType({})) -> str:
     """The profile of prompts for a model: models that we know to be small have one of their own.
 
     Args:
         access: The model.
         capable: The profile of all others.
-        small: The profile of the embedded model, in the version that its journal was begun with.
+        small: The profiles of small models by their names, in the version that their journal was begun with.
     """
-    if access.embedded:
-        return small
-    return "local" if access.on_this_machine and access.model == LOCAL else capable
+    name = EMBEDDED if access.embedded else access.model if access.on_this_machine else ""
+    return small.get(name, name) if name in (EMBEDDED, LOCAL) else capable
 
 
-def script_authors(named: Sequence[str], base: Access, profile: str, *, small: str = "embedded") -> list[ScriptAuthor]:
+def script_authors(
+    named: Sequence[str], base: Access, profile: str, *, small: Mapping[str, str] = MappingProxyType({})
+) -> list[ScriptAuthor]:
     """The authors that ``--author`` names.
 
     A name alone is asked where ``--model`` is asked, with the same key. An author with an address of its own gets no
@@ -57,8 +60,8 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, small: s
         named: ``NAME``, ``NAME@ADDRESS`` or ``NAME@ADDRESS@KEY_VARIABLE``; ``embedded``, ``local``, ``gguf:PATH`` and
             ``hf:OWNER/REPOSITORY/FILE`` are models on this machine.
         base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
-        profile: The profile of a model that is not the embedded one.
-        small: That of the embedded one.
+        profile: The profile of a model that is not small.
+        small: Those of small ones, as in ``profile_of``.
 
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.

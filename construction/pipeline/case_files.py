@@ -38,7 +38,9 @@ class TypedCase(Frozen):
         old: The old object. ``new``: the new one.
         prompt: Fact prompt with ``{}``, where it is not the file's.
         paraphrases: Other fact prompts, with ``{}`` or filled in.
-        changed_on: Date of a temporal change.
+        changed_on: Date of a temporal change, where no times are given.
+        old_time: From when until when the old object of a temporal case was true ("2007/2014-11").
+        new_time: The same of the new one; its start is the date of the change ("2014-11/2023-03", "2023-03/..").
         questions: Blocks divided by an empty line: a question, then one step a line.
         neighbours: Blocks likewise, each under a line ``SUBJECT``, ``SUBJECT | PROMPT`` or ``SUBJECT | PROMPT |
             OBJECT``; prompt and object are those of the case where they are not given.
@@ -51,6 +53,8 @@ class TypedCase(Frozen):
     prompt: Text | None = None
     paraphrases: tuple[Text, ...] = ()
     changed_on: str | None = None
+    old_time: str | None = None
+    new_time: str | None = None
     questions: str
     neighbours: str = ""
 
@@ -119,6 +123,8 @@ def _row(file: TypedFile, case: TypedCase, seen: set[str], where: str) -> dict[s
         "old": entity(case.old),
         "new": entity(case.new),
         "changed_on": case.changed_on,
+        "old_time": case.old_time,
+        "new_time": case.new_time,
         "questions": [_script(block, where) for block in _blocks(case.questions)],
         "neighbours": neighbours,
     }

@@ -91,7 +91,7 @@ class ConstructionEstimate(Frozen):
         readings = sum(s.calls for s in self.stages) - self.question_calls - self.script_calls if self.stages else 0
         calls = self.question_calls + self.script_calls + readings
         more_kinds = f", {readings} for the verifier" if readings else ""
-        more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 else ""
+        more = f", up to {self.attempts} times as many where items are rejected" if self.attempts > 1 and calls else ""
         lines = [
             f"{counted(self.facts, 'fact')} to edit and {counted(self.neighbour_facts, 'neighbour fact')}: "
             f"{counted(calls, 'call')} "

@@ -15,8 +15,8 @@ from construction.mentions.rules import EARLIEST, rules_of
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
 from construction.pipeline.generations import earlier_generations, sentence
-from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork, plan_work
-from construction.pipeline.prompt_versions import SMALL, begun_with, small_profile
+from construction.pipeline.pipeline import AHEAD, ConstructionPlan, ConstructionWork, plan_work
+from construction.pipeline.prompt_versions import SMALL, begun_with, small_profiles
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
@@ -105,7 +105,8 @@ class ConstructionJob(Options):
             neighbours=self.neighbours,
             neighbour_questions=self.neighbour_questions,
             neighbours_by=self.neighbours_by,
-            batch=_facts_a_transaction(self.access),
+            batch=_facts_a_transaction(self.access, alone=not (self.named or self.reader_name)),
+            ahead=0 if _one_by_one(self.access, alone=not (self.named or self.reader_name)) else AHEAD,
             generation=self.generation,
         )
 
@@ -223,7 +224,7 @@ def _as_begun(
 def _authors(job: ConstructionJob, plan: ConstructionPlan, cache: ReplyCache | None) -> tuple[ScriptAuthor, ...]:
     """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
     base = plan.profile.partition("@")[0]
-    small = plan.profile if base == SMALL else small_profile(cache)
+    small = small_profiles(cache) | ({base: plan.profile} if base in SMALL else {})
     capable = job.profile or (plan.profile if base == _CAPABLE else _CAPABLE)
     return tuple(script_authors(job.named, job.access, capable, small=small))
 
@@ -238,8 +239,20 @@ def _work(
     return plan_work(edits, table, plan, beside=beside)
 
 
-def _facts_a_transaction(access: Access) -> int:
+def _one_by_one(access: Access, *, alone: bool) -> bool:
+    """Whether a fact is finished before the next is begun, so that a stopped run holds facts and not only questions.
+
+    A model that answers one call at a time gains little from more facts in the making: it reads its examples anew where
+    it turns from questions to scripts, which is twice a fact instead of once in eight (of the characters of 312 calls
+    12 instead of 8 in a hundred).
+    """
+    return alone and access.on_this_machine and (access.concurrency or 1) == 1
+
+
+def _facts_a_transaction(access: Access, *, alone: bool) -> int:
     """Enough to keep every place among the calls in flight busy; all of them where a batch takes hours."""
     if access.batch:
         return 1_000_000
+    if _one_by_one(access, alone=alone):
+        return 1
     return 2 if access.on_this_machine else max(20, access.concurrency or 8)

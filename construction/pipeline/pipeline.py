@@ -65,6 +65,7 @@ class ConstructionPlan(Options):
         own_neighbours: Whether a counterfactual edit whose object nobody else in the table has gets neighbours from its
             own neighbourhood prompts; not in a construction that was begun without them.
         batch: Facts between two transactions.
+        ahead: Batches in the making beyond the one that is stored next.
         rules: Version of the rules of mentions and cuts.
         generation: What becomes of questions and scripts that an earlier construction wrote for the same facts with
             another model, prompt or number; None where there may be none.
@@ -80,6 +81,7 @@ class ConstructionPlan(Options):
     neighbours_by: str = TFIDF
     own_neighbours: bool = True
     batch: int = 20
+    ahead: int = AHEAD
     rules: Rules = RULES
     generation: Choice | None = None
 
@@ -229,7 +231,9 @@ class Construction:
             for facts, edited in ((work.edits, True), (work.others, False))
             for batch in _batches(facts, self._plan.batch)
         ]
-        making = ordered_map([partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=AHEAD)
+        making = ordered_map(
+            [partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=self._plan.ahead
+        )
         async with aclosing(making):
             async for made in making:
                 self._keep(made, edited=parts.pop(0)[1], needed=needed)

@@ -27,6 +27,7 @@ from schemas.text.status_line import StatusLine, duration
 
 _PLAIN = 30.0  # seconds between lines where they cannot be redrawn
 _WIDE = 72  # columns from which models stand in a table
+_REPEATED = "{:,} asked again after a passing fault"
 _HEAD = ("model", "answers", "failed", "a minute", "left", "")
 
 
@@ -127,8 +128,10 @@ class ProgressDisplay:
         models = self._models()
         parts = list(self._head(budget))
         failed, waiting = sum(m.failed for m in models), sum(m.waiting for m in models)
+        repeated = sum(m.repeated for m in models)
         parts += [f"{failed:,} failed"] if failed else []
         parts += [f"{waiting:,} waiting to be asked again"] if waiting else []
+        parts += [_REPEATED.format(repeated)] if repeated else []
         parts += [f"{escape_line(m.model)} pauses {duration(m.pause)}" for m in models if m.pause >= 1]
         parts += [f"{m.speed:,.1f} tokens/s" for m in models if m.speed is not None and len(models) == 1]
         parts += [m.status for m in models if m.status]
@@ -159,7 +162,8 @@ class ProgressDisplay:
         expected, seconds = self._expected.get(model.model, 0), self._seconds_left(model)
         notes = [f"pauses {duration(model.pause)}" if model.pause >= 1 else ""]
         notes += [f"{model.speed:,.1f} tokens/s" if model.speed is not None else ""]
-        notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else "", model.status]
+        notes += [f"{model.waiting:,} waiting to be asked again" if model.waiting else ""]
+        notes += [_REPEATED.format(model.repeated) if model.repeated else "", model.status]
         return _Row(
             model=escape_line(model.model, longest=60),
             answers=f"{model.answers:,} of {max(expected, model.answers):,}",

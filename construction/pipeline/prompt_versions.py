@@ -9,10 +9,12 @@ from construction.pipeline.on_record import questions_on_record
 from construction.pipeline.pipeline import ConstructionPlan
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
+from curation.files.local_models import LOCAL, LOCAL_FILE
+from curation.files.model_packages import EMBEDDED
 from schemas.facts import Fact
 
-SMALL = "embedded"  # the profile whose authors a journal notes the version of
-_NOTE = "prompts/embedded"
+SMALL = (EMBEDDED, LOCAL)
+"""Profiles for small models; of their authors a journal notes the version."""
 _VERSIONS = (1, 2)
 
 
@@ -46,15 +48,35 @@ def begun_with(
     return None
 
 
-def small_profile(cache: ReplyCache | None) -> str:
-    """The profile of the embedded model where it writes scripts for another's questions, in the journal's version."""
+def small_profiles(cache: ReplyCache | None) -> dict[str, str]:
+    """The profile of each small model where it writes scripts for another's questions, in the journal's version."""
+    return {name: _in_version(name, _version(cache, name)) for name in SMALL}
+
+
+def note_small_profiles(cache: ReplyCache) -> None:
+    """Keep with a journal which version of those profiles is followed, before their models have answered there."""
+    for name in SMALL:
+        if cache.noted(_note(name)) is None and not _answered(cache, name):
+            cache.note(_note(name), _VERSIONS[-1])
+
+
+def _version(cache: ReplyCache | None, name: str) -> int:
     if cache is None:
-        return SMALL
-    version = cache.begun_with(_NOTE, _VERSIONS, earlier=1, present=_VERSIONS[-1])
-    return SMALL if version == _VERSIONS[-1] else f"{SMALL}@{version}"
+        return _VERSIONS[-1]
+    earlier = 1 if _answered(cache, name) else _VERSIONS[-1]
+    return cache.begun_with(_note(name), _VERSIONS, earlier=earlier, present=_VERSIONS[-1])
 
 
-def note_small_profile(cache: ReplyCache) -> None:
-    """Keep with a new journal which version of that profile it is begun with."""
-    if cache.noted(_NOTE) is None and not cache.begun():
-        cache.note(_NOTE, _VERSIONS[-1])
+def _answered(cache: ReplyCache, name: str) -> bool:
+    """Whether a model may have written into the journal; of the embedded one every construction may hold replies."""
+    if name == LOCAL:
+        return any((stored.served or "").endswith(LOCAL_FILE) for _, stored in cache.replies())
+    return cache.begun()
+
+
+def _note(name: str) -> str:
+    return f"prompts/{name}"
+
+
+def _in_version(name: str, version: int) -> str:
+    return name if version == _VERSIONS[-1] else f"{name}@{version}"

@@ -19,7 +19,7 @@ from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.generations import earlier_generations, refuse_second_generation
 from construction.pipeline.pipeline import Construction, ConstructionPlan, ConstructionProgress, ConstructionWork
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.prompt_versions import note_small_profile
+from construction.pipeline.prompt_versions import note_small_profiles
 from curation.store.backup import snapshot
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -72,7 +72,7 @@ def run(
             )
             found = earlier_generations(store, work, plan, asked, ReplyCache(models.journal))
             refuse_second_generation(found, where=str(session.store))
-        note_small_profile(ReplyCache(models.journal))
+        note_small_profiles(ReplyCache(models.journal))
         plan = plan.model_copy(update={"rules": settle_rules(ReplyCache(models.journal))})
         on_progress = _with_snapshots(store, session.snapshot, live.facts) if session.snapshot else live.facts
         try:

@@ -12,3 +12,13 @@ INSTRUMENTS = frozenset(["P1303"])
 """Relations whose objects are musical instruments."""
 MAKERS = frozenset(["P127", "P176", "P178"])
 """Relations whose objects are firms that make or own things."""
+FIRMS = MAKERS | frozenset(["P108", "P123", "P137", "P264", "P272", "P449", "P749"])
+"""Relations whose objects are firms of any trade: makers, employers, publishers, labels, broadcasters."""
+SCHOOLS = frozenset(["P69"])
+"""Relations whose objects are schools and universities."""
+SPORTS = frozenset(["P641"])
+"""Relations whose objects are sports."""
+CURRENCIES = frozenset(["P38"])
+"""Relations whose objects are currencies."""
+COME_FROM = frozenset(["P27", "P183", "P495"])
+"""Relations whose objects are places that people or things come from, so that "from" may well lead to them."""

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from construction.mentions.name_forms import is_of_person
 from construction.mentions.object_mentions import ObjectMention, find_object
 from construction.mentions.rules import RULES, Rules
+from construction.scripts.attributive_uses import attributive_use
 from construction.scripts.open_places import open_place
+from construction.scripts.other_roles import other_role
 from construction.scripts.passing_mentions import passing_mention
 from schemas.facts import Entity, Fact, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
@@ -106,11 +108,12 @@ def _nothing_leads(before: str, after: str, sought: SoughtObject) -> str:
     person = is_of_person(sought.relation)
     if sought.rules == 1:
         return ""
-    words = open_place(before, relation, after=after, person=person)
+    families = (open_place, passing_mention) if sought.rules == 2 else (open_place, passing_mention, other_role)
+    found = (family(before, relation, after=after, person=person) for family in families)
+    words = next((one for one in found if one is not None), None)
     if words is None:
-        words = passing_mention(before, relation, after=after, person=person)
-    if words is None:
-        return ""
+        noun = attributive_use(relation, after, before=before, person=person) if sought.rules > 2 else None
+        return f"the object only describes '{noun}'" if noun is not None else ""
     where = "before" if after.lstrip(" \u00a0-,\"'”’)").startswith(words) else "after"
     return f"nothing leads to the object {where} '{words}'"
 

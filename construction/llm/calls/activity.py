@@ -17,10 +17,11 @@ class Activity:
         answers: Requests that have an outcome, from the journal or the endpoint.
         failed: Those of them whose outcome brings nothing: refused, unusable, failed for good.
         waiting: Calls that wait to be sent again after a passing fault.
+        repeated: Times that a call was sent again for that reason.
     """
 
     def __init__(self) -> None:
-        self.answers = self.failed = self.waiting = 0
+        self.answers = self.failed = self.waiting = self.repeated = 0
         self._recent: deque[tuple[float, int]] = deque()
         self._asked, self._begun = 0, 0.0
 
@@ -67,6 +68,7 @@ class ModelProgress(NamedTuple):
         failed: Those that brought nothing.
         rate: Answers of the endpoint a minute; None before there are some.
         waiting: Calls that wait to be sent again.
+        repeated: Times that calls were sent again after a passing fault, such as a time limit.
         pause: Seconds for which all calls pause because the endpoint asked for it.
         status: What its batches do; empty for live calls.
         speed: Tokens that a model on this machine writes a second; None for others.
@@ -77,6 +79,7 @@ class ModelProgress(NamedTuple):
     failed: int = 0
     rate: float | None = None
     waiting: int = 0
+    repeated: int = 0
     pause: float = 0.0
     status: str = ""
     speed: float | None = None

@@ -23,7 +23,8 @@ from schemas.core.errors import MissingPackage, ModelError
 logger = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
-"""Seconds that a server may take to be ready, and again for each gigabyte of its model."""
+"""Seconds that a server may take to be ready on an idle machine, and again for each gigabyte of its model."""
+_CROWD = 4.0  # a process of low priority gets much less than its share of a busy machine
 EMBEDDED_CONTEXT = 2048
 """Tokens a slot of the embedded model: its few-shot prompts need about 700."""
 CONTEXT = 4096
@@ -43,7 +44,7 @@ def serve(
         threads: Processor threads at most; fewer on a busy machine, see ``spare_threads``.
         slots: Calls served at once.
         context: Tokens of prompt and reply together, a slot.
-        wait: Seconds until a server that is not ready counts as failed; by the file's size where left out.
+        wait: Seconds until a server that is not ready counts as failed; see ``start_limit`` where left out.
 
     Yields:
         The address up to ``/v1``.
@@ -55,7 +56,7 @@ def serve(
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingPackage("xllamacpp", extra="local")
     threads = spare_threads(threads)
-    wait = START_SECONDS * (1 + gguf.stat().st_size / 1e9) if wait is None else wait
+    wait = start_limit(gguf.stat().st_size) if wait is None else wait
     command = [
         sys.executable,
         "-m",
@@ -75,14 +76,28 @@ def serve(
             _stop(child)
 
 
+def start_limit(size: int) -> float:
+    """Seconds until a server of a file of so many bytes counts as failed: on a crowded machine it takes long to start.
+
+    Example:
+        >>> start_limit(10**9) >= 2 * START_SECONDS
+        True
+    """
+    return START_SECONDS * (1 + size / 1e9) * max(1.0, _CROWD * _load() / (os.cpu_count() or 1))
+
+
 def spare_threads(limit: int) -> int:
     """Threads that the machine has to spare, from 1 to ``limit``.
 
     The library's threads wait for each other in busy loops: two of them on two busy cores answered some fifty times
     slower than one. The text does not depend on their number.
     """
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, min(limit, round((os.cpu_count() or 1) - busy)))
+    return max(1, min(limit, round((os.cpu_count() or 1) - _load())))
+
+
+def _load() -> float:
+    """Processes that want to run, over the last minute; 0 where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:
