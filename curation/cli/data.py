@@ -24,7 +24,7 @@ from curation.cli.options import (
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from curation.loaders import Problem
+    from curation.loaders import LoadResult, Problem
     from curation.loaders.importer import Identity
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
@@ -92,7 +92,7 @@ def import_(
         return
     others = f" and {counted(done.put.seen - done.facts, 'other record')}" if done.put.seen > done.facts else ""
     click.echo(
-        f"{counted(done.facts, 'fact')}{others} read as {done.format}, {update_text(done.update)}, "
+        f"{counted(done.facts, done.noun)}{others} read as {done.format}, {update_text(done.update)}, "
         f"{counted(done.problems, 'problem')}; source '{done.update.source}'."
     )
     for key in done.update.shown:
@@ -124,6 +124,13 @@ def formats(as_json: bool) -> None:
 @shared_option("--format", "format_name", also="One of scedit data formats; found from the file when left out.")
 @click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
 @click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
+@click.option(
+    "--propose-errata",
+    "errata_path",
+    type=click.Path(path_type=Path),
+    help="Write errata for impossible answers here.",
+)
+@writes("errata_path")
 @json_options
 @click.pass_context
 def audit(
@@ -132,19 +139,23 @@ def audit(
     format_name: str | None,
     examples: int,
     strict: bool,
+    errata_path: Path | None,
     as_json: bool,
 ) -> None:
     """Load files (or all of a folder) and count what is wrong with them, by file and kind.
 
-    What facts of one file say against those of another is listed with the later file.
+    What facts of one file say against those of another is listed with the later file. Nothing is mended: with
+    --propose-errata you get what could be left out, to be read and given to 'scedit split freeze --errata'.
 
     Example: scedit data audit data/counterfact --examples 2
     """
-    from curation.loaders.audit import AcrossFiles
+    from curation.loaders.audit import AcrossFiles, proposed_errata
     from curation.loaders.audit import defects as find
+    from curation.splits.errata import write_errata
     from schemas.core.errors import DataError
 
     lost, across = 0, AcrossFiles()
+    named: list[Problem] = []
     for path in _files(paths):
         try:
             loaded, problems = find(path, format_name)
@@ -155,16 +166,24 @@ def audit(
             click.echo(json.dumps({"file": str(path), "error": str(error)}) if as_json else f"{path}: {error.what}")
             continue
         lost += sum(p.lost for p in problems)
+        named += [p for p in problems if p.item is not None]
         if as_json:
             for problem in problems:
-                click.echo(json.dumps({"file": str(path), **problem._asdict()}, ensure_ascii=False))
+                told = {k: v for k, v in problem._asdict().items() if k != "item" or v is not None}
+                click.echo(json.dumps({"file": str(path), **told}, ensure_ascii=False))
             continue
-        click.echo(
-            f"{path}: {counted(len(loaded.facts), 'fact')} as {loaded.format}, {counted(len(problems), 'problem')}"
-        )
+        click.echo(f"{path}: {_count_edits(loaded)} as {loaded.format}, {counted(len(problems), 'problem')}")
         _print_problems(problems, path, examples=examples)
+    if errata_path is not None:
+        write_errata(proposed_errata(named), errata_path)
+        click.echo(f"{errata_path}: {counted(len(named), 'erratum', 'errata')}", err=as_json)
     if strict and lost:
         context.exit(1)
+
+
+def _count_edits(loaded: LoadResult) -> str:
+    events = counted(len(loaded.events), "event")
+    return events if loaded.events and not loaded.facts else counted(len(loaded.facts), "fact")
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -213,6 +232,6 @@ def convert(
     loaded = load(source, format_name, mapping=how)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
-    facts = loaded.require(skip_bad=skip_bad)
-    count = write_records([*facts, *(() if facts_only else loaded.records)], target)
-    click.echo(f"{target}: {counted(count, 'record')} ({counted(len(facts), 'fact')} read as {loaded.format})")
+    edits = [*loaded.require(skip_bad=skip_bad), *loaded.events]
+    count = write_records([*edits, *(() if facts_only else loaded.records)], target)
+    click.echo(f"{target}: {counted(count, 'record')} ({_count_edits(loaded)} read as {loaded.format})")

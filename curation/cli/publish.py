@@ -80,7 +80,7 @@ def publish(
         files = {f.path: f.sha256 for f in done.files}
         click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
         return
-    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {counted(len(made.cases), 'case')}")
+    click.echo(f"{out_dir}: {made.name}@{made.version} ({made.digest[:12]}), {counted(len(made.all_cases), 'case')}")
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:

@@ -52,7 +52,7 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
     counts = ", ".join(f"{len(found.of(w))} {w}" for w in ("added", "dropped", "changed"))
     total = {"level": found.level, "suggested": found.suggested, "old": found.old.digest, "new": found.new.digest}
     line = f"{counts}: a {found.level} change, version {found.suggested} or later after {found.old.version}"
-    same = f"the same {counted(len(found.new.cases), 'case')} (digest {found.new.digest[:12]})"
+    same = f"the same {counted(len(found.new.all_cases), 'case')} (digest {found.new.digest[:12]})"
     click.echo(json.dumps(total) if as_json else line if found.changes else same)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from curation.loaders.importer import Identity
     from curation.rules.rule import SplitRule
     from curation.splits.split_file import Split
+    from curation.store.store import Store
 
 _PATH = click.Path(path_type=Path)
 
@@ -57,9 +58,9 @@ def freeze(
     from curation.splits.split_file import write_split
     from curation.store.store import Store
 
-    rule = _rule(rule_path, settings)
     known = read_errata(errata).entries if errata else ()
     with Store.open(store_path, write=True) as store:
+        rule = _rule(rule_path, settings, store)
         made, unprompted, _ = make(store, name, rule, version=version, errata=known)
         if out:
             write_split(made, out)
@@ -166,18 +167,22 @@ def explain(
     own = read_errata(errata_path).entries if errata_path else ()
     with Store.open(store_path) as store:
         header = store.open_split(split_name).header if split_name else {}
-        rule = rule_of(header) if split_name else _rule(rule_path, settings)
+        rule = rule_of(header) if split_name else _rule(rule_path, settings, store)
         said = ask(store, rule, item, errata=merge_errata(header, own))
     click.echo(json.dumps(said.payload(), ensure_ascii=False) if as_json else said.text())
 
 
-def _rule(path: Path | None, settings: tuple[str, ...]) -> SplitRule:
-    from curation.rules.rule import SplitRule
-    from curation.shipped import config_path
-    from schemas.core.config import override, read_toml, validate
+def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
+    """The rule of a file or the default one; where neither says of what, a store of events only gets one for events."""
+    from curation.rules.event_rule import read_rule
+    from curation.shipped import read_config
+    from schemas.core.config import override
 
-    table = read_toml(config_path(path)).get("rule", {}) if path else {}
-    return validate(SplitRule, override(table, settings), where=str(path or "--set"))
+    table = read_config(path).get("rule", {}) if path else {}
+    table = override(table, settings)
+    if path is None and "edits" not in table and store.has("event") and not store.has("fact"):
+        table["edits"] = "event"
+    return read_rule(table, where=str(path or "--set"))
 
 
 def _print_split(
@@ -187,10 +192,10 @@ def _print_split(
         more = {"unprompted": unprompted} if unprompted is not None else {}
         click.echo(json.dumps(split.header | more, ensure_ascii=False))
         return
+    names = ("fact question", "tendency question") if split.type == "event" else ("script prompt", "neighbour prompt")
     click.echo(
-        f"split {split.name}@{split.version}: {counted(len(split.cases), 'case')}, "
-        f"{counted(sizes[0], 'script prompt')}, {counted(sizes[1], 'neighbour prompt')}, "
-        f"digest {split.digest[:12]}"
+        f"split {split.name}@{split.version}: {counted(len(split.all_cases), 'case')}, "
+        f"{', '.join(counted(n, name) for n, name in zip(sizes, names, strict=True))}, digest {split.digest[:12]}"
     )
     for reason, n in [*split.header.get("counts", {}).items(), *(unprompted or {}).items()]:
         click.echo(f"{n:>7}  {reason}")

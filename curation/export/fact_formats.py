@@ -13,7 +13,8 @@ from typing import Any
 from curation.export.scedit_format import cloze
 from curation.files.disk_map import DiskMap
 from curation.files.json_files import write_array, write_lines
-from curation.splits.split_file import NONE, Extras, Split
+from curation.splits.split_extras import NONE, Extras
+from curation.splits.split_file import Split
 from schemas.cases import Case
 from schemas.facts import Object
 from schemas.text.counting import counted

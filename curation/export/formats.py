@@ -28,6 +28,7 @@ class Exporter:
         losses: What the format cannot carry, one clause each; empty where nothing is lost.
         only: The one kind of case that it can hold, or None for all.
         gaps: What readers of the format look for and a split does not say, a sentence each.
+        edits: Types of splits that it can hold.
     """
 
     write: Callable[[Split, Path], int]
@@ -36,9 +37,12 @@ class Exporter:
     losses: tuple[str, ...] = ()
     only: Literal["counterfactual", "temporal"] | None = None
     gaps: Callable[[Split], tuple[str, ...]] = lambda split: ()
+    edits: tuple[str, ...] = ("fact",)
 
     def holds(self, split: Split) -> bool:
         """Whether the format can hold any case of the split."""
+        if split.type not in self.edits:
+            return False
         return self.only is None or any(c.fact.change == self.only for c in split.cases)
 
     def __call__(self, split: Split, path: Path) -> int:
@@ -48,7 +52,7 @@ class Exporter:
 
 def _write_own(split: Split, path: Path) -> int:
     write_split(split, path)
-    return len(split.cases)
+    return len(split.all_cases)
 
 
 _SHARED_LOSSES = (
@@ -60,7 +64,10 @@ _SHARED_LOSSES = (
 )
 
 OWN = Exporter(
-    _write_own, "{name}.jsonl", "the frozen split: a header (rule, counts, digest), then a case a line, then extras"
+    _write_own,
+    "{name}.jsonl",
+    "the frozen split: a header (rule, counts, digest), then a case a line, then extras",
+    edits=("fact", "event"),
 )
 CF = Exporter(
     write_cf,
@@ -139,6 +146,7 @@ EXPORTERS = Registry(
         "easyedit",
         "parquet",
         "datasets",
+        "elken",
     ),
 )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files.atomic import atomic_file
+from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 
 
@@ -29,7 +30,7 @@ def read_text(path: Path, what: str = "file", *, encoding: str = "utf-8", fix: s
     except FileNotFoundError:
         raise UserError(f"there is no such {what}", where=str(path), fix=fix) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"the {what} is not readable as UTF-8: {error}", where=str(path)) from None
+        raise DataError(f"the {what} is {why_not_utf8(error)}", where=f"{path}, line {line_of(error)}") from None
     except OSError as error:
         raise DataError(f"the {what} cannot be read: {error.strerror or error}", where=str(path)) from None
 

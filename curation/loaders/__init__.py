@@ -34,6 +34,7 @@ LOADERS = Registry(
         "known-1000",
         "relations",
         "facts-dev",
+        "elken",
     ),
 )
 
@@ -64,7 +65,9 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("knowedit", frozenset({"subject", "prompt", "target_new", "locality"})),
     ("knowedit", frozenset({"text", "labels", "concept"})),
     ("counterfact-flat", frozenset({"ground_truth", "target_new", "prompt"})),
+    ("elken", frozenset({"event", "event_type", "fact", "tendency"})),
     ("jsonl", frozenset({"subject", "prompt", "old"})),
+    ("jsonl", frozenset({"kind", "key", "source"})),
 )
 """Fields that tell a shape, the more telling ones first."""
 
@@ -115,8 +118,17 @@ class RecordStream(NamedTuple):
     items: Iterator[LocatedRecord | Problem]
 
 
-def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> RecordStream:
-    """The same as ``load``, one record at a time: memory holds one row and a short entry for each fact seen."""
+def stream(
+    path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None, named: Path | None = None
+) -> RecordStream:
+    """The same as ``load``, one record at a time: memory holds one row and a short entry for each fact seen.
+
+    Args:
+        path: As for ``load``.
+        format: As for ``load``.
+        mapping: As for ``load``.
+        named: Another file's name, for keys that are made of the file's name.
+    """
     if str(path) == "shipped":
         from curation.shipped import facts_path
 
@@ -128,7 +140,7 @@ def stream(path: Path | str, format: str | None = None, *, mapping: TableMapping
         loader = table_loader(mapping)
     else:
         loader = LOADERS.get(format or detect(path))
-    return RecordStream(loader.format, loader.stream(path))
+    return RecordStream(loader.format, loader.stream(path, named))
 
 
 def load(path: Path | str, format: str | None = None, *, mapping: TableMapping | None = None) -> LoadResult:

@@ -7,13 +7,16 @@ stands in its own prompt, objects that contain each other, neighbours that are n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from curation.loaders import LoadResult, detect, load
+from curation.loaders.formats.native import csv_rows
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Problem, Row
+from curation.splits.errata import Erratum
+from schemas.core.clock import today
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
 
@@ -75,6 +78,11 @@ class AcrossFiles:
         self._said = {**here, **self._said}
 
 
+def proposed_errata(problems: Iterable[Problem]) -> list[Erratum]:
+    """A proposal for the problems that name an item: it is left out of splits, for the reason given."""
+    return [Erratum(item=p.item, what=p.what, date=today()) for p in problems if p.item is not None]
+
+
 def audit(loaded: LoadResult) -> Iterator[Problem]:
     """Problems of the facts and script prompts of a file, in their order."""
     for fact in loaded.facts:
@@ -131,10 +139,8 @@ def _shorten(text: str, length: int = 80) -> str:
 
 
 def texts(path: Path) -> Iterator[Problem]:
-    """Damaged texts and stray spaces anywhere in a JSON file, one problem a field and kind for each record."""
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return
-    for row in rows(path):
+    """Damaged texts and stray spaces anywhere in a file, one problem a field and kind for each record."""
+    for row in csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else rows(path):
         if isinstance(row, Row):
             told = set()
             for place, text in _strings(row.data, ""):

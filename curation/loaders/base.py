@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.files.disk_map import DiskMap
+from curation.loaders.field_paths import explain_field
 from curation.loaders.fields import template
 from curation.loaders.reading.json_array import array
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.reading.raw_records import Problem, Row
+from curation.loaders.seen_records import SeenRecords
 from curation.loaders.sources import OWN, Upstream
 from schemas.core.config import explain
+from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
+from schemas.events.event import Event
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
 from schemas.generated_scripts import GeneratedScript
@@ -44,7 +47,7 @@ __all__ = [
 
 
 class LocatedRecord(NamedTuple):
-    """A record made of a file, and the place it came from. ``main``: one of the file's own facts."""
+    """A record made of a file, and the place it came from. ``main``: one of the file's own facts or events."""
 
     where: str
     record: Record
@@ -69,7 +72,8 @@ class LoadResult(NamedTuple):
         problems: What could not be read, contradicts itself, or is not there in the known number.
         format: Name in ``LOADERS``.
         records: What the file holds beside its facts: questions, prompts, neighbour facts and links, extras.
-        places: Key of a fact to its place in the file.
+        places: Key of a fact or event to its place in the file.
+        events: The file's events.
     """
 
     facts: tuple[Fact, ...]
@@ -77,6 +81,7 @@ class LoadResult(NamedTuple):
     format: str
     records: tuple[Record, ...] = ()
     places: Mapping[str, str] = {}
+    events: tuple[Event, ...] = ()
 
     def require(self, *, skip_bad: bool = False) -> tuple[Fact, ...]:
         """The facts, if there are any and nothing is wrong.
@@ -96,25 +101,33 @@ class LoadResult(NamedTuple):
                 where=first.where,
                 fix="get a whole copy or mend the file, or leave bad records out with --skip-bad",
             )
-        if not self.facts:
+        if not self.facts and not self.events:
             raise DataError("no usable fact in the file", fix="see the formats: scedit data formats")
         return self.facts
 
+
+_NAMED_PLACEHOLDER = re.compile(r"\{\w+\}")
 
 RowItem = Record | NeighbourFact | Problem
 """What one row of a file becomes."""
 
 
 class FormatReader:
-    """One published shape, while one file of it is read. Subclasses say how a row becomes records."""
+    """One published shape, while one file of it is read. Subclasses say how a row becomes records.
+
+    Attributes:
+        path: The file.
+        named: The file after whose name keys and relations are called, where records have none of their own: ``path``,
+            but for a corrected file the one that its source came from first.
+    """
 
     upstream: ClassVar[Upstream] = OWN
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = self.named = path
 
     def make(self, row: Row) -> Iterator[RowItem]:
-        """Records of one row: the fact first. KeyError, ValueError, TypeError: a bad record."""
+        """Records of one row: the fact or event first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
 
     def end(self) -> Iterator[Problem]:
@@ -137,30 +150,45 @@ class Loader:
     def __call__(self, path: Path) -> LoadResult:
         """Everything in the file."""
         facts: list[Fact] = []
+        events: list[Event] = []
         beside: list[Record] = []
         problems: list[Problem] = []
         places: dict[str, str] = {}
         for item in self.stream(path):
             if isinstance(item, Problem):
                 problems.append(item)
-            elif item.main:
-                assert isinstance(item.record, Fact)
-                facts.append(item.record)
+                continue
+            if item.main:
                 places[item.record.key] = item.where
+            if item.main and isinstance(item.record, Event):
+                events.append(item.record)
+            elif item.main and isinstance(item.record, Fact):
+                facts.append(item.record)
             else:
                 beside.append(item.record)
-        return LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places)
+        return LoadResult(tuple(facts), tuple(problems), self.format, tuple(beside), places, tuple(events))
 
-    def stream(self, path: Path) -> Iterator[LocatedRecord | Problem]:
-        """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen."""
-        shape, ledger, count = self._shape(path), _Ledger(), 0
+    def stream(self, path: Path, named: Path | None = None) -> Iterator[LocatedRecord | Problem]:
+        """Records and problems in the file's order; memory holds one row, and a short entry for each fact seen.
+
+        Args:
+            path: The file.
+            named: Another file's name for keys that are made of it.
+        """
+
+        def reader() -> FormatReader:
+            made = self._shape(path)
+            made.named = named or path
+            return made
+
+        shape, ledger, count = reader(), SeenRecords(), 0
         for row in self._read(path):
             count += 1
             if isinstance(row, Problem):
                 count -= row.kind == "truncated"
                 yield row
                 continue
-            yield from _of_row(row, shape, ledger)
+            yield from _of_row(row, shape, ledger, reader)
         yield from shape.end()
         known = shape.upstream.counts.get(path.name)
         if known is not None and known != count:
@@ -168,20 +196,21 @@ class Loader:
             yield Problem(str(path), "count", f"{counted(count, 'record')}, upstream has {known:,} ({how})")
 
 
-def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedRecord | Problem]:
+def _of_row(
+    row: Row, shape: FormatReader, ledger: SeenRecords, fresh: Callable[[], FormatReader]
+) -> Iterator[LocatedRecord | Problem]:
     try:
         made = list(shape.make(row))
-    except KeyError as error:
-        yield row.problem("malformed", f"the field {error} is missing")
-        return
+        if not _is_whole(row):
+            _check_placeholders(made)
     except ValidationError as error:
         yield row.problem("invalid", explain(error))
         return
     except Invalid as error:
         yield row.problem("invalid", str(error))
         return
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        yield row.problem("malformed", str(error))
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        yield row.problem("malformed", explain_field(error, row, fresh().make))
         return
     dropped = False
     renamed: dict[str, str] = {}
@@ -192,7 +221,7 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
             continue
         if dropped:  # what hangs on a fact goes with it
             continue
-        main = isinstance(item, Fact)
+        main = isinstance(item, Fact | Event)
         if isinstance(item, NeighbourFact):
             beside, problem = ledger.neighbour(item.fact)
             record, renamed[item.fact.key] = beside, beside.key
@@ -206,6 +235,19 @@ def _of_row(row: Row, shape: FormatReader, ledger: _Ledger) -> Iterator[LocatedR
         if keep:
             yield LocatedRecord(row.where, record, main)
         dropped = main and not keep
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether a row is a whole record of ours, whose texts mean what they say."""
+    return bool(row.data.get("key")) and isinstance(row.data.get("subject"), dict)
+
+
+def _check_placeholders(items: Iterable[RowItem]) -> None:
+    """Refuse a fact whose prompt has a second placeholder: its words would be read as they stand."""
+    for item in items:
+        if isinstance(item, Fact) and (other := _NAMED_PLACEHOLDER.search(item.prompt)):
+            what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
+            raise Invalid(f"{what}: {item.prompt}; fill it in, or leave it out")
 
 
 def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
@@ -227,52 +269,6 @@ def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
     return record.model_copy(update=update)
 
 
-class _Ledger:
-    """What was seen: keys with their content, and what the facts say of each subject and relation.
-
-    Names are kept as 64-bit hashes, in a temporary file where there are many.
-    """
-
-    def __init__(self) -> None:
-        self._seen, self._truth = DiskMap(), DiskMap()
-
-    def enter(self, record: Record, *, main: bool) -> tuple[tuple[str, str] | None, bool]:
-        """(kind and text of a problem, or None; whether the record is to be kept)."""
-        content, name = int(record.id[:15], 16), hash((record.kind, record.key))
-        if (before := self._seen.first(name, content)) is not None:
-            same = "" if before == content else ", with other content"
-            if main:
-                return ("duplicate", f"the key '{record.key}' stands twice{same}"), False
-            what = f"'{record.key}' was described otherwise before; the first description stays"
-            return (("contradictory", what) if same else None), False
-        if main and isinstance(record, Fact):
-            return self._true_statement(record), True
-        return None, True
-
-    def neighbour(self, fact: Fact) -> tuple[Fact, tuple[str, str] | None]:
-        """A neighbour as it is to be kept: described otherwise than before under its key, it has a key of its own."""
-        content, name = int(fact.id[:15], 16), hash((fact.kind, fact.key))
-        if self._seen.get(name) in (None, content):
-            return fact, None
-        own = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
-        what = f"'{fact.key}' was described otherwise before; this description is kept as '{own.key}'"
-        known = self._seen.get(hash((own.kind, own.key))) is not None
-        return own, None if known else ("contradictory", what)
-
-    def _true_statement(self, fact: Fact) -> tuple[str, str] | None:
-        old, new = fact.old.text, fact.new.text if fact.new else ""
-        pair = hash((fact.subject.text.casefold(), fact.relation.id))
-        before = self._truth.first(pair, "\n".join((fact.key, old, new)))
-        if before is None or fact.change == "temporal":
-            return None
-        key, said, edit = before.split("\n", 2)
-        if said.casefold() != old.casefold():
-            return "contradictory", f"'{key}' says '{said}' for this subject and relation, this one '{old}'"
-        if edit and new and edit.casefold() != new.casefold():
-            return "contradictory", f"'{key}' edits this subject and relation to '{edit}', this one to '{new}'"
-        return None
-
-
 class FileNotes:
     """Counts of what is said once for a whole file, with the first place of each.
 
@@ -292,10 +288,10 @@ class FileNotes:
         self._count[reason] += 1
         self._first.setdefault(reason, row.where)
 
-    def told(self, where: str, kind: str = "left") -> Iterator[Problem]:
-        """One problem for each reason."""
+    def told(self, where: str, kind: str = "left", of: str = "record") -> Iterator[Problem]:
+        """One problem for each reason; ``of``: what was counted."""
         for reason, n in self._count.items():
-            yield Problem(where, kind, f"{counted(n, 'record')}: {reason} (first: {self._first[reason]})")
+            yield Problem(where, kind, f"{counted(n, of)}: {reason} (first: {self._first[reason]})")
 
 
 def read_text(path: Path) -> str:
@@ -311,10 +307,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"not UTF-8 text (byte {error.start})", where=f"{path}, line {line}", fix="save it as UTF-8"
-        ) from None
+        raise DataError(why_not_utf8(error), where=f"{path}, line {line_of(error)}") from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
     if not text.strip():

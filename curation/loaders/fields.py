@@ -46,14 +46,39 @@ def named(*parts: str) -> str:
 
 
 def strings(values: Any) -> Iterator[str]:
-    """The non-empty strings of a list, stripped; one string counts as a list of one."""
+    """The non-empty strings of a list, stripped; one string counts as a list of one, null as none.
+
+    Raises:
+        FieldValueError: an object or a list stands where a string belongs: left out, nobody would miss it.
+    """
     for value in [values] if isinstance(values, str) else values or ():
+        if isinstance(value, dict | list):
+            raise FieldValueError("", f"must be a text, it is {kind_of(value)}")
         if isinstance(value, str) and value.strip():
             yield value.strip()
 
 
+class FieldValueError(ValueError):
+    """A field with a value that it cannot have: its innermost name ("": one item of a list), and what is wrong."""
+
+    def __init__(self, name: str, what: str) -> None:
+        self.name, self.what = name, what
+        super().__init__(f"the field '{name}' {what}" if name else f"an item of a list {what}")
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a JSON value in words.
+
+    Example:
+        >>> kind_of(None), kind_of([1]), kind_of({}), kind_of("a"), kind_of(True), kind_of(2.5)
+        ('null', 'a list', 'an object', 'a text', 'true or false', 'a number')
+    """
+    kinds = ((bool, "true or false"), (str, "a text"), (dict, "an object"), (list, "a list"), (int | float, "a number"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
 def text_of(data: Mapping[str, Any], name: str) -> str:
-    """A field that must be a string with something in it, stripped.
+    """A field that must be a text with something in it, stripped.
 
     Raises:
         KeyError: it is absent.
@@ -61,8 +86,8 @@ def text_of(data: Mapping[str, Any], name: str) -> str:
     """
     value = data[name]
     if not isinstance(value, str) or not value.strip():
-        what = "empty" if isinstance(value, str) else type(value).__name__
-        raise ValueError(f"the field '{name}' must be a string with something in it, it is {what}")
+        what = "empty" if isinstance(value, str) else kind_of(value)
+        raise FieldValueError(name, f"must be a text with something in it, it is {what}")
     return value.strip()
 
 

@@ -13,12 +13,14 @@ from curation.files.disk_map import DiskMap
 from curation.loaders import LocatedRecord, Problem, stream
 from curation.loaders.key_prefix import check_prefix, split_with_prefix, with_prefix
 from curation.splits.split_file import Split
+from curation.splits.visible_texts import case_records
 from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
 from curation.store.store import PutResult, Store
 from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.core.records import Record
+from schemas.events.event import Event
 from schemas.lineage import Lineage
 
 if TYPE_CHECKING:
@@ -66,7 +68,10 @@ UNNAMED = Identity()
 
 
 class FileImport(NamedTuple):
-    """What an import did. ``shown`` are its first problems; ``problems`` counts all of them."""
+    """What an import did. ``shown`` are its first problems; ``problems`` counts all of them.
+
+    ``facts`` counts the edits, which are what ``noun`` says: facts or events.
+    """
 
     put: PutResult
     facts: int
@@ -74,6 +79,7 @@ class FileImport(NamedTuple):
     shown: tuple[Problem, ...]
     format: str
     update: SourceUpdate
+    noun: str = "fact"
 
 
 def import_file(
@@ -102,6 +108,9 @@ def import_file(
         ConflictError: keys that another source uses for other content.
     """
     reading = stream(source, format, mapping=mapping)
+    if path.exists() and Path(source).is_file():
+        known = identity.of(source, _content(source, reading.format, mapping))
+        reading = stream(source, reading.format, mapping=mapping, named=_first_file(path, known))
     told = _ProblemLog(skip_bad=skip_bad, limit=limit)
     made_at = now()
     first = next(records := told.records(reading.items), None)  # before a store is made: a bad file makes none
@@ -112,7 +121,14 @@ def import_file(
         update = store.put_source(known, rest, act, replace=identity.replace, whole=limit is None)
         for said in store.arrived_contradictions():
             told.note(Problem(f"{source}, {said.key}", "contradictory", said.text))
-    return FileImport(update.put, told.facts, told.problems, tuple(told.shown), reading.format, update)
+    return FileImport(update.put, told.facts, told.problems, tuple(told.shown), reading.format, update, told.noun)
+
+
+def _first_file(path: Path, known: ImportSource) -> Path | None:
+    """The file after whose name the store has the source's keys, where it knows the source and keys are so made."""
+    with Store.open(path) as store:
+        file = Path(store.first_file(known) or "")
+    return file if file.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl") else None
 
 
 def _content(source: str, format: str, mapping: TableMapping | None) -> str:
@@ -131,6 +147,7 @@ class _ProblemLog:
         self._skip_bad, self._limit = skip_bad, limit
         self.facts = self.problems = 0
         self.shown: list[Problem] = []
+        self.noun = "fact"
 
     def records(self, items: Iterator[LocatedRecord | Problem]) -> Iterator[Record]:
         """The records; raises at the first one that cannot be used, and at the end where there was no fact."""
@@ -139,6 +156,8 @@ class _ProblemLog:
                 self._problem(item)
             elif item.main or self._limit is None:
                 self.facts += item.main
+                if item.main and isinstance(item.record, Event):
+                    self.noun = "event"
                 yield item.record
                 if self.facts == self._limit:
                     return
@@ -186,14 +205,7 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
 
 
 def split_records(split: Split) -> Iterator[Record]:
-    """Every fact, question, prompt and neighbour link inside a split's cases, and its extras."""
-    for case in split.cases:
-        yield case.fact
-        yield from case.questions
-        yield from case.prompts
-        for neighbour in case.neighbours:
-            yield neighbour.link
-            yield neighbour.fact
-            yield from neighbour.questions
-            yield from neighbour.prompts
+    """Every record inside a split's cases, and its extras."""
+    for case in split.all_cases:
+        yield from case_records(case)
     yield from split.extras

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split, header_of
-from schemas.cases import Case, CaseNeighbour
+from curation.splits.case_stream import CaseStream
+from curation.splits.split_extras import Extras
+from curation.splits.split_file import RunningDigest, Split, header_of
+from schemas.cases import Case, CaseNeighbour, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 
@@ -19,6 +21,9 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "prompt": ("key", "fact", "question", "script"),
     "neighbour": ("key", "edit", "fact"),
     "extra": ("key", "subject_key", "depends_on"),
+    "event": ("key",),
+    "fact_question": ("key", "event"),
+    "tendency_question": ("key", "event"),
 }
 """Fields that hold keys, by the kind of record."""
 
@@ -60,6 +65,15 @@ def with_prefix(record: R, prefix: str) -> R:
                 "neighbours": tuple(_neighbour(n, prefix) for n in record.neighbours),
             }
         )
+    if isinstance(record, EventCase):
+        return record.model_copy(
+            update={
+                "key": f"case/{prefix}/{record.key.removeprefix('case/')}",
+                "event": with_prefix(record.event, prefix),
+                "facts": tuple(with_prefix(q, prefix) for q in record.facts),
+                "tendencies": tuple(with_prefix(q, prefix) for q in record.tendencies),
+            }
+        )
     if record.kind not in _NAMED:
         raise UserError(
             f"a {record.kind} belongs to one content and cannot be imported under another key",
@@ -76,12 +90,12 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
     Rule, errata and counts speak of the former keys and stay with the original.
     """
     running = RunningDigest()
-    for case in split.cases:
+    for case in split.all_cases:
         moved = with_prefix(case, prefix)
         running.add(moved.key, moved.payload())
     made_of = {"split": split.name, "version": split.version, "digest": split.digest}
-    header = header_of(prefix, split.version, running.cases, running.hexdigest(), {"made_of": made_of})
-    cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.cases))
+    header = header_of(prefix, split.version, running.cases, running.hexdigest(), {"made_of": made_of}, type=split.type)
+    cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.all_cases))
     extras = Extras(with_prefix(e, prefix) for e in split.extras)
     return Split(prefix, split.version, running.hexdigest(), cases, header, extras)
 

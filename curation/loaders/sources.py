@@ -74,6 +74,12 @@ KNOWEDIT = Upstream("KnowEdit", "MIT", "https://github.com/zjunlp/EasyEdit")
 RIPPLE = Upstream("RippleEdits", "MIT", "https://github.com/edenbiran/RippleEdits")
 KNOWN_1000 = Upstream("known_1000", "MIT", "https://rome.baulab.info", {"known_1000.json": 1_209})
 RELATIONS = Upstream("LRE relations", "MIT", "https://github.com/evandez/relations")
+ELKEN = Upstream(
+    "ELKEN",
+    "CC BY-NC-SA 4.0",
+    "https://github.com/THU-KEG/Event-Level-Knowledge-Editing",
+    {"train.json": 677, "test.json": 887},
+)
 OWN = Upstream("your own file", "not stated")
 
 UPSTREAM: dict[str, Upstream] = {
@@ -93,6 +99,7 @@ UPSTREAM: dict[str, Upstream] = {
     "known-1000": KNOWN_1000,
     "relations": RELATIONS,
     "facts-dev": RELATIONS,
+    "elken": ELKEN,
 }
 """The source of each format's records."""
 

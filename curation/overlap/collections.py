@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from curation.files.disk_list import DiskList
 from curation.loaders.base import LocatedRecord
 from schemas.cases import Case
+from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
 
@@ -96,8 +97,10 @@ def open_collection(source: Path | str) -> TextCollection:
         try:
             with open(path, encoding="utf-8") as file:
                 return TextCollection.from_texts(name, file)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"cannot be read as text: {error}", where=str(path)) from None
+        except UnicodeDecodeError as error:
+            raise UserError(why_not_utf8(error), where=str(path)) from None
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):

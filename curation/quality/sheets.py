@@ -19,7 +19,7 @@ from schemas.core.ids import slug
 from schemas.lineage import Lineage
 from schemas.raters import Rater
 from schemas.text.counting import counted
-from schemas.text.spreadsheet_cells import safe_cell
+from schemas.text.spreadsheet_cells import check_divider, safe_cell
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"
@@ -174,6 +174,7 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     if path.suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         try:
+            check_divider(reader.fieldnames or (), path)
             return [(reader.line_num, {str(k): (v or "").strip() for k, v in row.items()}) for row in reader]
         except (csv.Error, AttributeError) as error:
             raise DataError(f"not readable as CSV: {error}", where=f"{path}, line {reader.line_num}") from None

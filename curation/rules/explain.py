@@ -3,92 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from curation.rules.event_rule import read_rule
+from curation.rules.explain_events import explain_event
+from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
 from curation.rules.rule import Decision, SplitRule, matches, worst
 from curation.rules.selection import Ruling
 from curation.splits.errata import Errata
 from curation.store.store import Store
-from schemas.cases import Case
+from schemas.cases import Case, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
-
-
-class ExplanationStep(NamedTuple):
-    """One record on the road: what the rule makes of it by itself, and all verdicts on it, counted or not."""
-
-    record: Record
-    judged: Decision
-    verdicts: tuple[Verdict, ...]
-
-
-class Explanation(NamedTuple):
-    """Whether an item is in, the deciding reason, and the road.
-
-    Attributes:
-        status: ``in``, ``out`` (dropped, or its case cannot be), or ``held`` (waits for people).
-        why: The deciding reason in a clause.
-        steps: The item first, then what it hangs on.
-        thresholds: The rule's thresholds in words.
-        contradictions: What other facts in the store say against the facts on the road.
-    """
-
-    key: str
-    kind: str
-    status: str
-    why: str
-    steps: tuple[ExplanationStep, ...]
-    thresholds: tuple[str, ...]
-    contradictions: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """The explanation as lines."""
-        lines = [f"{self.kind} {self.key}: {self.status.upper()}, {self.why}"]
-        for record, judged, verdicts in self.steps:
-            by = f" by {judged.by}" if judged.by else ""
-            lines.append(f"  {record.kind} {record.key}: {judged.outcome}{by}{_reason(judged)}")
-            for v in verdicts:
-                mark = "*" if judged.by and matches(v.by, judged.by) else " "
-                value = "" if v.value is None else f" {v.value:g} {v.unit}"
-                model = f" ({v.model})" if v.model else ""
-                lines.append(f"   {mark} {v.label or 'measured'}{value} by {v.by}{model}{_reason(v)}")
-            if not verdicts:
-                lines.append("     no verdict")
-        lines += [f"  contradiction: {c}" for c in self.contradictions]
-        lines += [f"  threshold: {t}" for t in self.thresholds]
-        return "\n".join(lines)
-
-    def payload(self) -> dict[str, Any]:
-        """The explanation as plain JSON values."""
-        steps = [
-            {
-                "kind": s.record.kind,
-                "key": s.record.key,
-                "id": s.record.id,
-                **s.judged._asdict(),
-                "verdicts": [v.payload() for v in s.verdicts],
-            }
-            for s in self.steps
-        ]
-        return {**self._asdict(), "steps": steps}
-
-
-def _reason(said: Decision | Verdict) -> str:
-    return f": {said.reason}" if said.reason else ""
 
 
 def _facts_named(record: Record) -> tuple[str, ...]:
     if isinstance(record, Neighbour):
         return record.edit, record.fact
     return (record.fact,) if isinstance(record, ScriptQuestion | ScriptPrompt) else ()
-
-
-class _Said(NamedTuple):
-    status: str
-    why: str
 
 
 def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None = None) -> Explanation:
@@ -110,6 +47,10 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
     record = store.get(item)
     if isinstance(record, Case):
         record = record.fact
+    if isinstance(record, EventCase):
+        record = record.event
+    if isinstance(record, Event | FactQuestion | TendencyQuestion):
+        return explain_event(store, rule, record, errata)
     if not isinstance(record, Fact | ScriptQuestion | Script | ScriptPrompt | Neighbour):
         raise UserError(f"'{item}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt")
     return _RecordChain(store, rule, record, errata).explain()
@@ -121,11 +62,9 @@ def rule_of(header: dict[str, Any]) -> SplitRule:
     Raises:
         UserError: the header does not say (a published file, for example).
     """
-    from schemas.core.config import validate
-
     if not isinstance(header.get("rule"), dict):
         raise UserError("the split does not say by which rule it was made", fix="give the rule: --rule FILE")
-    return validate(SplitRule, header["rule"], where="the split's header")
+    return read_rule(header["rule"], where="the split's header")
 
 
 class _RecordChain:
@@ -145,12 +84,12 @@ class _RecordChain:
     def explain(self) -> Explanation:
         current = self._find(type(self._record), self._record.key)
         if current is None or current.id != self._record.id:
-            said = _Said("out", "this version was replaced by another")
+            said = Standing("out", "this version was replaced by another")
             steps = [ExplanationStep(self._record, Decision("drop", reason=said.why), self._verdicts(self._record))]
         else:
             said = self._said_of(self._record)
             steps = [self._step(r) for r in self._chain(self._record)]
-        record, thresholds = self._record, tuple(_threshold(t) for t in self._rule.thresholds)
+        record, thresholds = self._record, tuple(threshold_text(t) for t in self._rule.thresholds)
         facts = dict.fromkeys(s.record.key for s in steps if isinstance(s.record, Fact))
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
         return Explanation(record.key, record.kind, said.status, said.why, tuple(steps), thresholds, against)
@@ -229,7 +168,7 @@ class _RecordChain:
 
     # ---- deciding ---------------------------------------------------------------------------------------------
 
-    def _said_of(self, record: Record) -> _Said:
+    def _said_of(self, record: Record) -> Standing:
         if isinstance(record, Fact):
             said = self._fact(record)
             beside = [self._link(link) for link in self._links_to(record.key)] if said.status != "in" else []
@@ -238,13 +177,13 @@ class _RecordChain:
             return self._link(record)
         if isinstance(record, ScriptPrompt):
             return self._prompt(record)
-        own = _find_loss(self._decide(record), record)
+        own = find_loss(self._decide(record), record)
         if own:
             return own
         field = "question" if isinstance(record, ScriptQuestion) else "script"
         mine = [p for group in self._prompts.values() for p in group if getattr(p, field) == record.key]
         if not mine:
-            return _Said("out", f"no script prompt was made of this {record.kind}")
+            return Standing("out", f"no script prompt was made of this {record.kind}")
         return _best([self._prompt(p) for p in mine])
 
     def _decide(self, record: Record) -> Decision:
@@ -252,16 +191,16 @@ class _RecordChain:
         judged = self._decide_alone(record)
         return judged if judged.outcome == "keep" else self._step(record).judged
 
-    def _loss_of_prompt(self, prompt: ScriptPrompt) -> _Said | None:
+    def _loss_of_prompt(self, prompt: ScriptPrompt) -> Standing | None:
         """Why a prompt is lost before its fact is looked at, or None: a drop on the way before a hold."""
-        lost = [s for r in (prompt, *self._parents(prompt)) if (s := _find_loss(self._decide(r), r))]
+        lost = [s for r in (prompt, *self._parents(prompt)) if (s := find_loss(self._decide(r), r))]
         return min(lost, key=lambda s: s.status != "out", default=None)
 
-    def _prompt(self, prompt: ScriptPrompt) -> _Said:
+    def _prompt(self, prompt: ScriptPrompt) -> Standing:
         if lost := self._loss_of_prompt(prompt):
             return lost
         fact = self._find(Fact, prompt.fact)
-        said = self._fact(fact) if isinstance(fact, Fact) else _Said("out", f"its fact '{prompt.fact}' is not there")
+        said = self._fact(fact) if isinstance(fact, Fact) else Standing("out", f"its fact '{prompt.fact}' is not there")
         if said.status == "in":
             return said
         return _best([*(self._pair(link, prompt) for link in self._links_to(prompt.fact)), said])
@@ -269,34 +208,34 @@ class _RecordChain:
     def _links_to(self, fact: str) -> list[Neighbour]:
         return [link for links in self._links.values() for link in links if link.fact == fact]
 
-    def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> _Said:
+    def _pair(self, link: Neighbour, prompt: ScriptPrompt) -> Standing:
         if (said := self._link(link)).status != "in":
             return said
         pair = worst([self._ruling.of(link, prompt.id), self._ruling.of(prompt, link.id)])
         if pair.outcome != "keep":
-            return _Said("out" if pair.outcome == "drop" else "held", f"{pair.by} says so beside '{link.edit}'")
-        return _Said("in", f"as a neighbour's prompt of 'case/{link.edit}'")
+            return Standing("out" if pair.outcome == "drop" else "held", f"{pair.by} says so beside '{link.edit}'")
+        return Standing("in", f"as a neighbour's prompt of 'case/{link.edit}'")
 
-    def _link(self, link: Neighbour) -> _Said:
-        if lost := _find_loss(self._decide(link), link):
+    def _link(self, link: Neighbour) -> Standing:
+        if lost := find_loss(self._decide(link), link):
             return lost
         beside = self._find(Fact, link.fact)
         if not isinstance(beside, Fact):
-            return _Said("out", f"its fact '{link.fact}' is not in the store")
-        if lost := _find_loss(self._with_reason(beside, self._ruling.of_neighbour(beside)), beside):
+            return Standing("out", f"its fact '{link.fact}' is not in the store")
+        if lost := find_loss(self._with_reason(beside, self._ruling.of_neighbour(beside)), beside):
             return lost
         edit = self._find(Fact, link.edit)
-        said = self._fact(edit) if isinstance(edit, Fact) else _Said("out", f"the edit '{link.edit}' is not there")
-        return said if said.status != "in" else _Said("in", f"as a neighbour in 'case/{link.edit}'")
+        said = self._fact(edit) if isinstance(edit, Fact) else Standing("out", f"the edit '{link.edit}' is not there")
+        return said if said.status != "in" else Standing("in", f"as a neighbour in 'case/{link.edit}'")
 
-    def _fact(self, fact: Fact) -> _Said:
+    def _fact(self, fact: Fact) -> Standing:
         rule = self._rule
         if fact.change not in rule.changes:
             beside = " (it can be a neighbour)" if fact.change == "none" else ""
-            return _Said("out", f"its change is '{fact.change}', the rule takes {', '.join(rule.changes)}{beside}")
+            return Standing("out", f"its change is '{fact.change}', the rule takes {', '.join(rule.changes)}{beside}")
         if not fact.key.startswith(rule.prefix):
-            return _Said("out", f"its key does not begin with '{rule.prefix}'")
-        if lost := _find_loss(self._decide(fact), fact):
+            return Standing("out", f"its key does not begin with '{rule.prefix}'")
+        if lost := find_loss(self._decide(fact), fact):
             return lost
         lost_prompts = [s for p in self._prompts.get(fact.key, ()) if (s := self._loss_of_prompt(p))]
         kept = len(self._prompts.get(fact.key, ())) - len(lost_prompts)
@@ -304,22 +243,22 @@ class _RecordChain:
             also = f" ({lost_prompts[0].why})" if lost_prompts else ""
             held = bool(lost_prompts) and all(s.status == "held" for s in lost_prompts)
             why = f"'{fact.key}' has {kept} script prompts, the rule wants {rule.min_prompts}{also}"
-            return _Said("held" if held else "out", why)
+            return Standing("held" if held else "out", why)
         near = sum(self._has_prompt(n) for n in self._links.get(fact.key, ()))
         if near < rule.min_neighbours:
             why = f"'{fact.key}' has {near} neighbours with a prompt, the rule wants {rule.min_neighbours}"
-            return _Said("out", why)
+            return Standing("out", why)
         if lost := self._whole_case(fact):
             return lost
-        return _Said("in", f"in 'case/{fact.key}', which has {kept} script prompts and {near} neighbours")
+        return Standing("in", f"in 'case/{fact.key}', which has {kept} script prompts and {near} neighbours")
 
-    def _whole_case(self, fact: Fact) -> _Said | None:
+    def _whole_case(self, fact: Fact) -> Standing | None:
         """Why people drop or hold the case as a whole; what they judged must be what the case would hold now."""
         case = self._by_key.get(("case", f"case/{fact.key}"))
         kept = {p.id for p in self._prompts.get(fact.key, ()) if self._loss_of_prompt(p) is None}
         if not isinstance(case, Case) or case.fact.id != fact.id or {p.id for p in case.prompts} != kept:
             return None
-        return _find_loss(self._decide(case), case)
+        return find_loss(self._decide(case), case)
 
     def _has_prompt(self, link: Neighbour) -> bool:
         fact = self._find(Fact, link.fact)
@@ -334,17 +273,5 @@ class _RecordChain:
         )
 
 
-def _find_loss(judged: Decision, record: Record) -> _Said | None:
-    if judged.outcome == "keep":
-        return None
-    status, verb = ("out", "drops") if judged.outcome == "drop" else ("held", "holds")
-    return _Said(status, f"{judged.by} {verb} the {record.kind} '{record.key}'{_reason(judged)}")
-
-
-def _best(said: Iterable[_Said]) -> _Said:
+def _best(said: Iterable[Standing]) -> Standing:
     return min(said, key=lambda s: ("in", "held", "out").index(s.status))
-
-
-def _threshold(threshold: Any) -> str:
-    clusters = ", one of each cluster stays" if threshold.clusters else ""
-    return f"{threshold.text}, otherwise {threshold.then}{clusters}"

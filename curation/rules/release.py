@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.rules.event_rule import EventRule
+from curation.rules.event_selection import EventSelectionStream
 from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
@@ -68,7 +70,7 @@ def freeze_with_report(
     before = _latest_version(store, name)
     known = merge_errata(before.header if before else None, errata)
     with rare_collections():
-        choice = SelectionStream(store, rule, errata=known)
+        choice = _selection(store, rule, known)
 
     def about() -> dict[str, Any]:
         said: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
@@ -87,7 +89,13 @@ def freeze_with_report(
     return FreezeResult(made, dict(choice.unprompted), warnings)
 
 
-def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:
+def _selection(store: Store, rule: SplitRule, errata: Errata) -> SelectionStream | EventSelectionStream:
+    if isinstance(rule, EventRule):
+        return EventSelectionStream(store, rule, errata=errata)
+    return SelectionStream(store, rule, errata=errata)
+
+
+def _greedy(choice: SelectionStream | EventSelectionStream, rule: SplitRule) -> Iterator[str]:
     """Thresholds by which more than a fifth of the prompts that were looked at are out."""
     for name in dict.fromkeys(t.check.partition("@")[0] for t in rule.thresholds):
         lost = sum(choice.counts.get(f"prompt: {verb} by {name}", 0) for verb in ("dropped", "held"))
@@ -264,4 +272,4 @@ def _predecessor(store: Store, candidate: Split) -> Split | None:
 
 def _first_entry(split: Split, date: str) -> str:
     lines = [f"## {split.name} {split.version} ({date})", ""]
-    return "\n".join([*lines, f"{len(split.cases)} cases, digest {split.digest[:12]}. First release."]) + "\n"
+    return "\n".join([*lines, f"{len(split.all_cases)} cases, digest {split.digest[:12]}. First release."]) + "\n"

@@ -15,7 +15,7 @@ from schemas.raters import Rater, rater_of_verdict
 from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
-Kind = Literal["fact", "question", "script", "prompt", "neighbour"]
+Kind = Literal["fact", "question", "script", "prompt", "neighbour", "event", "fact_question", "tendency_question"]
 
 
 class Threshold(Options):
@@ -256,9 +256,9 @@ class Verdicts:
             raise other_unit(threshold, expected, verdict.unit, verdict.key)
         self._measured[n].add(verdict.item_id)
         assert verdict.value is not None
-        out = threshold.out(verdict.value)
         if threshold.clusters:  # an item that is out may be the one that stays
             return
+        out = threshold.out(verdict.value)
         if out or verdict.check in self._several:
             outcome = threshold.then if out else "keep"
             self._said[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
@@ -269,8 +269,7 @@ class Verdicts:
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
         said = _keep_newest(stored or ())
-        people = [s for s in said if s.rater is not None]
-        if people and self._rule.people_outrank:
+        if (people := [s for s in said if s.rater is not None]) and self._rule.people_outrank:
             return self._people(people)
         found = [Decision(self._outcome(s), s.by.rsplit("/", 1)[-1].partition("@")[0]) for s in said]
         if not related:
@@ -285,6 +284,10 @@ class Verdicts:
     def saved(self, item: str) -> bool:
         """Whether people keep an item whatever the checks say."""
         return self._rule.people_outrank and (said := self.by_people(item)) is not None and said.outcome == "keep"
+
+    def number_of_people(self, item: str) -> int:
+        """How many people judged an item."""
+        return len({said.rater.name for said in self._said.get(item, ()) if said.rater is not None})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""

@@ -96,26 +96,27 @@ class Ruling:
     def of(self, record: Record, *related: str) -> Decision:
         """The outcome for one record by itself (or for a pair)."""
         if not related and (erratum := self.errata.of(record.key, record.id)):
-            return _by_erratum(erratum)
+            return decision_of_erratum(erratum)
         return self.verdicts.judge(record.kind, record.id, *related)
 
     def of_fact(self, fact: Fact) -> Decision:
         """The outcome for a fact; an erratum on its case is one on the fact."""
         if erratum := self.errata.of(f"case/{fact.key}", fact.id):
-            return _by_erratum(erratum)
+            return decision_of_erratum(erratum)
         return self.of(fact)
 
     def of_neighbour(self, fact: Fact) -> Decision:
         """The outcome for a fact as a neighbour: errata and people. Checks and thresholds judge facts as edits."""
         erratum = self.errata.of(fact.key, fact.id) or self.errata.of(f"case/{fact.key}", fact.id)
-        return _by_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
+        return decision_of_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
 
     def in_scope(self, fact: Fact) -> bool:
         """Whether the rule looks at a fact as an edit."""
         return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
 
 
-def _by_erratum(erratum: Erratum) -> Decision:
+def decision_of_erratum(erratum: Erratum) -> Decision:
+    """What an erratum that applies comes to: out, or held until somebody has looked."""
     return Decision("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
 
 

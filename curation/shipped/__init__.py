@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from curation.splits.split_file import Split, load_split, open_split
+from schemas.core.config import read_toml
 
 _HERE = Path(__file__).parent
 
@@ -24,6 +26,16 @@ def config_path(path: Path) -> Path:
         return path
     ours = _HERE / path
     return ours if ours.is_file() else path
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """A TOML configuration of the user's, or ours of that name, as a dictionary.
+
+    Raises:
+        UserError: there is none, or it cannot be read.
+        DataError: it is no TOML.
+    """
+    return read_toml(config_path(path))
 
 
 def corpus_path() -> Path:
@@ -54,6 +66,11 @@ def common_words_path() -> Path:
 def name_forms_path() -> Path:
     """Names that stand for each other and words derived from them ("Italy", "Italian"), one family a line."""
     return _HERE / "names" / "forms.txt"
+
+
+def nouns_after_path() -> Path:
+    """Nouns that may stand right after an object ("a Bilbao train"), by what the objects are, one kind a line."""
+    return _HERE / "names" / "nouns_after.txt"
 
 
 def set_phrases_path() -> Path:

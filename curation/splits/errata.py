@@ -88,8 +88,13 @@ def add_erratum(path: Path, entry: Erratum) -> bool:
     known = read_errata(path).entries if path.exists() else ()
     if any(e.model_copy(update={"date": entry.date}) == entry for e in known):
         return False
-    write_text(path, "".join(e.model_dump_json() + "\n" for e in (*known, entry)), "the errata")
+    write_errata((*known, entry), path)
     return True
+
+
+def write_errata(entries: Iterable[Erratum], path: Path) -> None:
+    """Write an errata file, flushed to the disk, in the place of what stood there."""
+    write_text(path, "".join(e.model_dump_json() + "\n" for e in entries), "the errata")
 
 
 def merge_errata(header: Mapping[str, Any] | None, entries: Iterable[Erratum] = ()) -> Errata:

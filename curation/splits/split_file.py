@@ -9,17 +9,27 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from curation.files.atomic import atomic_file
+from curation.splits.case_stream import (
+    FACT,
+    CaseStream,
+    fact_cases,
+    header_type,
+    read_case,
+    type_of_cases,
+)
 from curation.splits.empty_split import no_case
 from curation.splits.names import check_header
-from schemas.cases import Case
+from curation.splits.split_extras import NONE, Extras
+from schemas.cases import AnyCase, Case
 from schemas.core.config import explain
+from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
 from schemas.extras import Extra
@@ -27,85 +37,40 @@ from schemas.extras import Extra
 FORMAT = 1
 WITH_EXTRAS = 2
 """Format of a file that has lines ``{"extra": ...}`` behind its cases."""
-
-
-class Extras:
-    """What the sources say beside a split's facts: other probes, hops, popularity.
-
-    Example:
-        >>> extra = Extra.holding("f/1/extra/x", [1], subject_key="f/1", name="x")
-        >>> [e.key for e in Extras([extra]).of(["f/1"])], bool(NONE)
-        (['f/1/extra/x'], False)
-    """
-
-    def __init__(self, held: Iterable[Extra] = ()) -> None:
-        self._held = tuple(sorted(held, key=lambda e: e.key))
-
-    def __iter__(self) -> Iterator[Extra]:
-        """All, in order of their keys."""
-        return iter(self._held)
-
-    def __bool__(self) -> bool:
-        return next(iter(self), None) is not None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Extras) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def of(self, facts: Collection[str]) -> list[Extra]:
-        """Those of some facts, by the facts' keys."""
-        wanted = set(facts)
-        return [e for e in self._held if e.subject_key in wanted]
-
-
-NONE = Extras()
-
-
-class CaseStream(Sequence[Case]):
-    """Cases that are read anew each time they are gone through; one at a time is in memory.
-
-    Args:
-        count: How many there are.
-        read: Begins a new pass over them.
-    """
-
-    def __init__(self, count: int, read: Callable[[], Iterator[Case]]) -> None:
-        self._count, self._read = count, read
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Case]:
-        return self._read()
-
-    @overload
-    def __getitem__(self, place: int) -> Case: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Case, ...]: ...
-    def __getitem__(self, place: int | slice) -> Case | tuple[Case, ...]:
-        """A case (reads up to there), or some cases (reads all)."""
-        if isinstance(place, slice):
-            return tuple(self._read())[place]
-        return next(itertools.islice(self._read(), range(self._count)[place], None))
+TYPED = 3
+"""Format of a split whose edits are no facts, with or without extras: its header has a ``type``."""
 
 
 class Split(NamedTuple):
     """A frozen split. ``header`` keeps the rule, the counts and whatever else was said of it.
 
-    ``cases`` are in order of their keys: a tuple, or a ``CaseStream`` that reads them when they are gone through.
-    ``extras`` are what the sources say beside (the digest does not cover them, no run reads them).
+    ``all_cases`` are in order of their keys and of one type: a tuple, or a ``CaseStream`` that reads them when they are
+    gone through. ``extras`` are what the sources say beside (the digest does not cover them, no run reads them).
     """
 
     name: str
     version: str
     digest: str
-    cases: Sequence[Case]
+    all_cases: Sequence[AnyCase]
     header: dict[str, Any]
     extras: Extras = NONE
 
+    @property
+    def type(self) -> str:
+        """What its edits are: ``fact`` or ``event`` (a name in ``CASE_TYPES``)."""
+        return header_type(self.header, self.name)
+
+    @property
+    def cases(self) -> Sequence[Case]:
+        """The cases of a split of facts.
+
+        Raises:
+            UserError: its edits are of another type.
+        """
+        return fact_cases(self.all_cases, self.type, f"{self.name}@{self.version}")
+
     @classmethod
-    def checked(cls, header: dict[str, Any], cases: Sequence[Case], *, where: str) -> Split:
+    def checked(cls, header: dict[str, Any], cases: Sequence[AnyCase], *, where: str) -> Split:
         """A split from a header and cases that must belong together.
 
         Raises:
@@ -121,6 +86,12 @@ class Split(NamedTuple):
                 where=where,
                 fix="get a whole copy",
             )
+        if type_of_cases(cases, where) != header_type(header, where):
+            raise DataError(
+                f"the header says edits of the type '{header_type(header, where)}', the cases are others",
+                where=where,
+                fix="get a whole copy",
+            )
         found = cases_digest(cases)
         if header.get("digest") != found:
             raise DataError(
@@ -131,7 +102,7 @@ class Split(NamedTuple):
         return cls(str(header["split"]), str(header["version"]), found, tuple(cases), header)
 
 
-def cases_digest(cases: Iterable[Case]) -> str:
+def cases_digest(cases: Iterable[AnyCase]) -> str:
     """SHA-256 over the cases' canonical JSON in order of their keys."""
     return digest(canonical_json(c.payload()) for c in sorted(cases, key=lambda c: c.key))
 
@@ -164,45 +135,55 @@ class RunningDigest:
         return self._hash.hexdigest()
 
 
-def header_of(name: str, version: str, cases: int, digest: str, details: dict[str, Any] | None) -> dict[str, Any]:
-    """A split's header: what every one has, then what is said of this one."""
-    return {"format": FORMAT, "split": name, "version": version, "cases": cases, "digest": digest, **(details or {})}
+def header_of(
+    name: str, version: str, cases: int, digest: str, details: dict[str, Any] | None, *, type: str = FACT
+) -> dict[str, Any]:
+    """A split's header: what every one has, then what is said of this one; ``type`` where its edits are no facts."""
+    typed = {} if type == FACT else {"type": type}
+    said = {k: v for k, v in (details or {}).items() if k != "type"}
+    return (
+        {"format": TYPED if typed else FORMAT, "split": name, "version": version, "cases": cases, "digest": digest}
+        | typed
+        | said
+    )
 
 
 def under_version(split: Split, version: str, details: dict[str, Any] | None = None) -> Split:
     """The same frozen cases under another version, with another header; nothing is read."""
-    header = header_of(split.name, version, len(split.cases), split.digest, details)
-    return Split(split.name, version, split.digest, split.cases, header, split.extras)
+    header = header_of(split.name, version, len(split.all_cases), split.digest, details, type=split.type)
+    return Split(split.name, version, split.digest, split.all_cases, header, split.extras)
 
 
 def make_split(
-    name: str, cases: Iterable[Case], *, version: str = "1.0.0", details: dict[str, Any] | None = None
+    name: str, cases: Iterable[AnyCase], *, version: str = "1.0.0", details: dict[str, Any] | None = None
 ) -> Split:
     """A split of cases in order of their keys.
 
     Raises:
-        UserError: there is no case.
+        UserError: there is no case, or cases of several types.
     """
     ordered = sorted(cases, key=lambda c: c.key)
     if not ordered:
         raise no_case(name)
-    header = header_of(name, version, len(ordered), cases_digest(ordered), details)
+    type = type_of_cases(ordered, name)
+    header = header_of(name, version, len(ordered), cases_digest(ordered), details, type=type)
     return Split.checked(header, ordered, where=name)
 
 
 def part_of(split: Split, name: str, keys: Set[str], *, details: dict[str, Any] | None = None) -> Split:
     """Some of a split's cases as a split of the same version; they are read from it when they are gone through."""
-    if not isinstance(split.cases, CaseStream):
-        return make_split(name, (c for c in split.cases if c.key in keys), version=split.version, details=details)
+    cases = split.all_cases
+    if not isinstance(cases, CaseStream):
+        return make_split(name, (c for c in cases if c.key in keys), version=split.version, details=details)
     running = RunningDigest()
-    for case in split.cases:
+    for case in cases:
         if case.key in keys:
             running.add(case.key, case.payload())
     if not running.cases:
         raise no_case(name)
-    header = header_of(name, split.version, running.cases, running.hexdigest(), details)
-    cases = CaseStream(running.cases, lambda: (c for c in split.cases if c.key in keys))
-    return Split(name, split.version, running.hexdigest(), cases, header)
+    header = header_of(name, split.version, running.cases, running.hexdigest(), details, type=split.type)
+    chosen = CaseStream(running.cases, lambda: (c for c in cases if c.key in keys))
+    return Split(name, split.version, running.hexdigest(), chosen, header)
 
 
 def write_split(split: Split, path: Path) -> None:
@@ -210,12 +191,13 @@ def write_split(split: Split, path: Path) -> None:
 
     Extras follow the cases, and the file's header then says how many they are, with a digest of their own.
     """
-    header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": FORMAT}
+    own = FORMAT if split.type == FACT else TYPED
+    header = {k: v for k, v in split.header.items() if k != "extras"} | {"format": own}
     if split.extras:
-        header |= {"format": WITH_EXTRAS, "extras": _sum(split.extras)}
+        header |= {"format": max(own, WITH_EXTRAS), "extras": _sum(split.extras)}
     with atomic_file(path, "the split") as file:
         file.write(json.dumps(header, ensure_ascii=False) + "\n")
-        for case in split.cases:
+        for case in split.all_cases:
             file.write(json.dumps(case.payload(), ensure_ascii=False, separators=(",", ":")) + "\n")
         for extra in split.extras:
             file.write(json.dumps({"extra": extra.payload()}, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -237,12 +219,12 @@ def load_split(path: Path | str) -> Split:
     """
     path = Path(path)
     lines = _lines(path)
-    header, cases, extras = _header(next(lines, (1, ""))[1], path), list[Case](), list[Extra]()
+    header, cases, extras = _header(next(lines, (1, ""))[1], path), list[AnyCase](), list[Extra]()
     for record in _records(lines, path):
-        if isinstance(record, Case):
-            cases.append(record)
-        else:
+        if isinstance(record, Extra):
             extras.append(record)
+        else:
+            cases.append(record)
     return Split.checked(header, cases, where=str(path))._replace(extras=_checked_extras(extras, header, path))
 
 
@@ -272,13 +254,13 @@ def open_split(path: Path | str) -> Split:
     if (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
         return load_split(path)
 
-    def read() -> Iterator[Case]:
+    def read() -> Iterator[AnyCase]:
         if _stamp(path) != before:
             raise DataError("the file was changed while it was in use", where=str(path), fix="start again")
         lines = _lines(path)
         next(lines)
-        cases = itertools.takewhile(lambda r: isinstance(r, Case), _records(lines, path))
-        return (c for c in cases if isinstance(c, Case))
+        cases = itertools.takewhile(lambda r: not isinstance(r, Extra), _records(lines, path))
+        return (c for c in cases if not isinstance(c, Extra))
 
     held = _checked_extras(extras, header, path)
     name, version, cases = str(header["split"]), str(header["version"]), CaseStream(running.cases, read)
@@ -287,7 +269,7 @@ def open_split(path: Path | str) -> Split:
 
 def _checked_extras(extras: Sequence[Extra], header: dict[str, Any], path: Path) -> Extras:
     found, said = Extras(extras), header.pop("extras", None)
-    header["format"] = FORMAT  # what the file needed, not what the split is
+    header["format"] = TYPED if "type" in header else FORMAT  # what the file needed, not what the split is
     if (said or extras) and said != _sum(found):
         raise DataError("the extras behind the cases are cut off or edited", where=str(path), fix="get a whole copy")
     return found
@@ -310,19 +292,19 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, line
     except FileNotFoundError:
         raise UserError("there is no such split file", where=str(path)) from None
-    except UnicodeDecodeError:
-        raise DataError("not a UTF-8 text file", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise DataError(why_not_utf8(error), where=str(path)) from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
 
 
-def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Case | Extra]:
+def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[AnyCase | Extra]:
     for number, line in lines:
         try:
             if line.startswith('{"extra":'):
                 yield Extra.model_validate(json.loads(line)["extra"])
             else:
-                yield Case.model_validate_json(line)
+                yield read_case(line)
         except ValidationError as error:
             raise DataError(explain(error), where=f"{path}, line {number}", fix="get a whole copy") from None
         except ValueError:
@@ -338,12 +320,13 @@ def _header(line: str, path: Path) -> dict[str, Any]:
         raise DataError(
             "not a split file (its first line is no header)", where=str(path), fix="freeze one: scedit split freeze"
         )
-    if header.get("format") not in (FORMAT, WITH_EXTRAS):
+    if header.get("format") not in (FORMAT, WITH_EXTRAS, TYPED):
         raise DataError(
             f"split format {header.get('format')} is not known",
             where=str(path),
-            allowed=f"{FORMAT}, {WITH_EXTRAS}",
+            allowed=f"{FORMAT}, {WITH_EXTRAS}, {TYPED}",
             fix="upgrade scedit",
         )
     check_header(header, str(path))
+    header_type(header, str(path))
     return header

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from curation.splits.case_stream import CaseStream
 from curation.splits.errata import Erratum, merge_errata
-from curation.splits.split_file import CaseStream, Split
-from schemas.cases import Case
+from curation.splits.split_file import Split
+from curation.splits.visible_texts import record_keys, visible_texts
+from schemas.cases import AnyCase
 from schemas.core.errors import UserError
-from schemas.facts import Fact
-from schemas.scripts import ScriptPrompt
 
 Level = Literal["major", "minor", "patch", "none"]
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
@@ -132,7 +132,7 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
         why: Asked for the reason of every dropped case that no erratum explains.
     """
     errata, changes = merge_errata(new.header).entries, []
-    for before, after in _side_by_side(old.cases, new.cases):
+    for before, after in _side_by_side(old.all_cases, new.all_cases):
         if after is None and before is not None:
             reason = _errata_on(before, errata) or (why(before.key) if why else "")
             changes.append(CaseChange(before.key, "dropped", "major", (), reason))
@@ -144,7 +144,7 @@ def diff(old: Split, new: Split, *, why: Callable[[str], str] | None = None) -> 
     return Diff(old, new, tuple(changes))
 
 
-def _side_by_side(old: Iterable[Case], new: Iterable[Case]) -> Iterator[tuple[Case | None, Case | None]]:
+def _side_by_side(old: Iterable[AnyCase], new: Iterable[AnyCase]) -> Iterator[tuple[AnyCase | None, AnyCase | None]]:
     """Cases of both splits, joined by their keys."""
     left, right = (iter(c if isinstance(c, CaseStream) else sorted(c, key=lambda x: x.key)) for c in (old, new))
     before, after = next(left, None), next(right, None)
@@ -160,69 +160,15 @@ def _side_by_side(old: Iterable[Case], new: Iterable[Case]) -> Iterator[tuple[Ca
             before, after = next(left, None), next(right, None)
 
 
-def _errata_on(case: Case, errata: Sequence[Erratum]) -> str:
+def _errata_on(case: AnyCase, errata: Sequence[Erratum]) -> str:
     if not errata:
         return ""
-    inside = {case.key} | {i for i, _ in _keys(case)}
+    inside = {case.key} | set(record_keys(case))
     return "; ".join(f"erratum on {e.item}: {e.what}" for e in errata if e.item in inside)
 
 
-def _keys(case: Case) -> Iterator[tuple[str, str]]:
-    yield case.fact.key, "fact"
-    for records in (case.questions, case.prompts):
-        yield from ((r.key, r.kind) for r in records)
-    for neighbour in case.neighbours:
-        yield neighbour.link.key, "neighbour"
-        yield neighbour.fact.key, "fact"
-        yield from ((r.key, r.kind) for r in (*neighbour.questions, *neighbour.prompts))
-
-
-def _visible_texts(case: Case) -> dict[tuple[str, str], str]:
-    """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
-    fact = case.fact
-    new = fact.new.text if fact.new else ""
-    asked = {
-        ("prompt of the fact", fact.key): fact.fact_prompt,
-        ("target", fact.key): f"{fact.old.text} -> {new}",
-        ("kind of change", fact.key): f"{fact.change} {fact.changed_on}",
-        **_names(fact, fact.key),
-        **_number_texts("paraphrase", fact.paraphrases),
-        **_number_texts("neighbour prompt", fact.neighbour_prompts),
-        **{("script prompt", p.key): _prompt(p) for p in case.prompts},
-        **{("question", q.key): q.text for q in case.questions},
-    }
-    for n in case.neighbours:
-        fact = n.fact
-        asked["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
-        own = {**_names(fact, fact.key), **_number_texts("paraphrase", fact.paraphrases)}
-        asked |= {(f"neighbour's {what}", f"{fact.key} {key}"): said for (what, key), said in own.items()}
-        asked |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
-        asked |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
-    return asked
-
-
-def _names(fact: Fact, key: str) -> dict[tuple[str, str], str]:
-    """Where the subject stands, which names count as a mention, which relation it is."""
-    objects = [fact.old, *([fact.new] if fact.new else [])]
-    return {
-        ("subject", key): f"{fact.prompt} {fact.subject.text}",
-        ("aliases", key): str([fact.subject.aliases, *((o.aliases, o.datatype) for o in objects)]),
-        ("relation", key): fact.relation.id,
-    }
-
-
-def _number_texts(what: str, texts: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Texts by themselves; one that stands twice is asked twice."""
-    return {(what, text if (n := texts[:place].count(text)) == 0 else f"{text} ({n})"): text
-            for place, text in enumerate(texts)}  # fmt: skip
-
-
-def _prompt(prompt: ScriptPrompt) -> str:
-    return f"{prompt.text}{prompt.separator}{prompt.targets} {prompt.step} {prompt.question}"
-
-
-def _compare(old: Case, new: Case) -> tuple[Level, tuple[str, ...]]:
-    before, after = _visible_texts(old), _visible_texts(new)
+def _compare(old: AnyCase, new: AnyCase) -> tuple[Level, tuple[str, ...]]:
+    before, after = visible_texts(old), visible_texts(new)
     details = []
     gone, more = [k for k in before if k not in after], [k for k in after if k not in before]
     other = [k for k in before if k in after and before[k] != after[k]]
@@ -263,10 +209,10 @@ def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
     old, new = diff.old, diff.new
     lines = [f"## {new.name} {new.version} ({date})", ""]
     lines.append(
-        f"{len(new.cases)} cases, digest {new.digest[:12]}; {old.version} had {len(old.cases)}, digest "
+        f"{len(new.all_cases)} cases, digest {new.digest[:12]}; {old.version} had {len(old.all_cases)}, digest "
         f"{old.digest[:12]}. This is a {diff.level} change."
         if diff.changes
-        else f"The same {len(new.cases)} cases as {old.version} (digest {new.digest[:12]})."
+        else f"The same {len(new.all_cases)} cases as {old.version} (digest {new.digest[:12]})."
     )
     for what in ("dropped", "changed", "added"):
         changes = diff.of(what)

@@ -19,6 +19,7 @@ from curation.stats.intervals import Z95, Interval, mean_interval
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
 _MOST_UNDEFINED = 0.05  # share of undefined resamples above which an interval would describe the defined ones only
+_MOST_UNDEFINED_SPREAD = 1 / 6  # the same where only the spread of the draws is used
 
 
 class Resampling(NamedTuple):
@@ -80,14 +81,14 @@ def bootstrap_sums(sums: Floats, statistic: Callable[[Floats], Floats], resampli
     return np.concatenate(out) if out else np.empty(0)
 
 
-def ends(draws: Floats, resampling: Resampling, *, cases: int) -> Ends:
+def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: float = _MOST_UNDEFINED) -> Ends:
     """Percentile interval of bootstrap draws; none where there are too few cases or too many undefined draws."""
     if cases < 2:
         return Ends(None, None, "a single case has no spread")
     if draws.size == 0:
         return Ends(None, None, "no resampling was asked for")
     lost = int(np.isnan(draws).sum())
-    if lost > _MOST_UNDEFINED * draws.size:
+    if lost > most_undefined * draws.size:
         return Ends(None, None, f"undefined in {lost} of {draws.size} resamples")
     tail = 100 * (1 - resampling.confidence) / 2
     low, high = np.nanpercentile(draws, [tail, 100 - tail])
@@ -101,6 +102,65 @@ def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> Ends
     """Like :func:`ends`, with none where every resample gives the same value: an interval of no width says too much."""
     found = ends(draws, resampling, cases=cases)
     return found._replace(low=None, high=None) if found.low == found.high else found
+
+
+class Transform(NamedTuple):
+    """A scale on which draws of a statistic spread evenly, and the lowest value there is.
+
+    ``to`` takes values and how near to certainty they may come, since both scales end there; ``back`` is its inverse.
+    """
+
+    to: Callable[[Floats, float], Floats]
+    back: Callable[[float], float]
+    lowest: float
+    name: str
+
+
+def _fisher(values: Floats, nearest: float) -> Floats:
+    return np.asarray(np.arctanh(np.clip(values, -nearest, nearest)))
+
+
+def _log_disagreement(values: Floats, nearest: float) -> Floats:
+    return np.asarray(-np.log1p(-np.minimum(values, nearest)))
+
+
+_NEAREST = 0.999
+FISHER = Transform(_fisher, math.tanh, -1.0, "Fisher's scale")
+DISAGREEMENT = Transform(_log_disagreement, lambda y: -math.expm1(-y), -1.0, "the log of the disagreement")
+
+
+def student_ends_of_draws(
+    value: float,
+    draws: Floats,
+    transform: Transform,
+    resampling: Resampling,
+    *,
+    cases: int,
+    nearest: float = _NEAREST,
+) -> Ends:
+    """Interval of a coefficient: the spread of its draws on a transformed scale, Student's t, taken back.
+
+    A percentile interval is too narrow for few cases (correlations of 8 cases: 78 to 94 % instead of 95, alpha of 8: 77
+    to 88 %); this one holds the truth in 93 % and more (docs/coverage.md).
+
+    Args:
+        value: The coefficient.
+        draws: The same of resamples, (resamples,), NaN where it is undefined.
+        transform: ``FISHER`` for correlations, ``DISAGREEMENT`` for agreement beyond chance.
+        resampling: Confidence.
+        cases: Independent cases; degrees of freedom are one fewer.
+        nearest: How near to 1 values are taken, since the scales end there.
+    """
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    found = ends(draws, resampling, cases=cases, most_undefined=_MOST_UNDEFINED_SPREAD)
+    if found.low is None or found.low == found.high:
+        return found._replace(low=None, high=None)
+    spread = float(transform.to(draws[~np.isnan(draws)], nearest).std(ddof=1))
+    half = -float(stdtrit(cases - 1, (1 - resampling.confidence) / 2)) * spread
+    middle = float(transform.to(np.array([value]), nearest)[0])
+    low, high = max(transform.back(middle - half), transform.lowest), transform.back(middle + half)
+    return found._replace(low=min(low, value), high=max(high, value))
 
 
 def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:

@@ -17,14 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.estimates import Floats, grouped
+from curation.stats.bootstrap import case_means
+from curation.stats.estimates import Estimate, Floats, grouped, undefined
 from curation.stats.intervals import BY_CASE, NO_SPREAD, STUDENT, TWO_WAY, Interval, mean_interval, varies
 
 Scale = tuple[float, float]
 SHARE: Scale = (0.0, 1.0)
 _PRIOR = 1.0  # cases' worth of the largest possible variance
 _ROUNDING = 1e-12
-_Z, _TAIL = 1.959963984540054, 0.025
+_TAIL = 0.025  # of a 95 % interval, at each end
+_HALVINGS = 40  # of the interval in which the logarithm of a p is sought
+_LEAST_P, _MOST_P = 1e-9, 0.999
 
 
 class Spread(NamedTuple):
@@ -85,8 +88,13 @@ def _clustered(influence: Floats, index: np.ndarray[tuple[int], np.dtype[np.int6
     return float((totals**2).sum() * groups / max(groups - 1, 1))
 
 
-def beta_ends(spread: Spread, scale: Scale = SHARE) -> Scale | None:
-    """Ends of the 95 % interval of a mean on a scale; None where there is a single unit.
+def beta_ends(spread: Spread, scale: Scale = SHARE, *, tail: float = _TAIL) -> Scale | None:
+    """Ends of the interval of a mean on a scale; None where there is a single unit.
+
+    Args:
+        spread: The mean, its variance, and the independent units behind both.
+        scale: Lowest and highest possible value.
+        tail: Chance left out at each end: 0.025 for 95 %.
 
     Example:
         >>> [round(end, 3) for end in beta_ends(spread_of([1.0] * 12))]
@@ -94,8 +102,7 @@ def beta_ends(spread: Spread, scale: Scale = SHARE) -> Scale | None:
         >>> [round(end, 2) for end in beta_ends(spread_of([7.0, 7.0, 7.0, 7.0, 6.0, 7.0]), (1.0, 7.0))]
         [5.07, 7.0]
     """
-    from scipy import stats  # type: ignore[import-untyped]
-    from scipy.special import betaincinv  # type: ignore[import-untyped]
+    from scipy.special import betaincinv, ndtri, stdtrit  # type: ignore[import-untyped]
 
     wide, units = scale[1] - scale[0], spread.units
     if units < 2:
@@ -105,17 +112,17 @@ def beta_ends(spread: Spread, scale: Scale = SHARE) -> Scale | None:
     most = share * (1 - share)
     raw = spread.variance / wide**2 * units / most if most > 0 and varies(spread.variance, spread.mean) else 1.0
     ratio = ((units - 1) * raw + _PRIOR) / (units - 1 + _PRIOR)
-    worth = units / ratio * (_Z / float(stats.t.ppf(1 - _TAIL, units - 1))) ** 2
+    worth = units / ratio * (float(ndtri(tail)) / float(stdtrit(units - 1, tail))) ** 2
     worth = max(worth, units / max(ratio, 1.0) if spread.crossed else units)
     hits = share * worth
-    low = float(betaincinv(hits, worth - hits + 1, _TAIL)) if share > 0 else 0.0
-    high = float(betaincinv(hits + 1, worth - hits, 1 - _TAIL)) if share < 1 else 1.0
+    low = float(betaincinv(hits, worth - hits + 1, tail)) if share > 0 else 0.0
+    high = float(betaincinv(hits + 1, worth - hits, 1 - tail)) if share < 1 else 1.0
     return scale[0] + wide * min(low, share), scale[0] + wide * max(high, share)
 
 
 def student_ends(spread: Spread) -> Scale | None:
     """Ends of Student's interval for values without a scale; None for a single unit, and where all units agree."""
-    from scipy import stats
+    from scipy import stats  # type: ignore[import-untyped]
 
     if spread.units < 2 or not varies(spread.variance, spread.mean):
         return None
@@ -159,6 +166,24 @@ def clustered_interval(
     return _interval(mean_interval(means), spread, _scale_if_valid(scale, values))
 
 
+def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str]) -> Estimate:
+    """Mean of case means of values without a scale, with Student's interval over cases; none where all cases agree.
+
+    Example:
+        >>> case_mean_estimate("gap", [1.0, 3.0, 2.0, 2.5], ["a", "a", "b", "c"]).text(2)
+        '2.17 [1.45, 2.88]'
+    """
+    if not values:
+        return undefined(name, "there is no value")
+    means = list(case_means(values, cases).values())
+    found = bounded_interval(means, None)
+    known = found.ends is not None
+    note = "" if known else "a single case has no spread" if len(means) < 2 else NO_SPREAD
+    how = f"{found.kind}, 95 %" if known else ""
+    low, high = found.ends or (None, None)
+    return Estimate(name, found.mean, low, high, len(values), len(means), how, note=note)
+
+
 def _scale_if_valid(scale: Scale | None, values: Iterable[float]) -> Scale | None:
     """The scale, if all values lie on it."""
     return scale if scale is not None and all(scale[0] <= v <= scale[1] for v in values) else None
@@ -192,33 +217,122 @@ def difference_interval(
     """
     keys = sorted(first.keys() & second.keys())
     a, b = [first[k] for k in keys], [second[k] for k in keys]
-    gaps = [x - y for x, y in zip(a, b, strict=True)]
-    published = mean_interval(gaps)
+    published = mean_interval([x - y for x, y in zip(a, b, strict=True)])
     if len(keys) < 2:
         return published
-    kept = [i for i in items if i.case in first and i.case in second]
-    cases, near = [i.case for i in kept], [i.neighbour for i in kept]
-    if kept and recurs(cases, near):
-        names = [str(n) for n in near]
-        sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
-        one, two, both = (crossed_spread(values, cases, names) for values in sides)
-    else:
-        one, two, both = (spread_of(values) for values in (a, b, gaps))
+    sides = _paired_spreads(first, second, items)
     if _scale_if_valid(scale, [*a, *b]) is None or scale is None:
-        return _interval(published, both._replace(mean=published.mean or 0.0), None)
-    ends = _put_together(one, two, both.variance, scale)
+        return _interval(published, sides.gap._replace(mean=published.mean or 0.0), None)
+    ends = _difference_ends(sides, published.mean or 0.0, scale)
     if ends is None:
         return published
-    shift = (published.mean or 0.0) - (one.mean - two.mean)
-    wide = scale[1] - scale[0]
-    return published._replace(
-        ends=(max(ends[0] + shift, -wide), min(ends[1] + shift, wide)), kind=TWO_WAY if both.crossed else BY_CASE
-    )
+    return published._replace(ends=ends, kind=TWO_WAY if sides.gap.crossed else BY_CASE)
 
 
-def _put_together(one: Spread, two: Spread, variance: float, scale: Scale) -> Scale | None:
+def difference_p(
+    first: Mapping[str, float], second: Mapping[str, float], *, scale: Scale = SHARE, items: Sequence[PairedItem] = ()
+) -> float | None:
+    """Two-sided p that the mean difference on a scale is 0: the level at which its default interval begins to hold 0.
+
+    It allows for large differences that were not drawn, as the interval does, so it is no smaller than what n cases on
+    that scale can show. None for fewer than two common cases, and where a value lies off the scale.
+
+    Args:
+        first: Value by case.
+        second: The same of the other side.
+        scale: Lowest and highest possible value.
+        items: The prompts behind the values, as for ``difference_interval``.
+
+    Example:
+        >>> ones, noughts = (dict.fromkeys("abcdef", v) for v in (1.0, 0.0))
+        >>> difference_p(ones, noughts) < 0.05, difference_p(ones, dict.fromkeys("abcdef", 0.95)) > 0.3
+        (True, True)
+    """
+    keys = sorted(first.keys() & second.keys())
+    values = [side[k] for side in (first, second) for k in keys]
+    if len(keys) < 2 or _scale_if_valid(scale, values) is None:
+        return None
+    sides = _paired_spreads(first, second, items)
+    gap = math.fsum(first[k] - second[k] for k in keys) / len(keys)
+    low, high = math.log(_LEAST_P), math.log(_MOST_P)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        ends = _difference_ends(sides, gap, scale, tail=math.exp(middle) / 2)
+        if ends is None:
+            return None
+        low, high = (middle, high) if ends[0] <= _ROUNDING and ends[1] >= -_ROUNDING else (low, middle)
+    return 1.0 if math.exp(high) >= _MOST_P else math.exp(high)
+
+
+def difference_reach(
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    level: float,
+    *,
+    scale: Scale = SHARE,
+    items: Sequence[PairedItem] = (),
+) -> float | None:
+    """How far the interval of a difference reaches to its longer side: a smaller difference would not exclude 0.
+
+    Args:
+        first: Value by case.
+        second: The same of the other side.
+        level: Two-sided; 0.05 for a 95 % interval.
+        scale: Lowest and highest possible value.
+        items: The prompts behind the values, as for ``difference_interval``.
+
+    Returns:
+        The distance in the unit of the values, or None where there is no such interval.
+
+    Example:
+        >>> ones, noughts = (dict.fromkeys("abcdef", v) for v in (1.0, 0.0))
+        >>> round(difference_reach(ones, noughts, 0.05), 3)
+        0.649
+    """
+    keys = sorted(first.keys() & second.keys())
+    if len(keys) < 2 or _scale_if_valid(scale, [side[k] for side in (first, second) for k in keys]) is None:
+        return None
+    ends = _put_together(sides := _paired_spreads(first, second, items), scale, level / 2)
+    gap = sides.one.mean - sides.two.mean
+    return None if ends is None else max(gap - ends[0], ends[1] - gap)
+
+
+class _PairedSpreads(NamedTuple):
+    """Spreads of both sides of a difference, and of the difference itself."""
+
+    one: Spread
+    two: Spread
+    gap: Spread
+
+
+def _paired_spreads(
+    first: Mapping[str, float], second: Mapping[str, float], items: Sequence[PairedItem]
+) -> _PairedSpreads:
+    """Of the cases that both sides have; two-way where neighbours recur in ``items``."""
+    keys = sorted(first.keys() & second.keys())
+    a, b = [first[k] for k in keys], [second[k] for k in keys]
+    kept = [i for i in items if i.case in first and i.case in second]
+    cases, near = [i.case for i in kept], [i.neighbour for i in kept]
+    if not kept or not recurs(cases, near):
+        return _PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
+    names = [str(n) for n in near]
+    sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
+    return _PairedSpreads(*(crossed_spread(values, cases, names) for values in sides))
+
+
+def _difference_ends(sides: _PairedSpreads, gap: float, scale: Scale, *, tail: float = _TAIL) -> Scale | None:
+    """Ends of the interval of a difference of means, moved to the difference of case means, within the scale."""
+    ends = _put_together(sides, scale, tail)
+    if ends is None:
+        return None
+    shift, wide = gap - (sides.one.mean - sides.two.mean), scale[1] - scale[0]
+    return max(ends[0] + shift, -wide), min(ends[1] + shift, wide)
+
+
+def _put_together(sides: _PairedSpreads, scale: Scale, tail: float) -> Scale | None:
     """Ends of a difference of means from those of both, by how they vary together."""
-    left, right = beta_ends(one, scale), beta_ends(two, scale)
+    one, two, variance = sides.one, sides.two, sides.gap.variance
+    left, right = (beta_ends(side, scale, tail=tail) for side in (one, two))
     if left is None or right is None:
         return None
     r = 0.0

@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap, drawn, ends
+from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, drawn, student_ends_of_draws
+from curation.stats.bounded import case_mean_estimate
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, sums_by, undefined
 
 Kind = Literal["spearman", "kendall"]
@@ -66,20 +67,17 @@ def severity(
     judge: Sequence[float],
     people: Sequence[float],
     cases: Sequence[str] | None = None,
-    *,
-    resampling: Resampling = DEFAULT,
 ) -> Estimate:
     """Mean of ``judge - people`` (mean of case means, in units of the scale): how much too kind (+) or harsh (-).
 
+    With Student's interval over cases; none where they all have the same difference.
+
     Example:
-        >>> severity([5, 6, 7], [4, 5, 6], resampling=Resampling(0)).value
+        >>> severity([5, 6, 7], [4, 5, 6]).value
         1.0
     """
     a, b = _pairs(judge, people)
-    found = cluster_bootstrap(
-        (a - b).tolist(), list(cases) if cases is not None else _coefficient_names(len(a)), resampling
-    )
-    return found._replace(name="severity (mean difference)")
+    return case_mean_estimate("severity (mean difference)", (a - b).tolist(), cases or _coefficient_names(len(a)))
 
 
 def _coefficient_names(n: int) -> list[str]:
@@ -114,14 +112,15 @@ def _correlation(
         if (data == data[0]).all():
             return undefined(kind, f"all values of {name} are equal ({data[0]:g})", n=len(a), cases=n)
     draws = _draws(kind, a, b, groups, resampling)
-    low, high, note = ends(draws, resampling, cases=n)
+    value = _by_scipy(kind, a, b)
+    low, high, note = student_ends_of_draws(value, draws, FISHER, resampling, cases=n)
     if null == "zero":
-        p, why = (_p_of_zero(_by_scipy(kind, a, b), draws, n), "") if low is not None else (None, "")
+        p, why = (_p_of_zero(value, draws, n), "") if low is not None else (None, "")
     else:
         p, why = _permutation(kind, a, b, groups, resampling)
     notes = "; ".join(t for t in (note, why) if t)
-    method = resampling.describe("case bootstrap") if low is not None else ""
-    return Estimate(kind, _by_scipy(kind, a, b), low, high, len(a), n, method, p, note=notes)
+    method = resampling.describe(f"case bootstrap, t on {FISHER.name}") if low is not None else ""
+    return Estimate(kind, value, low, high, len(a), n, method, p, note=notes)
 
 
 def _p_of_zero(value: float, draws: Floats, cases: int) -> float | None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, unpaired, within_one
-from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.bounded import case_mean_estimate
 from curation.stats.coefficients import Level
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.rating_table import Category, RatingTable
@@ -53,9 +54,9 @@ def agreement(table: RatingTable, *, level: Level, resampling: Resampling = DEFA
         alpha=alpha(table, level=level, resampling=resampling),
         ac1=gwet(table, resampling=resampling),
         ac2=gwet(table, weights="quadratic", resampling=resampling),
-        exact=exact_agreement(table, resampling=resampling),
-        within_one=within_one(table, resampling=resampling),
-        prevalence=prevalence(table, resampling=resampling),
+        exact=exact_agreement(table),
+        within_one=within_one(table),
+        prevalence=prevalence(table),
     )
 
 
@@ -79,10 +80,10 @@ def leave_one_out(table: RatingTable, statistic: Statistic) -> dict[str, Estimat
     return {r: statistic(table.of_raters([o for o in table.raters if o != r])) for r in table.raters}
 
 
-def severity(table: RatingTable, *, resampling: Resampling = DEFAULT) -> dict[str, Estimate]:
+def severity(table: RatingTable) -> dict[str, Estimate]:
     """How much higher (+) or lower (-) each rater rates than the mean of the others, over the units that they share.
 
-    In units of the scale, as a mean of case means with an interval from resampling cases. A constant difference lowers
+    In units of the scale, as a mean of case means with Student's interval over cases. A constant difference lowers
     alpha and leaves rank correlations as they are, so both belong into a report on a judge.
     """
     if not table.numeric:
@@ -98,6 +99,5 @@ def severity(table: RatingTable, *, resampling: Resampling = DEFAULT) -> dict[st
             continue
         mean = np.nansum(others[shared], axis=1) / rated[shared].sum(axis=1)
         gap = (values[shared, n] - mean).tolist()
-        found = cluster_bootstrap(gap, [table.cases[int(s)] for s in shared], resampling)
-        out[rater] = found._replace(name="severity")
+        out[rater] = case_mean_estimate("severity", gap, [table.cases[int(s)] for s in shared])
     return out

@@ -12,6 +12,7 @@ import duckdb
 from curation.files.atomic import atomic_file, atomic_path
 from curation.store.connection import connect, examine
 from curation.store.store import KINDS, Store
+from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -140,8 +141,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str, Any]]:
                 yield where, what, value
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
-    except UnicodeDecodeError:
-        raise DataError("not a UTF-8 text file", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise DataError(why_not_utf8(error), where=str(path)) from None
 
 
 class QueryResult(NamedTuple):

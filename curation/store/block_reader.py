@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from curation.splits.split_file import Extras
+from curation.splits.split_extras import Extras
 from curation.store.damage import Connection
 from schemas.core.records import Record
 from schemas.extras import Extra
@@ -107,14 +107,15 @@ class BlockReader:
         """Current records of a kind whose key (or parent) is in a range, in order of their keys."""
         return self._select_records(cls, *keys.where("parent" if parent else "key"))
 
-    def ranges(self, prefix: str, size: int) -> list[KeyRange]:
-        """Ranges of about ``size`` keys of facts, those that questions and prompts only speak of among them."""
-        rows = self._stream(
-            "SELECT key AS k FROM records WHERE kind = 'fact' AND current AND starts_with(key, $1) UNION "
-            "SELECT parent FROM records WHERE kind IN ('prompt', 'question') AND current AND starts_with(parent, $1) "
-            "ORDER BY k",
-            [prefix],
-        )
+    def ranges(self, prefix: str, size: int, *, kind: str = "fact") -> list[KeyRange]:
+        """Ranges of about ``size`` keys of a kind; of facts, also those that only questions and prompts speak of."""
+        sql = f"SELECT key AS k FROM records WHERE kind = '{kind}' AND current AND starts_with(key, $1) "
+        if kind == "fact":
+            sql += (
+                "UNION SELECT parent FROM records WHERE kind IN ('prompt', 'question') AND current "
+                "AND starts_with(parent, $1) "
+            )
+        rows = self._stream(sql + "ORDER BY k", [prefix])
         return [keys._replace(prefix=prefix) for keys in _portions(rows, size)]
 
     def _in_order(self, kind: str) -> Iterator[tuple[Any, ...]]:
@@ -156,12 +157,15 @@ class BlockReader:
         return _Kept(self, label)
 
     def extra_keys(self, label: str) -> Iterator[str]:
-        """Keys of the current extras of a split's facts, in order."""
+        """Keys of the current extras of a split's facts, or of its events and their questions, in order."""
         cases = "split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = $1"
         rows = self._stream(
             "SELECT key FROM records WHERE kind = 'extra' AND current AND parent IN ("
             f"SELECT r.body->>'$.fact.key' FROM {cases} UNION "
-            f"SELECT unnest(json_extract_string(r.body, '$.neighbours[*].fact.key')) FROM {cases}) ORDER BY key",
+            f"SELECT unnest(json_extract_string(r.body, '$.neighbours[*].fact.key')) FROM {cases} UNION "
+            f"SELECT r.body->>'$.event.key' FROM {cases} UNION "
+            f"SELECT unnest(json_extract_string(r.body, '$.facts[*].key')) FROM {cases} UNION "
+            f"SELECT unnest(json_extract_string(r.body, '$.tendencies[*].key')) FROM {cases}) ORDER BY key",
             [label],
         )
         return (key for (key,) in rows)

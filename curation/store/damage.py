@@ -34,14 +34,15 @@ def checksum(data: bytes) -> int:
     return int(np.bitwise_xor.reduce(words * np.uint64(0xBF58476D1CE4E5B9))) ^ 5381
 
 
-def _checksum_fits(data: bytes) -> bool:
+def checksum_fits(data: bytes) -> bool:
+    """Whether a block or header begins with its checksum."""
     return int.from_bytes(data[:8], "little") == checksum(data[8:])
 
 
 def readable_headers(path: Path) -> bool:
     """Whether one of the three headers is as it was written; else blocks cannot be looked at."""
     with open(path, "rb") as file:
-        return any(len(head) == HEADER and _checksum_fits(head) for head in [file.read(HEADER) for _ in range(3)])
+        return any(len(head) == HEADER and checksum_fits(head) for head in [file.read(HEADER) for _ in range(3)])
 
 
 def bad_blocks(path: Path) -> tuple[int, ...]:
@@ -58,7 +59,7 @@ def bad_blocks(path: Path) -> tuple[int, ...]:
         heads = [file.read(HEADER) for _ in range(3)][1:]
         end, number = _block_count(heads), 0
         while (end is None or number < end) and (data := file.read(BLOCK)):
-            if len(data) < BLOCK or not _checksum_fits(data):
+            if len(data) < BLOCK or not checksum_fits(data):
                 found.append(number)
             number += 1
         if found and end is not None:
@@ -91,7 +92,7 @@ def _free_list(file: BinaryIO, heads: list[bytes], *, damaged: Container[int]) -
 
 def _block_count(heads: list[bytes]) -> int | None:
     """How many blocks the newer of the two database headers counts; None where one of them does not fit."""
-    if not all(len(head) == HEADER and _checksum_fits(head) for head in heads):
+    if not all(len(head) == HEADER and checksum_fits(head) for head in heads):
         return None
     rounds = [struct.unpack_from("<QQQQ", head, 8) for head in heads]  # iteration, meta block, free list, blocks
     return int(max(rounds)[3])

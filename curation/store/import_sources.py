@@ -26,7 +26,7 @@ class ImportSource(NamedTuple):
 
     Attributes:
         name: Its name in the store.
-        file: The file or split as it was given.
+        file: The file or split as it was given when the source came first.
         digest: Of the file's bytes and of how it was read.
         named: Whether a person gave the name; else it is made of file name and digest.
     """
@@ -90,6 +90,18 @@ def known_name(db: Connection, source: ImportSource) -> ImportSource:
         return source
     row = db.execute("SELECT min(name) FROM sources WHERE digest = ? AND named", [source.digest]).fetchone()
     return source._replace(name=str(row[0]), named=True) if row and row[0] else source
+
+
+def first_file(db: Connection, source: ImportSource) -> str | None:
+    """The file that a source, or another source of the same content, came from first: keys made of its name stay.
+
+    None where the source is new.
+    """
+    if not has_sources(db):
+        return None
+    sql = "SELECT file FROM sources WHERE name = $1 OR digest = $2 ORDER BY name <> $1, imported_at, name LIMIT 1"
+    row = db.execute(sql, [source.name, source.digest]).fetchone()
+    return str(row[0]) if row and row[0] else None
 
 
 def has_sources(db: Connection) -> bool:
@@ -261,6 +273,7 @@ def _retire(db: Connection, name: str) -> int:
 
 def _remember(db: Connection, source: ImportSource, *, whole: bool) -> None:
     """Keep what the source holds now; the same file under a made name gives way to the name a person gave."""
+    source = source._replace(file=first_file(db, source) or source.file)
     if source.named and whole:
         same = "SELECT name FROM sources WHERE digest = ? AND NOT named"
         db.execute(f"DELETE FROM source_items WHERE source IN ({same})", [source.digest])

@@ -10,16 +10,19 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from curation.splits.split_file import CaseStream, RunningDigest, Split
+from curation.splits.case_stream import CaseStream, read_case
+from curation.splits.split_file import RunningDigest, Split
 from curation.store.block_reader import BlockReader
 from curation.store.connection import limits
 from curation.store.contradictions import Contradiction, contradictions_of
 from curation.store.damage import Connection
-from curation.store.import_sources import dumped, list_sources, sources_of
-from schemas.cases import Case
+from curation.store.import_sources import ImportSource, dumped, first_file, list_sources, sources_of
+from schemas.cases import AnyCase, Case, EventCase
 from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
 from schemas.core.registry import suggest
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
 from schemas.generated_scripts import GeneratedScript
@@ -45,12 +48,16 @@ KINDS: dict[str, type[Record]] = {
         RunManifest,
         Extra,
         GeneratedScript,
+        Event,
+        FactQuestion,
+        TendencyQuestion,
+        EventCase,
     )
 }
 FETCH = 2000
 _SPLIT = (
     "SELECT r.body FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ? AND c.position >= ? "
-    "AND c.position < ? AND r.kind = 'case' ORDER BY c.position"
+    "AND c.position < ? AND r.kind IN ('case', 'event_case') ORDER BY c.position"
 )
 _CASES = 5000  # cases that are put in order at a time
 
@@ -175,13 +182,13 @@ class StoreReader(BlockReader):
         label = max(found, key=_age)
         header = json.loads(self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0])
 
-        def read() -> Iterator[Case]:
+        def read() -> Iterator[AnyCase]:
             running = RunningDigest()
             for first in range(0, int(header["cases"]), _CASES):
                 for (body,) in self._stream(_SPLIT, [label, first, first + _CASES]):
                     data = json.loads(body)
                     running.add(data["key"], data)
-                    yield Case.model_validate_json(body)
+                    yield read_case(body)
             if running.hexdigest() != header["digest"]:
                 raise DataError(f"the cases of '{label}' are not those that were frozen", where=str(self.path))
 
@@ -190,12 +197,14 @@ class StoreReader(BlockReader):
         return Split(name, version, str(header["digest"]), cases, header, self.extras_of(label))
 
     def split_sizes(self, label: str) -> tuple[int, int]:
-        """Script prompts of a split (``name@version``), and those of its neighbours."""
+        """Script prompts of a split (``name@version``) and its neighbours'; of events, fact and tendency questions."""
+        near = "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]')))"
+        fields = f"sum(json_array_length(r.body, '$.prompts')), {near}"
+        header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchone()
+        if header is not None and json.loads(header[0]).get("type") == "event":
+            fields = "sum(json_array_length(r.body, '$.facts')), sum(json_array_length(r.body, '$.tendencies'))"
         rows = self._db.execute(
-            "SELECT sum(json_array_length(r.body, '$.prompts')), "
-            "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]'))) "
-            "FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?",
-            [label],
+            f"SELECT {fields} FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?", [label]
         ).fetchall()
         return int(rows[0][0] or 0), int(rows[0][1] or 0)
 
@@ -206,7 +215,7 @@ class StoreReader(BlockReader):
             UserError: no such split.
         """
         split = self.open_split(name)
-        return Split.checked(split.header, list(split.cases), where=str(self.path))
+        return Split.checked(split.header, list(split.all_cases), where=str(self.path))
 
     def results(self, run: str) -> Iterator[CaseResult]:
         """Results of a run, in order of the cases' keys."""
@@ -250,6 +259,10 @@ class StoreReader(BlockReader):
     def sources_of(self, item_id: str) -> list[str]:
         """The imported sources that hold a record as it is."""
         return sources_of(self._db, item_id)
+
+    def first_file(self, source: ImportSource) -> str | None:
+        """The file that an imported source came from first; None where it is new."""
+        return first_file(self._db, source)
 
     def contradictions(self, fact: str) -> list[Contradiction]:
         """What other current facts say against one, by its key."""

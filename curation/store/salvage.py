@@ -14,7 +14,16 @@ import duckdb
 
 from curation.files.atomic import atomic_path
 from curation.store.connection import limits
-from curation.store.damage import BLOCK, HEADER, bad_blocks, broken_tables, checksum, is_damage, readable_headers
+from curation.store.damage import (
+    BLOCK,
+    HEADER,
+    bad_blocks,
+    broken_tables,
+    checksum,
+    checksum_fits,
+    is_damage,
+    readable_headers,
+)
 from curation.store.reader import KINDS
 from curation.store.store import Store
 from schemas.core.errors import StoreError, UserError
@@ -99,6 +108,7 @@ class _Source:
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self._folder = path, folder
         self._db: Any = None
+        self.one_header = False
         if not any(self._open_with(place) for place in self._places()):
             raise StoreError(
                 "the beginning of the file or its catalogue is lost, and nothing can be found in it without",
@@ -146,6 +156,8 @@ class _Source:
         yield copy
         bad = bad_blocks(copy) if readable_headers(copy) else None
         yield self._new_head()
+        if self._double_header():
+            yield copy
         for number in (
             bad_blocks(copy) if bad is None else bad
         ):  # the catalogue's own block: what hangs on it proves itself by its id
@@ -175,6 +187,21 @@ class _Source:
             file.write(head.read(HEADER))
         return copy
 
+    def _double_header(self) -> bool:
+        """Write the readable one of the copy's two headers of states over the other; False: both or none can be read.
+
+        DuckDB writes them in turn and needs both. Where the newer one is lost, the other tells an earlier state.
+        """
+        with open(self._folder / "copy.duckdb", "r+b") as file:
+            heads = [file.read(HEADER) for _ in range(3)][1:]
+            fits = [len(head) == HEADER and checksum_fits(head) for head in heads]
+            if fits[0] == fits[1]:
+                return False
+            file.seek(HEADER * (2 if fits[0] else 1))
+            file.write(heads[0 if fits[0] else 1])
+        self.one_header = True
+        return True
+
 
 class _Rescue:
     """One salvage: from a damaged file into a new store."""
@@ -186,6 +213,8 @@ class _Rescue:
 
     def run(self) -> Salvage:
         """Table by table."""
+        if self.source.one_header:
+            self.lost.append(Loss("header", "one of two", "if it was the newer one, what was written last is missing"))
         for rows in self._portions("records"):
             made = [r for row in rows if (r := self._make_or_list("records", row[2], _record, row))]
             self.store.put_versions(made, [], [])

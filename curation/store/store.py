@@ -15,6 +15,7 @@ from typing import Any
 
 from curation.files.leftovers import name_leftovers
 from curation.files.protection import hold, release
+from curation.splits.case_stream import case_type, one_type
 from curation.splits.empty_split import no_case
 from curation.splits.split_file import RunningDigest, Split, header_of
 from curation.store.connection import Transaction, closed, connect, prepare, sweep
@@ -25,7 +26,7 @@ from curation.store.import_sources import ImportSource, SourceUpdate, known_name
 from curation.store.last_look import note_whole
 from curation.store.reader import KINDS, StoreReader
 from curation.store.writer import PendingRows, PutResult, chunks, put_rows, put_versions
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -166,11 +167,13 @@ class Store(StoreReader):
     def _keep_split(self, split: Split) -> dict[str, Any]:
         if (known := self._existing_header(split.name, split.version, split.digest)) is not None:
             return known
-        self._put_cases(f"{split.name}@{split.version}", split.cases)
+        self._put_cases(f"{split.name}@{split.version}", split.all_cases)
         self._put_header(split.header)
         return split.header
 
-    def freeze(self, name: str, cases: Iterable[Case], *, version: str, details: Callable[[], dict[str, Any]]) -> Split:
+    def freeze(
+        self, name: str, cases: Iterable[AnyCase], *, version: str, details: Callable[[], dict[str, Any]]
+    ) -> Split:
         """Keep cases as a split while they come, in order of their keys; the split that is returned reads them here.
 
         Args:
@@ -180,16 +183,17 @@ class Store(StoreReader):
             details: Asked when all cases have come: what else the header says.
 
         Raises:
-            UserError: there is no case.
+            UserError: there is no case, or cases of several types.
             StoreError: the name and version are taken by a split with other content.
         """
-        label, running = f"{name}@{version}", RunningDigest()
+        label, running, types = f"{name}@{version}", RunningDigest(), set[str]()
         try:
             with self._transaction(), rare_collections():
-                self._put_cases(label, self._digest_cases(cases, running, name))
+                self._put_cases(label, self._digest_cases(cases, running, types, name))
                 if not running.cases:
                     raise no_case(name, details().get("counts"))
-                header = header_of(name, version, running.cases, running.hexdigest(), details())
+                type = one_type(types, name)
+                header = header_of(name, version, running.cases, running.hexdigest(), details(), type=type)
                 if self._existing_header(name, version, running.hexdigest()) is not None:
                     raise _AlreadyStored
                 self._put_header(header)
@@ -209,12 +213,15 @@ class Store(StoreReader):
                 self._put_positions(label, ids, 0)
                 self._put_header(header)
         found, running = self.open_split(label), RunningDigest()
-        fits = all(running.add_text(case.key, case.canonical()) for case in found.cases)
+        fits = all(running.add_text(case.key, case.canonical()) for case in found.all_cases)
         if not fits or (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
             raise DataError(f"the cases of the split '{label}' are not those that were frozen", where=where)
 
-    def _digest_cases(self, cases: Iterable[Case], running: RunningDigest, name: str) -> Iterator[Case]:
+    def _digest_cases(
+        self, cases: Iterable[AnyCase], running: RunningDigest, types: set[str], name: str
+    ) -> Iterator[AnyCase]:
         for case in cases:
+            types.add(case_type(case))
             if not running.add_text(case.key, case.canonical()):
                 raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
             yield case
@@ -236,7 +243,7 @@ class Store(StoreReader):
         text = json.dumps(header, ensure_ascii=False)
         self._db.execute("INSERT INTO splits VALUES (?, ?, ?)", [label, header["digest"], text])
 
-    def _put_cases(self, label: str, cases: Iterable[Case]) -> None:
+    def _put_cases(self, label: str, cases: Iterable[AnyCase]) -> None:
         gathered, place = PendingRows(self._db), 0
         for chunk in chunks(cases):
             gathered.records(chunk)

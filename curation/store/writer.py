@@ -28,6 +28,7 @@ BATCH = 50_000
 
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
 _PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
+_PARENT |= {"fact_question": "event", "tendency_question": "event"}
 
 
 class PutResult(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,9 +43,6 @@ class TableMapping(Options):
         return names
 
 
-_PLACEHOLDER = re.compile(r"\{\w*\}")
-
-
 def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> TableMapping:
     """A mapping from a TOML file (tables ``columns``, ``values``, ``source``) and ``name=column`` settings over it.
 
@@ -76,7 +72,7 @@ def table_loader(mapping: TableMapping) -> Loader:
             self._keys = DerivedKeys()
 
         def make(self, row: Row) -> Iterator[RowItem]:
-            yield from _make_items(row, mapping, self.path, self._keys)
+            yield from _make_items(row, mapping, self.named, self._keys)
 
     return Loader("table", Mapped, read=_read)
 
@@ -99,8 +95,6 @@ def _make_items(row: Row, mapping: TableMapping, path: Path, keys: DerivedKeys) 
             used |= {column.split(".")[0]}
     if "prompt" in cells and "subject" in cells and cells["prompt"].count("{}") != 1:
         cells["prompt"] = template(cells["prompt"].strip(), str(cells["subject"]).strip())
-    if others := [p for p in _PLACEHOLDER.findall(str(cells.get("prompt", ""))) if p != "{}"]:
-        raise Invalid(f"the prompt has the placeholder {others[0]} beside {{}}, the subject's: {cells['prompt']}")
     if "relation" not in cells and "prompt" in cells:
         cells["relation"] = {"id": relation_of(cells["prompt"]), "label": cells["prompt"]}
     cells = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.text.spreadsheet_cells import check_divider
 
 COLUMNS: tuple[str, ...] = (
     "key",
@@ -49,7 +50,7 @@ class NativeJsonl(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
-        yield self._keys.of(row.data, self.path) if kind == "fact" else _read_record(kind, row.data)
+        yield self._keys.of(row.data, self.named) if kind == "fact" else _read_record(kind, row.data)
 
 
 class NativeCsv(FormatReader):
@@ -61,7 +62,7 @@ class NativeCsv(FormatReader):
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The fact of one line."""
-        yield self._keys.of(from_cells(row.data), self.path)
+        yield self._keys.of(from_cells(row.data), self.named)
 
 
 class DerivedKeys:
@@ -124,7 +125,7 @@ def _table(text: Iterator[str], path: Path, *, limit: int) -> Iterator[Row | Pro
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
             raise DataError("the file is empty", where=str(path), fix="see the formats: scedit data formats")
-        _check_divider(header, path)
+        check_divider(header, path)
         if twice := [name for name in header if header.count(name) > 1]:
             raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
         number = 0
@@ -163,7 +164,7 @@ def _own_columns(path: Path) -> Iterator[Row | Problem]:
         DataError: a column is missing or unknown.
     """
     header = csv_header(path)
-    _check_divider(header, path)
+    check_divider(header, path)
     if missing := [name for name in NEEDED if name not in header]:
         raise DataError(
             f"the column '{missing[0]}' is missing",
@@ -176,30 +177,19 @@ def _own_columns(path: Path) -> Iterator[Row | Problem]:
     yield from csv_rows(path)
 
 
-def _check_divider(header: Sequence[str], path: Path) -> None:
-    """Refuse a sheet whose one column is several, divided by something else.
+def csv_header(path: Path) -> list[str]:
+    """The names in a table's first line.
 
     Raises:
-        DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
+        UserError: absent or unreadable.
+        DataError: packed or UTF-16.
     """
-    own = "tabs" if path.suffix.lower() == ".tsv" else "commas"
-    dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
-    found = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
-    if found is not None and found != own:
-        other = "; a sheet with tabs is called .tsv" if found == "tabs" else ""
-        raise DataError(
-            f"the columns are divided by {found}, a {path.suffix.lower()} file needs {own}",
-            where=f"{path}, line 1",
-            fix=f"save the sheet again with {own}{other}",
-        )
-
-
-def csv_header(path: Path) -> list[str]:
-    """The names in a table's first line."""
     try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            return [name.strip() for name in next(reader, [])]
+        with open(path, "rb") as binary:
+            start(binary, path)
+            with io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="") as text:
+                reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+                return [name.strip() for name in next(reader, [])]
     except FileNotFoundError:
         raise UserError("there is no such file", where=str(path)) from None
     except (OSError, csv.Error) as error:

@@ -52,7 +52,7 @@ class RelationList(FormatReader):
         """The fact of one pair; with the first one, an extra about the relation."""
         if not row.number:
             self._about = row.data
-            self._relation = Relation(id=self.path.stem, label=text_of(row.data, "name"))
+            self._relation = Relation(id=self.named.stem, label=text_of(row.data, "name"))
             self._templates = tuple(strings(row.data["prompt_templates"]))
             return
         if not self._templates:
@@ -67,7 +67,7 @@ class RelationList(FormatReader):
             old=Object(text=old),
             paraphrases=tuple(t.replace("{}", subject) for t in others),
             change="none",
-            source=self.upstream.source(self.path.stem),
+            source=self.upstream.source(self.named.stem),
         )
         yield fact
         if self._about:

@@ -21,12 +21,14 @@ class Problem(NamedTuple):
     """Something wrong at one place of a file.
 
     ``kind``: malformed, invalid, truncated or duplicate (a record is left out). Any other kind (contradictory, suspect,
-    count, left, and those of ``curation.loaders.audit``) loses nothing: the records stand, but look at them.
+    count, left, quirk, impossible-answer, and those of ``curation.loaders.audit``) loses nothing: the records stand,
+    but look at them. ``item`` is the key of the record that is meant, where an erratum could name it.
     """
 
     where: str
     kind: str
     what: str
+    item: str | None = None
 
     @property
     def lost(self) -> bool:
@@ -52,6 +54,9 @@ class Parser:
     def __init__(self) -> None:
         self.odd: str | None = None
         self._decoder = json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=self._constant)
+        self._lenient = json.JSONDecoder(
+            object_pairs_hook=self._pairs, parse_constant=self._constant, parse_int=self._integer, strict=False
+        )
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -64,17 +69,45 @@ class Parser:
     def _constant(self, name: str) -> None:
         self.odd = f"{name} is not a JSON value"
 
+    def _integer(self, digits: str) -> int:
+        try:
+            return int(digits)
+        except ValueError:
+            self.odd = f"a number of {len(digits):,} digits"
+            return 0
+
     def value(self, text: str, at: int) -> tuple[Any, int]:
-        """The value that begins at a place, and where it ends."""
+        """The value that begins at a place, and where it ends.
+
+        What is no JSON, and ends where one can tell, is passed over and noted: a line end or another control character
+        inside a text, a number that is too long.
+        """
         self.odd = None
-        value, end = self._decoder.raw_decode(text, at)
+        try:
+            value, end = self._decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+            self.odd = None
+            value, end = self._lenient.raw_decode(text, at)
+            column = error.pos - text.rfind("\n", 0, error.pos)
+            self.odd = f"a line end or another control character inside a text (column {column})"
+        except ValueError:
+            self.odd = None
+            value, end = self._lenient.raw_decode(text, at)
         self._half_pair(text, at, end)
         return value, end
 
     def whole(self, text: str) -> Any:
         """The one value of a text."""
         self.odd = None
-        value = self._decoder.decode(text)
+        try:
+            value = self._decoder.decode(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            self.odd = None
+            value = self._lenient.decode(text)
         self._half_pair(text, 0, len(text))
         return value
 

@@ -1,0 +1,86 @@
+"""The published shape of ELKEN (Peng et al., 2024): one event a record, its questions by kind and scope."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from curation.export.formats import Exporter
+from curation.files.json_files import write_array
+from curation.splits.split_extras import Extras
+from curation.splits.split_file import Split
+from curation.splits.visible_texts import record_keys
+from schemas.cases import EventCase
+from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
+from schemas.facts import Entity
+
+LISTS = (("qas", "in"), ("local_qas", "out"))
+"""The shape's lists of questions, by scope."""
+
+
+def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iterator[dict[str, Any]]:
+    """ELKEN records, one at a time, in the order of the cases.
+
+    What the shape calls ``ent2name`` is written as ``name``; an event's first role is its ``subject``.
+
+    Args:
+        cases: The cases.
+        extras: Fields of the source that our records do not carry are put back from these.
+    """
+    for case in cases:
+        event, more = case.event, _more(case, extras)
+        row: dict[str, Any] = {"event_type": event.type, "event": event.text}
+        row |= {"subject": _entity(event.roles[0].entity)} if event.roles else {}
+        for name, asked in (("tendency", case.tendencies), ("fact", case.facts)):
+            told = [(q.scope, (_fact(q) if isinstance(q, FactQuestion) else _tendency(q)) | more[q.key]) for q in asked]
+            row[name] = {part: [r for s, r in told if s == scope] for part, scope in LISTS}
+        row |= {"edit_id": event.source.item} if event.source.item else {}
+        yield row | more[event.key]
+
+
+def _more(case: EventCase, extras: Extras | None) -> defaultdict[str, dict[str, Any]]:
+    """The fields of the source's records that ours do not carry, by the keys of ours."""
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for extra in extras.of(list(record_keys(case))) if extras is not None else ():
+        if extra.name == "fields":
+            found[extra.subject_key] |= extra.value
+    return found
+
+
+def _fact(question: FactQuestion) -> dict[str, Any]:
+    answer = _entity(question.answer) | {"alias": list(question.answer.aliases)}
+    subject = question.subject
+    row: dict[str, Any] = {"question": question.text}
+    row["subject"] = _entity(subject) if subject else {"id": "NA", "name": ""}
+    row |= {"answer": answer} | ({"type": int(question.background)} if question.scope == "in" else {})
+    aliases = {"alias": list(subject.aliases)} if subject and subject.aliases else {}
+    return row | {"rel_id": question.relation.id} | aliases
+
+
+def _tendency(question: TendencyQuestion) -> dict[str, Any]:
+    listed = " ".join(f"({letter}) {text}" for letter, text in zip(LETTERS, question.options, strict=True))
+    return {"question": question.text, "candidate": listed, "answer": question.answer}
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    return {"id": entity.wikidata or "NA", "name": entity.text}
+
+
+def write_elken(split: Split, path: Path) -> int:
+    """ELKEN; returns the number of cases written."""
+    return write_array(elken_rows((c for c in split.all_cases if isinstance(c, EventCase)), split.extras), path)
+
+
+ELKEN = Exporter(
+    write_elken,
+    "{name}.elken.json",
+    "events in the published ELKEN shape",
+    (
+        "keys, sources and licences; roles but the first; the path of a background question",
+        "whether a tendency question is about the event's own subject",
+        "Wikidata ids of no item (written as NA)",
+    ),
+    edits=("event",),
+)

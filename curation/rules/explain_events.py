@@ -1,0 +1,60 @@
+"""Why an event or a question about one is in a split of events, or out of it."""
+
+from __future__ import annotations
+
+from curation.rules.event_rule import EventRule
+from curation.rules.event_selection import EventRuling
+from curation.rules.explanation import Explanation, ExplanationStep, Standing, find_loss, threshold_text
+from curation.rules.rule import SplitRule
+from curation.splits.errata import Errata
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.core.records import Record
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
+
+AnyQuestion = FactQuestion | TendencyQuestion
+
+
+def explain_event(
+    store: Store, rule: SplitRule, record: Event | AnyQuestion, errata: Errata | None = None
+) -> Explanation:
+    """Why an event or one of its questions is in or out under a rule for events.
+
+    Raises:
+        UserError: the rule is about facts.
+    """
+    if not isinstance(rule, EventRule):
+        raise UserError(f"'{record.key}' belongs to an event, and the rule is about facts", fix="--set edits=event")
+    key = record.key if isinstance(record, Event) else record.event
+    events = store.by_keys(Event, [key])
+    asked: list[AnyQuestion] = [*store.of_parents(FactQuestion, [key]), *store.of_parents(TendencyQuestion, [key])]
+    ruling = EventRuling(store, rule, errata, items=[record.id, *(r.id for r in (*events, *asked))])
+    current = next((r for r in (*events, *asked) if r.key == record.key and r.kind == record.kind), None)
+    if current is None or current.id != record.id:
+        said = Standing("out", "this version was replaced by another")
+    elif not events:
+        said = Standing("out", f"its event '{key}' is not in the store")
+    else:
+        said = _standing(ruling, record, events[0], asked)
+    road: list[Record] = [record, *(e for e in events if e.key != record.key)]
+    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in road)
+    return Explanation(
+        record.key, record.kind, said.status, said.why, steps, tuple(threshold_text(t) for t in rule.thresholds)
+    )
+
+
+def _standing(ruling: EventRuling, record: Record, event: Event, asked: list[AnyQuestion]) -> Standing:
+    rule = ruling.rule
+    if not event.key.startswith(rule.prefix):
+        return Standing("out", f"its key does not begin with '{rule.prefix}'")
+    if rule.types is not None and event.type not in rule.types:
+        return Standing("out", f"its type is '{event.type}', the rule takes {', '.join(rule.types)}")
+    for item in dict.fromkeys((record.key, event.key)):
+        judged = record if item == record.key else event
+        if lost := find_loss(ruling.decide(judged), judged):
+            return lost
+    kept = sum(ruling.decide(q).outcome == "keep" for q in asked)
+    if kept < rule.min_questions:
+        return Standing("out", f"'{event.key}' has {kept} questions that are kept, the rule wants {rule.min_questions}")
+    return Standing("in", f"in 'case/{event.key}', which has {kept} questions")

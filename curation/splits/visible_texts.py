@@ -1,0 +1,92 @@
+"""What of a case a run, a judge or a person sees: what scores can depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schemas.cases import AnyCase, Case, EventCase
+from schemas.core.records import Record
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
+
+Texts = dict[tuple[str, str], str]
+"""Texts by (what it is, key)."""
+
+
+def case_records(case: AnyCase) -> Iterator[Record]:
+    """Every record inside a case, the edit first; a case's own record is not among them."""
+    if isinstance(case, EventCase):
+        yield case.event
+        yield from (*case.facts, *case.tendencies)
+        return
+    yield case.fact
+    yield from (*case.questions, *case.prompts)
+    for neighbour in case.neighbours:
+        yield neighbour.link
+        yield neighbour.fact
+        yield from (*neighbour.questions, *neighbour.prompts)
+
+
+def record_keys(case: AnyCase) -> Iterator[str]:
+    """Keys of the records inside a case."""
+    return (record.key for record in case_records(case))
+
+
+def visible_texts(case: AnyCase) -> Texts:
+    """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
+    return _of_event_case(case) if isinstance(case, EventCase) else _of_fact_case(case)
+
+
+def _of_event_case(case: EventCase) -> Texts:
+    event = case.event
+    asked = {("event", event.key): event.text, ("event type", event.key): event.type}
+    for q in case.facts:
+        said = f"{q.scope} {q.answer.names} {q.background}"
+        asked |= {("question", q.key): q.text, ("answer", q.key): said, ("relation", q.key): q.relation.id}
+    for t in case.tendencies:
+        asked |= {("question", t.key): t.text, ("answer", t.key): f"{t.scope} {t.options} {t.answer}"}
+    return asked
+
+
+def _of_fact_case(case: Case) -> dict[tuple[str, str], str]:
+    """Everything that a run, a judge or a person sees of a case, by (what, key): what scores can depend on."""
+    fact = case.fact
+    new = fact.new.text if fact.new else ""
+    asked = {
+        ("prompt of the fact", fact.key): fact.fact_prompt,
+        ("target", fact.key): f"{fact.old.text} -> {new}",
+        ("kind of change", fact.key): f"{fact.change} {fact.changed_on}",
+        **_names(fact, fact.key),
+        **_number_texts("paraphrase", fact.paraphrases),
+        **_number_texts("neighbour prompt", fact.neighbour_prompts),
+        **{("script prompt", p.key): _prompt(p) for p in case.prompts},
+        **{("question", q.key): q.text for q in case.questions},
+    }
+    for n in case.neighbours:
+        fact = n.fact
+        asked["neighbour", fact.key] = f"{n.link.how} {fact.fact_prompt} {fact.old.text}"
+        own = {**_names(fact, fact.key), **_number_texts("paraphrase", fact.paraphrases)}
+        asked |= {(f"neighbour's {what}", f"{fact.key} {key}"): said for (what, key), said in own.items()}
+        asked |= {("neighbour's question", f"{fact.key} {q.key}"): q.text for q in n.questions}
+        asked |= {("neighbour's script prompt", f"{fact.key} {p.key}"): _prompt(p) for p in n.prompts}
+    return asked
+
+
+def _names(fact: Fact, key: str) -> dict[tuple[str, str], str]:
+    """Where the subject stands, which names count as a mention, which relation it is."""
+    objects = [fact.old, *([fact.new] if fact.new else [])]
+    return {
+        ("subject", key): f"{fact.prompt} {fact.subject.text}",
+        ("aliases", key): str([fact.subject.aliases, *((o.aliases, o.datatype) for o in objects)]),
+        ("relation", key): fact.relation.id,
+    }
+
+
+def _number_texts(what: str, texts: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Texts by themselves; one that stands twice is asked twice."""
+    return {(what, text if (n := texts[:place].count(text)) == 0 else f"{text} ({n})"): text
+            for place, text in enumerate(texts)}  # fmt: skip
+
+
+def _prompt(prompt: ScriptPrompt) -> str:
+    return f"{prompt.text}{prompt.separator}{prompt.targets} {prompt.step} {prompt.question}"
