@@ -146,7 +146,7 @@ def _aspect(
         agreement=agreement(found, level=level, resampling=resampling),
         pairs=_pairs(found, resampling),
         without=leave_one_out(found, its_alpha) if len(found.raters) > 2 else {},
-        severity=severity(found, resampling=resampling) if numeric else {},
+        severity=severity(found) if numeric else {},
         drift=_drift(found, people, aspect, resampling) if numeric else {},
         ceiling=ceiling(found, resampling=resampling),
         judges=_judges(found, judges, task, aspect, resampling) if numeric else (),
@@ -155,7 +155,7 @@ def _aspect(
 
 
 def _pairs(ratings: RatingTable, resampling: Resampling) -> tuple[RaterPair, ...]:
-    exact = pairwise(ratings, lambda t: exact_agreement(t, resampling=resampling))
+    exact = pairwise(ratings, exact_agreement)
     out = []
     for (a, b), same in exact.items():
         two = ratings.of_raters((a, b)).values
@@ -205,11 +205,11 @@ def _judges(
         x, y, of = [mine[i] for i in items], [means[i] for i in items], [cases[i] for i in items]
         rows = [(i, who, v) for i in items for who, v in ((name, mine[i]), ("people", round(means[i])))]
         both = rating_table(rows, cases={i: cases[i] for i in items}, scale=tuple(range(1, 8)))
-        same = exact_agreement(both, resampling=resampling)
+        same = exact_agreement(both)
         pair = _correlate(name, "mean of people", x, y, of, same, resampling)
         if len(x) >= 3:
             both_alpha = alpha(both, level="ordinal", resampling=resampling)
-            pair = pair._replace(difference=difference(x, y, of, resampling=resampling), alpha=both_alpha)
+            pair = pair._replace(difference=difference(x, y, of), alpha=both_alpha)
         out.append(pair)
     return tuple(out)
 

@@ -38,7 +38,7 @@ def show_login(db: RatingsDB, language: str = ENGLISH) -> None:
         widgets.set_session_cookie("")
     st.title(interface_text(language, "title"))
     st.write(interface_text(language, "secret_asked"))
-    with st.form("log-in", border=False):
+    with st.form("log-in", border=False, width=480):
         secret = st.text_input(interface_text(language, "secret"), type="password", autocomplete="current-password")
         sent = st.form_submit_button(interface_text(language, "log_in"), type="primary")
     if not sent:

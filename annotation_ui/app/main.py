@@ -13,11 +13,13 @@ import streamlit as st
 
 from annotation_ui.app import login, widgets
 from annotation_ui.app.page_context import PageContext, cookie_name
+from annotation_ui.app.rating import item_view
+from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.interface.texts import best_language
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import read_preferences
-from schemas.core.errors import UserError
+from schemas.core.errors import StoreError, UserError
 
 
 def arguments(argv: list[str]) -> tuple[Path, Path | None]:
@@ -42,6 +44,7 @@ def main() -> None:
                 return
             person = raters.authenticate(db, token(ratings))
             if person is None:
+                item_view.forget_held_item()
                 login.show_login(db, best_language(_browser_language()))
                 return
             preferences = _preferences(db, person.name)
@@ -52,6 +55,9 @@ def main() -> None:
             if st.session_state.pop("remember", False):
                 widgets.set_session_cookie(context.token)
             _navigate(context)
+    except StoreError as error:
+        if not item_view.show_held_item(error):
+            st.error(readable_error(error))
     except UserError as error:
         st.error(widgets.escape_markdown(str(error)))
 
@@ -100,6 +106,8 @@ def _navigate(context: PageContext) -> None:
     chosen = st.navigation(pages, position="top" if context.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
     with st.sidebar:
         widgets.account_box(context)
+    if chosen is not st.session_state.get("rate_page"):
+        item_view.forget_held_item()
     chosen.run()
 
 

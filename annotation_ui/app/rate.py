@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from statistics import median
 from typing import Literal
 
@@ -9,17 +11,18 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.app.rating.form import show_form, show_keys, show_skip
-from annotation_ui.app.rating.marked_words import show_marking
+from annotation_ui.app.rating.form import show_skip
+from annotation_ui.app.rating.item_view import ItemView, show_item
 from annotation_ui.app.rating.saving import handle_pending
-from annotation_ui.campaigns.campaign import campaign_task, next_item, task_of
+from annotation_ui.campaigns.campaign import campaign_task, task_of
 from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.drafts import read_draft
+from annotation_ui.ratings.open_items import answered_items, has_open_items
 from annotation_ui.ratings.preferences import keep_preference
-from annotation_ui.ratings.records import Assignment, Campaign, Revision
+from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.ratings.skips import skipped_items
-from schemas.core.errors import UserError
+from schemas.core.errors import StoreError, UserError
 
 _TIMED = 5  # answers before the time that is left is estimated
 
@@ -31,7 +34,7 @@ def show(context: PageContext) -> None:
         st.info(context.say("nothing_assigned"))
         return
     me = context.person.name
-    unfinished = [c.name for c in campaigns if next_item(context.db, c.name, me)]
+    unfinished = [c.name for c in campaigns if has_open_items(context.db, c.name, me)]
     campaign = _chosen(context, campaigns, [c for c in unfinished if not _obstacle(context, context.db.campaign(c))])
     if obstacle := _obstacle(context, campaign):
         st.warning(widgets.escape_markdown(obstacle))
@@ -89,7 +92,7 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     faults = handle_pending(context, campaign.name)
     db, me, task = context.db, context.person.name, task_of(context.db, campaign.name)
     mine = db.assignments(campaign.name, me)
-    done = {r.item: r for r in db.current_answers(campaign.name, person=me)}
+    done = answered_items(db, campaign.name, me)
     skipped = skipped_items(db, campaign.name, me)
     closed = closed_items(db, campaign, me)
     passed = [a for a in mine if (a.item in done or a.item in skipped) and a.item not in closed]
@@ -102,36 +105,35 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
         return
     _options(context)
     placed = db.item(campaign.name, at.item)
-    before = (done[at.item].answers if at.item in done else None) or {}
+    saved = db.history(campaign.name, person=me, item=at.item)
+    before = (saved[-1].answers if at.item in done else None) or {}
+    draft = read_draft(db, campaign.name, me, at.item, task.form)
     if at.item in done:
         st.info(context.say("answered_before"))
     elif at.item in skipped:
         st.info(context.say("skipped_before", reason=context.say(f"skip_{skipped[at.item].partition(':')[0]}")))
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        if placed.purpose == "training":
-            st.caption(context.say("training"))
-        widgets.show_texts(task.form, placed.item.shown, highlight=bool(st.session_state.get("highlight", True)))
-        show_marking(context, campaign.name, at.item, task.form, placed.item.shown)
-    with right:
-        st.html(f'<div class="se-intro">{widgets.escape_html(task.form.intro)}</div>')
-        draft = read_draft(db, campaign.name, me, at.item, task.form)
-        show_form(context, campaign.name, at.item, task.form, draft or before, faults)
+    view = ItemView(
+        context, campaign.name, at.item, task.form, dict(placed.item.shown), draft or before,
+        placed.purpose == "training", len(saved),
+    )  # fmt: skip
+
+    def buttons() -> None:
         with st.container(horizontal=True):
             _go_back(context, passed, at)
             if at.item not in done:
                 show_skip(context, campaign.name, at.item)
-        show_keys(context, task.form)
-        with st.container(key="phone-guideline"), st.expander(context.say("guideline")):
-            widgets.show_guideline(task.form)
+
+    show_item(view, faults, buttons)
 
 
-def _progress(context: PageContext, mine: list[Assignment], done: dict[str, Revision], skipped: dict[str, str]) -> None:
+def _progress(
+    context: PageContext, mine: list[Assignment], done: Mapping[str, float | None], skipped: Mapping[str, str]
+) -> None:
     """How much is done, and how long the rest takes at this person's pace."""
     count, passed = sum(a.item in done for a in mine), sum(a.item in skipped for a in mine)
     words = [context.say("done", done=count, of=len(mine))]
     words += [context.say("skipped", count=passed)] if passed else []
-    times = [r.seconds for r in done.values() if r.seconds is not None]
+    times = [seconds for seconds in done.values() if seconds is not None]
     left = len(mine) - count - passed
     if left and len(times) >= _TIMED:
         minutes = max(1, round(left * median(times[-50:]) / 60))
@@ -148,7 +150,7 @@ def _options(context: PageContext) -> None:
     """What a person may choose for the look and the pace of the page; kept with the account."""
 
     def keep(name: str) -> None:
-        with widgets.opened_again(context) as db:
+        with suppress(StoreError), widgets.opened_again(context) as db:  # of this visit only, then
             keep_preference(db, context.person.name, name, "yes" if st.session_state[name] else "no")
 
     with st.sidebar:
@@ -173,7 +175,7 @@ def _show_end(context: PageContext, campaign: Campaign, others: list[str]) -> No
 
 
 def _place(
-    mine: list[Assignment], passed: list[Assignment], done: dict[str, Revision], skipped: dict[str, str]
+    mine: list[Assignment], passed: list[Assignment], done: Mapping[str, float | None], skipped: Mapping[str, str]
 ) -> Assignment | None:
     """The item to show: the one gone back to, else the first that is neither answered nor skipped."""
     back = st.session_state.get("back")

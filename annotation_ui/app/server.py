@@ -25,7 +25,7 @@ from schemas.core.errors import UserError
 
 SESSION_PATH, DRAFT_PATH = "/scedit/session", "/scedit/draft"
 LARGEST = 64_000  # bytes of a draft
-_ENDED = "your session has ended; log in again, what was kept before is still here"
+_ENDED = "your session has ended; log in again in this tab, and what you typed comes back"
 _HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", b"frame-ancestors 'none'"),

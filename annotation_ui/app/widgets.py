@@ -6,7 +6,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ from annotation_ui.ratings.preferences import keep_preference
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import COMMENT, Field, Form
 from annotation_ui.tasks.spans import read_spans
+from schemas.core.errors import StoreError
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -33,6 +34,10 @@ _T = TypeVar("_T")
 _SET_COOKIE = """
 export default function (component) {
   const {token} = component.data;
+  try {
+    const drafts = token ? [] : Object.keys(sessionStorage).filter((k) => k.startsWith("scedit/"));
+    for (const draft of drafts) sessionStorage.removeItem(draft);
+  } catch (error) { /* a browser that keeps nothing */ }
   fetch("/scedit/session", {
     method: token ? "POST" : "DELETE", credentials: "same-origin",
     headers: {"x-scedit": "1", "content-type": "application/json"},
@@ -214,7 +219,8 @@ def campaign_page(context: PageContext, title: str, *, compact: bool = False) ->
     if compact and len(names) == 1:
         name = names[0]
     else:
-        name = st.selectbox("Campaign", names, index=at, label_visibility="collapsed" if compact else "visible")
+        with st.container(key="campaign-choice-compact" if compact else "campaign-choice"):
+            name = st.selectbox("Campaign", names, index=at, label_visibility="collapsed" if compact else "visible")
     st.session_state["lead-campaign"] = name
     return name, task_of(context.db, name)
 
@@ -260,7 +266,7 @@ def account_box(context: PageContext) -> None:
 
     def speak(code: str) -> None:
         st.session_state["language"] = code
-        with opened_again(context) as db:
+        with suppress(StoreError), opened_again(context) as db:  # of this visit only, then
             keep_preference(db, context.person.name, "language", code)
 
     for code, name in languages().items():

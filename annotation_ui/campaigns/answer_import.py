@@ -156,9 +156,7 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
     known = store.known(j for g in answers for j in task.judged(g.item))
     for g in answers:
         if g.form != task.form.label:
-            rejected.append(
-                RejectedAnswer(g.person, g.item.id, f"given to the form {g.form}, the task now has {task.form.label}")
-            )
+            rejected.append(RejectedAnswer(g.person, g.item.id, _other_form(g.form, task)))
             continue
         if not known.issuperset(task.judged(g.item)):
             rejected.append(RejectedAnswer(g.person, g.item.id, "the store has no such item"))
@@ -172,6 +170,20 @@ def import_answers(store: Store, task: RatingTask, answers: Sequence[RaterAnswer
         lines += [_line(g, record, task) for record in made]
     put = store.put(records, lines)
     return ImportResult(len(answers) - len(rejected), put.new, tuple(rejected))
+
+
+def _other_form(form: str, task: RatingTask) -> str:
+    """Why an answer to another form does not count here, and where it does.
+
+    Versions of a form ask other things or show another text (parsed steps, raw text), so they are never mixed.
+    """
+    asked = task.form.label
+    if form.partition("@")[0] != task.form.name:
+        return f"given to the form {form}, this campaign has {asked}: import it with a campaign of that form"
+    return (
+        f"given to the form {form}, this campaign has {asked}, which asks or shows something else: import it with a "
+        f"campaign made with {form} (in its own ratings file), or have the item answered again under {asked}"
+    )
 
 
 def _line(g: RaterAnswer, record: Record, task: RatingTask) -> Lineage:

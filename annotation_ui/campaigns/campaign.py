@@ -26,9 +26,10 @@ from annotation_ui.campaigns.sampling import (
 )
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.frames import keep_frame, read_frame
+from annotation_ui.ratings.open_items import first_open_item
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
-from annotation_ui.ratings.skips import skipped_items, skips_of_campaign
+from annotation_ui.ratings.skips import skips_of_campaign
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form
@@ -282,5 +283,4 @@ _PURPOSES = ("real", "training", "attention")
 
 def next_item(db: RatingsDB, name: str, person: str) -> Assignment | None:
     """The first item in a person's order that is neither answered nor skipped, or None when all is done."""
-    done = {r.item for r in db.current_answers(name, person=person)} | set(skipped_items(db, name, person))
-    return next((a for a in db.assignments(name, person) if a.item not in done), None)
+    return first_open_item(db, name, person)

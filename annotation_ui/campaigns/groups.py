@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import answered_items, has_open_items
 from annotation_ui.ratings.records import Campaign
-from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks import TASKS
 from schemas.core.errors import UserError
 
@@ -23,9 +23,7 @@ def earlier_campaigns(db: RatingsDB, campaign: Campaign) -> list[Campaign]:
 def waiting_for(db: RatingsDB, campaign: Campaign, person: str) -> str | None:
     """The campaign that a person has to finish first; None where nothing stands before this one."""
     for earlier in earlier_campaigns(db, campaign):
-        done = {r.item for r in db.current_answers(earlier.name, person=person)}
-        done |= set(skipped_items(db, earlier.name, person))
-        if any(a.item not in done for a in db.assignments(earlier.name, person)):
+        if has_open_items(db, earlier.name, person):
             return earlier.name
     return None
 
@@ -37,7 +35,7 @@ def closed_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
         for c in campaigns_of_group(db, str(campaign.settings.get("group", "")))
         if campaign.task in _tasks_before(c.task)
     ]
-    return {r.item for c in later for r in db.current_answers(c.name, person=person)}
+    return {item for c in later for item in answered_items(db, c.name, person)}
 
 
 def refuse_disorder(db: RatingsDB, name: str, task: str, group: str) -> None:

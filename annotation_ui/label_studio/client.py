@@ -1,8 +1,8 @@
 """Label Studio: annotators who can log in, a project a task, items out, annotations back, validated.
 
-The only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing dimensions, another's
-name under an annotation, several annotations of one person) is sorted out here; nothing that is refused reaches the
-answers, and nothing that is refused goes unsaid.
+With ``project_tasks`` the only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing
+dimensions, another's name under an annotation, several annotations of one person) is sorted out here; nothing that is
+refused reaches the answers, and nothing that is refused goes unsaid.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.label_studio.labeling_config import build_result, label_config, task_data
+from annotation_ui.label_studio.project_tasks import BROKEN_TASK, read_tasks, task_pages
 from annotation_ui.label_studio.push_digest import PushedDigests, digests_of_project, keep_config, keep_tasks
 from annotation_ui.label_studio.push_rules import refuse_push
 from annotation_ui.label_studio.validation import (
@@ -33,7 +34,6 @@ from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 
 CHUNK = 1000
-PAGE = 200
 _EVERYBODY = "*"
 
 
@@ -243,7 +243,7 @@ class LabelStudioSite:
         for owner, number in projects.items():
             pushed = {task: item for item, task in db.remote_names(self.url, f"task/{name}/{owner}").items()}
             try:
-                tasks = list(self._pages(int(number)))
+                tasks, lost = read_tasks(self.sdk._client_wrapper.httpx_client, int(number), pushed)
                 config = getattr(self.sdk.projects.get(int(number)), "label_config", None)
             except ApiError as error:
                 gone.append(f"project {number} cannot be read (HTTP {error.status_code})")
@@ -253,28 +253,16 @@ class LabelStudioSite:
             if words := digests.unchecked({a.item for a in found if a.item is not None}):
                 unchecked.append(f"project {number}: {words}")
             given += found
-            seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)}
+            gone += [f"task {t} of item {pushed[t]} cannot be read: {BROKEN_TASK}" for t in lost]
+            seen = {str(t.get("id")) for t in tasks if isinstance(t, Mapping)} | set(lost)
             gone += [f"task {t} of item {i} was deleted" for t, i in pushed.items() if t not in seen]
-            readable[owner] = {i for t, i in pushed.items() if t in seen}
+            readable[owner] = {i for t, i in pushed.items() if t in seen and t not in lost}
         gone += deleted_annotations(db, name, self.url, readable, {a.unique for a in given})
         return validate_annotations(db, name, given, gone, site=self.url, unchecked=unchecked)
 
     def _pages(self, project: int) -> Iterator[dict[str, Any]]:
-        """All tasks of a project with their annotations, a page at a time (one big export times out)."""
-        page = 1
-        while True:
-            answer = self.sdk._client_wrapper.httpx_client.request(
-                "api/tasks", method="GET", params={"project": project, "fields": "all", "page": page, "page_size": PAGE}
-            )
-            if answer.status_code == 404 and page > 1:
-                return
-            if answer.status_code != 200:
-                raise ApiError(status_code=answer.status_code, body=answer.text[:200])
-            body = answer.json()
-            yield from body["tasks"]
-            if page * PAGE >= int(body["total"]):
-                return
-            page += 1
+        """All tasks of a project with their annotations."""
+        return task_pages(self.sdk._client_wrapper.httpx_client, project)
 
 
 def annotations_of_task(

@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Any
 
 from annotation_ui.ratings.records import Adjudication, Assignment, Campaign, CampaignItem, Revision
-from annotation_ui.ratings.sqlite_file import next_step, open_ratings_file, readable_fault
+from annotation_ui.ratings.sqlite_file import file_fault, open_ratings_file
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers
 from schemas.core.clock import now
-from schemas.core.errors import StoreError, UserError
+from schemas.core.errors import UserError
 
 BUSY = 30.0  # seconds that a save waits for another writer
 LONGEST = 1e7  # seconds; a time beyond that (four months) is none
@@ -47,6 +47,8 @@ class RatingsDB:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, sqlite3.OperationalError):  # a lock or a full disk while something was read
+            raise file_fault(error, self.path) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -61,7 +63,7 @@ class RatingsDB:
             self._db.execute("COMMIT")
         except sqlite3.OperationalError as error:
             self._roll_back()
-            raise StoreError(readable_fault(error), where=str(self.path), fix=next_step(error)) from None
+            raise file_fault(error, self.path) from None
         except BaseException:
             self._roll_back()
             raise

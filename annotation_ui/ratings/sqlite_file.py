@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ VERSION = 1 + len(MIGRATIONS)
 AFTER_OPENING: tuple[str, ...] = ()
 """Further statements for every connection, such as a limit of its size in a trial of a full disk."""
 _BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's own files carry answers too
+_ROOM = 64 * 1024  # bytes that SQLite needs for them
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +55,7 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
             db.execute(statement)
     except sqlite3.OperationalError as error:
         db.close()
-        raise StoreError(readable_fault(error), where=str(path), fix=next_step(error)) from None
+        raise file_fault(error, path) from None
     except sqlite3.DatabaseError as error:
         db.close()
         raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
@@ -115,10 +117,15 @@ def make_private(paths: Sequence[Path]) -> list[Path]:
     return tightened
 
 
-def readable_fault(error: sqlite3.Error) -> str:
-    """What SQLite says, as a clause that people understand."""
+def file_fault(error: sqlite3.Error, path: Path) -> StoreError:
+    """What SQLite says of a file, as our error with the next step."""
+    return StoreError(readable_fault(error, path), where=str(path), fix=next_step(error, path))
+
+
+def readable_fault(error: sqlite3.Error, path: Path) -> str:
+    """What SQLite says of a file, as a clause that people understand."""
     said = str(error)
-    if "full" in said:
+    if is_full(error, path):
         return "nothing was saved: the disk is full"
     if "locked" in said or "busy" in said:
         return "nothing was saved: another program holds the ratings file"
@@ -127,6 +134,16 @@ def readable_fault(error: sqlite3.Error) -> str:
     return f"nothing was saved: {said}"
 
 
-def next_step(error: sqlite3.Error) -> str:
+def next_step(error: sqlite3.Error, path: Path) -> str:
     """What to do about it."""
-    return "make room on the disk and save again" if "full" in str(error) else "try again in a minute"
+    return "make room on the disk and save again" if is_full(error, path) else "try again in a minute"
+
+
+def is_full(error: sqlite3.Error, path: Path) -> bool:
+    """Whether the disk is full; SQLite calls it an I/O error where it cannot make the files beside the database."""
+    if "full" in str(error):
+        return True
+    try:
+        return ("I/O" in str(error) or "unable to open" in str(error)) and shutil.disk_usage(path.parent).free < _ROOM
+    except OSError:
+        return False

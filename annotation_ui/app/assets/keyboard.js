@@ -12,7 +12,11 @@ export default function (component) {
   const typing = (e) => e.isContentEditable || e.tagName === "TEXTAREA" || e.tagName === "SELECT" ||
     (e.tagName === "INPUT" && e.type !== "radio" && e.type !== "checkbox");
   const leaveField = () => { if (document.activeElement) document.activeElement.blur(); };
-  let last = null;  // the question that was answered or entered last: another digit corrects it
+  const known = window.__sceditForm && window.__sceditForm.save === savePlace;  // another run of the page, the same form
+  const form = window.__sceditForm = known ? window.__sceditForm : {save: savePlace, last: "", walk: -1};
+  const placeOf = (g) => (fields.find((f) => g.closest("." + f.place)) || {place: ""}).place;
+  const last = () => groups().find((g) => placeOf(g) === form.last);  // answered or entered last: another digit corrects it
+  let byKey = false;
   let fresh = new Map();  // answered by a key just now: the page may not show it yet when the next key comes
   let sent = 0;  // when the form was sent: until the next one is there, keys answer nothing
   const open = (g) => !g.querySelector("input:checked") && !(Date.now() - fresh.get(g) < 500);
@@ -41,7 +45,8 @@ export default function (component) {
     if (!/^[1-9yn]$/.test(key)) return;
     const word = {y: "yes", n: "no"}[key] || key;
     const all = groups();
-    const group = all.find(open) || (all.includes(last) ? last : all[0]);
+    const walked = form.walk >= 0 && form.walk < all.length ? all[form.walk] : null;  // shown filled in: from the first on
+    const group = all.find(open) || walked || last() || all[0];
     if (!group) return;
     const wasOpen = open(group);
     for (const [n, input] of [...group.querySelectorAll('input[type="radio"]')].entries()) {
@@ -49,9 +54,13 @@ export default function (component) {
       const text = label ? label.innerText.trim() : "";
       if (text === word || (numbered(group) && String(n + 1) === word)) {
         fresh.set(group, Date.now());
-        last = group;
+        form.last = placeOf(group);
+        if (group === walked) form.walk += 1;
+        byKey = true;
         input.click();
+        byKey = false;
         event.preventDefault();
+        if (document.activeElement && document.activeElement.tagName === "BUTTON") leaveField();  // Enter saves now
         const refused = explains && (word === "no" || all.some((g) => g.querySelector('input[value="1"]:checked')));
         if (auto && wasOpen && !refused && !all.some(open)) setTimeout(save, 120);
         break;
@@ -73,10 +82,17 @@ export default function (component) {
     if (event.key === "h" && !target.closest("[role=dialog]")) return highlight();
     answer(event);
   };
-  const onTouch = (event) => { last = groupOf(event.target) || last; };
-  const onClick = (event) => {  // a stepped number or a reason keeps no focus: the next key answers or saves
-    const done = '[data-testid^="stNumberInputStep"], [data-testid="stButtonGroup"] button, [data-testid="stToggle"]';
-    if (event.detail > 0 && event.target.closest && event.target.closest(done)) setTimeout(leaveField, 60);
+  const onTouch = (event) => {
+    const group = groupOf(event.target);
+    if (!group) return;
+    if (!byKey) form.walk = Infinity;
+    form.last = placeOf(group) || form.last;
+  };
+  const onClick = (event) => {  // what was clicked keeps no focus: the next key answers or saves
+    const done = '[data-testid="stButton"] button, [data-testid^="stNumberInputStep"], [data-testid="stButtonGroup"] button, ' +
+      '[data-testid="stCheckbox"], [data-testid="stToggle"], [data-testid="stExpander"] summary';
+    const inside = event.target.closest && event.target.closest(done);
+    if (event.detail > 0 && inside && !inside.closest("[role=dialog]")) setTimeout(leaveField, 60);
   };
   if (window.__sceditKeys) window.__sceditKeys.abort();
   const listening = window.__sceditKeys = new AbortController();
@@ -90,6 +106,7 @@ export default function (component) {
     if (!whole()) return setTimeout(begin, 30);
     if (window.__sceditShown !== savePlace) {
       window.__sceditShown = savePlace;
+      form.walk = groups().every((g) => g.querySelector("input:checked")) ? 0 : -1;
       for (const pane of document.querySelectorAll('[data-testid="stMain"], .se-item')) pane.scrollTop = 0;
       window.scrollTo(0, 0);
     }

@@ -15,9 +15,11 @@ from annotation_ui.app.keyboard import keyboard_shortcuts
 from annotation_ui.app.lead.figures import quick_figures
 from annotation_ui.app.lead.tables import apply_lead_style
 from annotation_ui.app.page_context import PageContext
+from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.ratings.records import Revision
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Field, Form
+from schemas.core.errors import StoreError
 
 _NUMBER = "adjudicate-number"
 
@@ -55,10 +57,8 @@ def show(context: PageContext) -> None:
         )
         st.html(_item_with_remarks(task.form, context.db.item(name, d.item).item.shown, answers))
     with right, st.container(key="decision"):
-        given = _ask_decision(context, name, task, d, decided[d.item].answers if d.item in decided else {})
-    if given is not None:
-        context.db.adjudicate(name, d.item, context.person.name, task.form.clean(given))
-        st.rerun()
+        if _decide(context, name, task, d, decided[d.item].answers if d.item in decided else {}):
+            st.rerun()
 
 
 def _choose_place(count: int) -> int:
@@ -121,10 +121,8 @@ def _answers_html(field: Field, said: Mapping[str, Mapping[str, Any]]) -> str:
     return f'<div class="se-answers" data-answers="{html.escape(field.name)}">{each}</div>'
 
 
-def _ask_decision(
-    context: PageContext, name: str, task: RatingTask, d: ItemDisagreement, before: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """The lead's form; its answers once they are sent and pass, else None."""
+def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreement, before: Mapping[str, Any]) -> bool:
+    """The lead's form; whether a decision was sent and is saved. What cannot be saved stays in the form."""
     keys = {f.name: f"decide/{name}/{d.item}/{f.name}" for f in task.form.fields}
     save = f"decide/{name}/{d.item}"
     asked = {f.name for f in task.form.asked()}
@@ -141,14 +139,22 @@ def _ask_decision(
     keyboard_shortcuts(task.form, keys, save)
     _show_keys(task.form.fields)
     if not saved:
-        return None
+        return False
     answers = {k: v for k, v in given.items() if v not in (None, "", [])}
     faults = task.form.faults(answers)
     widgets.show_faults(messages, task.form, faults)
-    return None if faults else answers
+    if faults:
+        return False
+    try:
+        context.db.adjudicate(name, d.item, context.person.name, task.form.clean(answers))
+    except StoreError as error:
+        messages.error(readable_error(error))
+        return False
+    return True
 
 
 def _show_keys(fields: Sequence[Field]) -> None:
-    digits = any(f.kind == "scale" for f in fields)
-    answer = "digits" if digits else "y and n"
+    kinds = {f.kind for f in fields}
+    means = (("digits", {"scale", "one"}), ("y and n", {"yes_no"}), ("letters (reasons)", {"many"}))
+    answer = ", ".join(keys for keys, of in means if of & kinds)
     st.html(f'<div class="se-keys">Keys: {answer} answer, Enter saves, Alt+← and Alt+→ go back and on.</div>')

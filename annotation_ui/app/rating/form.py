@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.draft_keeper import keep_drafts
+from annotation_ui.app.draft_keeper import DraftPlace, keep_drafts
 from annotation_ui.app.keyboard import keyboard_shortcuts
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import begin_item, field_keys, save_key
@@ -17,7 +17,14 @@ from annotation_ui.tasks.forms import Form
 
 
 def show_form(
-    context: PageContext, campaign: str, item: str, form: Form, before: dict[str, Any], faults: list[str]
+    context: PageContext,
+    campaign: str,
+    item: str,
+    form: Form,
+    before: dict[str, Any],
+    faults: list[str],
+    *,
+    saves: int = 0,
 ) -> None:
     """One item's form.
 
@@ -28,22 +35,24 @@ def show_form(
         form: What is asked.
         before: Answers to begin with.
         faults: What was wrong with the answers that were sent.
+        saves: How often the person has saved an answer to the item.
     """
     begin_item(item)
     st.session_state["shown"] = (campaign, item)
-    keys, saves = field_keys(campaign, item, form), save_key(campaign, item)
+    keys, button = field_keys(campaign, item, form), save_key(campaign, item)
     with st.form(f"form-{campaign}-{item}", border=False):
         for f in form.fields:
             if f.kind != "text":
                 widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
         if faults:
             st.error("  \n".join(faults))
-        st.form_submit_button(context.say("save"), type="primary", shortcut="Ctrl+Enter", width="stretch", key=saves)
+        st.form_submit_button(context.say("save"), type="primary", shortcut="Ctrl+Enter", width="stretch", key=button)
         for f in form.fields:
             if f.kind == "text":
                 widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
-    keyboard_shortcuts(form, keys, saves, auto_save=bool(st.session_state.get("auto_save")))
-    keep_drafts(form, keys, campaign=campaign, item=item, person=context.person.name, language=context.language)
+    keyboard_shortcuts(form, keys, button, auto_save=bool(st.session_state.get("auto_save")))
+    place = DraftPlace(campaign, item, context.person.name, saves)
+    keep_drafts(form, keys, place, language=context.language)
 
 
 def show_keys(context: PageContext, form: Form) -> None:

@@ -30,6 +30,13 @@ def save_key(campaign: str, item: str) -> str:
     return f"save/{campaign}/{item}"
 
 
+def sent_answers(campaign: str, item: str, form: Form) -> dict[str, Any]:
+    """What was filled in when the page last ran, by field; what is empty is left out."""
+    sent = {name: st.session_state.get(key) for name, key in field_keys(campaign, item, form).items()}
+    sent |= {f.name: read_spans(str(sent[f.name] or "")) for f in form.fields if f.kind == "spans"}
+    return {name: value for name, value in sent.items() if value not in (None, "", [])}
+
+
 def begin_item(item: str) -> None:
     """Start the clock of an item that is shown for the first time, and name its save."""
     st.session_state.setdefault("begun", {}).setdefault(item, (time.time(), uuid.uuid4().hex))
@@ -52,10 +59,7 @@ def handle_pending(context: PageContext, campaign: str) -> list[str]:
 def _save(context: PageContext, campaign: str, item: str) -> list[str]:
     task = task_of(context.db, campaign)
     form = task.form
-    keys = field_keys(campaign, item, form)
-    sent = {name: st.session_state.get(key) for name, key in keys.items()}
-    sent |= {f.name: read_spans(str(sent[f.name] or "")) for f in form.fields if f.kind == "spans"}
-    given = {k: v for k, v in sent.items() if v not in (None, "", [])}
+    given = sent_answers(campaign, item, form)
     faults = task.faults(context.db.item(campaign, item).item, given)
     if faults:
         return [widgets.readable_fault(form, fault, context.language) for fault in faults]
@@ -93,13 +97,18 @@ def _seconds(item: str) -> float:
     return max(round(spent, 1), 0.1) if spent > 0 else spent
 
 
+def readable_error(error: StoreError) -> str:
+    """What is wrong with the ratings file and what to do, as people read it: no place on the server's disk."""
+    fix = f" {error.fix[0].upper()}{error.fix[1:]}." if error.fix else ""
+    return widgets.escape_markdown(f"{error.what[0].upper()}{error.what[1:]}.{fix}")
+
+
 def _errors_of(act: Any) -> list[str]:
     """Do something with the file; a full disk or a lock is a sentence, and the form stays as it is filled in."""
     try:
         act()
     except StoreError as error:
-        fix = f" {error.fix[0].upper()}{error.fix[1:]}." if error.fix else ""
-        return [widgets.escape_markdown(f"{error.what[0].upper()}{error.what[1:]}.{fix}")]
+        return [readable_error(error)]
     except UserError as error:
         return [widgets.escape_markdown(str(error))]
     return []
