@@ -54,7 +54,9 @@ class MethodRow(NamedTuple):
 class Ranking(NamedTuple):
     """Best two editors of a metric; ``decided`` when the interval of their paired difference leaves out 0.
 
+    Editors are ordered by their means over the cases that all of them have a value for, never over different cases.
     ``best`` and ``next`` are all editors with the best and with the second best value: none where all have the same.
+    ``common``: those cases, where they are fewer than some editor's own; None where all rest on the same cases.
     """
 
     metric: str
@@ -64,6 +66,7 @@ class Ranking(NamedTuple):
     next: tuple[str, ...]
     difference: Interval
     decided: bool
+    common: int | None = None
 
 
 class Comparison(NamedTuple):
@@ -187,10 +190,11 @@ def mean_before_and_after(row: MethodRow, base: str, metric: str, scores: Scores
 
 
 def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores) -> Ranking | None:
-    """Best two editors of a metric, null methods aside; None where fewer than two went through all cases."""
+    """Best two editors of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
     sign = 1.0 if metric.better == "higher" else -1.0
-    through = [r for r in rows if not r.null and not r.pending]
-    valued = [(sign * v, r.label) for r in through if (v := r.summaries[metric.name].mean) is not None]
+    through = [r.label for r in rows if not r.null and not r.pending and r.summaries[metric.name].mean is not None]
+    kept, common = _summaries_of_common_cases(metric, through, keys, scores)
+    valued = [(sign * v, label) for label, v in kept.items() if v is not None]
     if len(valued) < 2:
         return None
     valued.sort(key=lambda x: -x[0])
@@ -200,7 +204,20 @@ def _lead(metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores
     values = sorted({v for v, _ in valued}, reverse=True)
     best = tuple(label for v, label in valued if v == values[0] and len(values) > 1)
     after = tuple(label for v, label in valued if len(best) == 1 and len(values) > 1 and v == values[1])
-    return Ranking(metric.name, first, second, best, after, gap, apart)
+    return Ranking(metric.name, first, second, best, after, gap, apart, common)
+
+
+def _summaries_of_common_cases(
+    metric: Metric, labels: Sequence[str], keys: Sequence[str], scores: Scores
+) -> tuple[dict[str, float | None], int | None]:
+    """Each editor's value over the cases that all have one for, and how many these are where some have more."""
+    valued = {label: {k for k in keys if k in scores.means(label, metric.name)} for label in labels}
+    if not any(valued.values()):  # a metric that is no mean over cases: those that were scored
+        valued = {label: {k for k in keys if k in scores.by_editor[label][metric.name]} for label in labels}
+    common = set.intersection(*valued.values()) if valued else set()
+    found = {label: scores.by_editor[label][metric.name] for label in labels}
+    means = {label: metric.summarise([found[label][k] for k in keys if k in common]).mean for label in labels}
+    return means, None if all(len(some) == len(common) for some in valued.values()) else len(common)
 
 
 def merge_runs(runs: Sequence[Run]) -> list[Run]:

@@ -1,7 +1,9 @@
 """Methods compared in pairs over the same cases: families of comparisons, corrected, with what could have been seen.
 
-By default the sign-flip test decides; where the differences are skewed, the larger of its p and that of the studentised
-bootstrap; where neighbour facts recur in several cases, a t test with the two-way clustered error.
+The sign-flip test decides (where neighbour facts recur in several cases, a t test with the two-way clustered error),
+and beside it a test of the mean: on a scale the default interval must exclude 0, so that rare large losses that were
+not drawn are allowed for; without a scale, where differences are skewed, the studentised bootstrap. The larger p
+counts.
 """
 
 from __future__ import annotations
@@ -9,12 +11,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from curation.stats.bootstrap import Resampling
-from curation.stats.bounded import SHARE, PairedItem, Scale, crossed_spread, difference_interval, recurs
+from curation.stats.bounded import (
+    SHARE,
+    PairedItem,
+    Scale,
+    crossed_spread,
+    difference_interval,
+    difference_p,
+    difference_reach,
+    recurs,
+)
 from curation.stats.estimates import Floats
 from curation.stats.intervals import Interval, varies
 from curation.stats.paired import SKEWED, holm, sign_flip, skewness, smallest_detectable, smallest_p, studentised
@@ -24,7 +36,9 @@ POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
-Test = Literal["sign-flip", "sign-flip and studentised", "two-way t"]
+Test = Literal[
+    "sign-flip", "sign-flip and studentised", "sign-flip and interval", "two-way t", "two-way t and interval"
+]
 ItemPairs = Callable[[str, str], Sequence[PairedItem]]
 
 
@@ -42,7 +56,8 @@ class PairwiseTest(NamedTuple):
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
-        test: Which test decides. ``studentised``: p of the studentised bootstrap, where differences are skewed.
+        test: Which tests decide: the largest p of those named. ``studentised``: p of the studentised bootstrap, where
+            differences without a scale are skewed. ``interval_p``: the level at which the interval begins to hold 0.
         skewness: Of the differences; None where they do not vary.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
@@ -68,6 +83,7 @@ class PairwiseTest(NamedTuple):
     skewness: float | None = None
     never: bool = False
     kind: str = ""
+    interval_p: float | None = None
 
 
 class ComparisonFamily(NamedTuple):
@@ -85,7 +101,10 @@ class ComparisonFamily(NamedTuple):
 
 
 class _Differences(NamedTuple):
-    """The differences of one pair by case, what its tests say, and the spread and units behind what can be seen."""
+    """The differences of one pair by case, what its tests say, and the spread and units behind what can be seen.
+
+    ``reach``: gives, for a level, the smallest difference whose interval would exclude 0; None without a scale.
+    """
 
     gaps: Floats
     interval: Interval
@@ -94,9 +113,11 @@ class _Differences(NamedTuple):
     deciding: float | None
     test: Test
     studentised: float | None
+    interval_p: float | None
     skewness: float | None
     sd: float
     units: int
+    reach: Callable[[float], float | None]
 
 
 def comparison_families(
@@ -166,17 +187,34 @@ def _differences(
     interval = difference_interval(first, second, scale=scale, items=rows)
     only_one = len(first.keys() ^ second.keys())
     if not keys:
-        return _Differences(gaps, interval, only_one, None, None, "sign-flip", None, None, 0.0, 0)
-    skew = skewness(gaps)
+        nothing = (None, None, "sign-flip", None, None, None, 0.0, 0, _no_reach)
+        return _Differences(gaps, interval, only_one, *nothing)  # type: ignore[arg-type]
+    skew, other = skewness(gaps), None
+    reach: Callable[[float], float | None] = _no_reach
+    bounded = None if scale is None else difference_p(first, second, scale=scale, items=rows)
+    if scale is not None:
+        reach = partial(difference_reach, first, second, scale=scale, items=rows)
+    test: Test
+    p: float | None
     if rows and recurs([i.case for i in rows], [i.neighbour for i in rows]):
-        crossed, sd, units = _two_way(rows, float(gaps.mean()))
-        return _Differences(gaps, interval, only_one, crossed, crossed, "two-way t", None, skew, sd, units)
-    p = sign_flip(gaps, resampling)
-    other = studentised(gaps, resampling) if skew is not None and abs(skew) > SKEWED else None
-    deciding = p if other is None or p is None else max(p, other)
-    sd = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
-    test: Test = "sign-flip" if other is None else "sign-flip and studentised"
-    return _Differences(gaps, interval, only_one, p, deciding, test, other, skew, sd, len(gaps))
+        p, sd, units = _two_way(rows, float(gaps.mean()))
+        test = "two-way t" if bounded is None else "two-way t and interval"
+    else:
+        p, sd, units = sign_flip(gaps, resampling), _sd(gaps), len(gaps)
+        test = "sign-flip" if bounded is None else "sign-flip and interval"
+        if bounded is None and skew is not None and abs(skew) > SKEWED:
+            other = studentised(gaps, resampling)
+            test = "sign-flip" if other is None else "sign-flip and studentised"
+    deciding = None if p is None else max(p, other or 0.0, bounded or 0.0)
+    return _Differences(gaps, interval, only_one, p, deciding, test, other, bounded, skew, sd, units, reach)
+
+
+def _sd(gaps: Floats) -> float:
+    return float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+
+
+def _no_reach(level: float) -> None:
+    """Values without a scale have no such bound."""
 
 
 def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int]:
@@ -204,10 +242,8 @@ def _family(
     for n, ((first, second), one) in enumerate(differences.items()):
         up, down = int((one.gaps > 0).sum()), int((one.gaps < 0).sum())
         better, worse = (up, down) if higher else (down, up)
-        never = one.test != "two-way t" and one.units > 0 and smallest_p(one.units) * tests >= LEVEL
-        seen = None
-        if one.sd > _SAME and one.units > 1 and not never:
-            seen = smallest_detectable(sd=one.sd, n=one.units, power=POWER, level=LEVEL, family=tests)
+        never = not one.test.startswith("two-way") and one.units > 0 and smallest_p(one.units) * tests >= LEVEL
+        seen = None if never else _detectable(one, tests)
         out.append(
             PairwiseTest(
                 *(metric, first, second, one.interval.mean, one.interval.low, one.interval.high),
@@ -224,9 +260,25 @@ def _family(
                 skewness=one.skewness,
                 never=never,
                 kind=one.interval.kind,
+                interval_p=one.interval_p,
             )
         )
     return tuple(out)
+
+
+def _detectable(one: _Differences, tests: int) -> float | None:
+    """Smallest true difference that the tests of a family find with the power wanted; None where nothing varies.
+
+    That of a t test; on a scale at least the interval's reach at the corrected level and the spread of the mean beyond.
+    """
+    from scipy import stats
+
+    if one.sd <= _SAME or one.units < 2:
+        return None
+    seen = smallest_detectable(sd=one.sd, n=one.units, power=POWER, level=LEVEL, family=tests)
+    reach = one.reach(LEVEL / tests)
+    beyond = float(stats.norm.ppf(POWER)) * one.sd / math.sqrt(one.units)
+    return seen if reach is None else max(seen, reach + beyond)
 
 
 def _verdict(gap: float | None, p: float | None, differing: int, *, higher: bool) -> Verdict:

@@ -178,6 +178,6 @@ def _judge_against_people(
         len(set(cases)),
         spearman(x, y, cases, resampling=resampling),
         alpha(two, level="interval", resampling=resampling),
-        severity(x, y, cases, resampling=resampling),
+        severity(x, y, cases),
         top,
     )

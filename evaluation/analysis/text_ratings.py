@@ -183,6 +183,20 @@ def ranks(means: Mapping[str, float | None], unranked: Collection[str]) -> dict[
     return dict.fromkeys(best, "first") | dict.fromkeys(after, "second")
 
 
+def ranked_aspects(source: RatingSource, unranked: Collection[str]) -> dict[str, dict[str, str]]:
+    """``first`` and ``second`` by aspect and label, by the means over the cases in which all methods were rated.
+
+    Methods are never ordered by means over different cases; null methods (``unranked``) aside.
+    """
+    out = {}
+    for aspect in ASPECTS:
+        by_label = {k: v for k, v in source.values.get(aspect, {}).items() if v and k not in unranked}
+        common = set.intersection(*map(set, by_label.values())) if by_label else set()
+        means = {k: sum(v[c] for c in sorted(common)) / len(common) for k, v in by_label.items()} if common else {}
+        out[aspect] = ranks(means, unranked)
+    return out
+
+
 def script_values(ratings: Iterable[Rating]) -> dict[str, dict[str, float | None]]:
     """Aspect -> item id -> mean rating; None where every rating of it is unscored."""
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -55,7 +55,8 @@ def calibrate(
     """
     from curation.store.store import Store
     from evaluation.judge.inputs import judge_inputs, rated_scripts
-    from evaluation.judge.reliability.calibration import CalibrationRequest, as_data, as_text, calibrate_judge
+    from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
+    from evaluation.judge.reliability.calibration_tables import as_data, as_text
     from evaluation.judge.script_sources import scripts_store
 
     with Store.open(scripts_store(store_or_run)) as kept:

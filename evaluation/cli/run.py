@@ -92,11 +92,10 @@ def _split_base(config: Path, *, store: Path | None, name: str | None, file: Pat
         return {"split": {"file": str(file)}, "feed": None if store is None else str(store)}
     if store is None and name is None:
         return {}
-    from curation.shipped import config_path
+    from curation.shipped import read_config
     from evaluation.runs.config import spell_out
-    from schemas.core.config import read_toml
 
-    told = spell_out(read_toml(config_path(config))).get("split") if name is None or store is None else {}
+    told = spell_out(read_config(config)).get("split") if name is None or store is None else {}
     given = {k: v for k, v in told.items() if k != "file"} if isinstance(told, dict) else {}
     given |= {"name": name} if name is not None else {}
     given |= {"store": str(store)} if store is not None else {}

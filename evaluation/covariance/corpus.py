@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, MissingPackage, UserError
 from schemas.core.ids import digest
 
@@ -106,7 +107,9 @@ def _documents(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as lines:  # universal newlines: \r\n reads as \n
             yield from (_json_lines(path, lines) if path.suffix == ".jsonl" else _paragraphs(lines))
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise DataError(f"the corpus is {why_not_utf8(error)}", where=str(path)) from None
+    except OSError as error:
         raise DataError(f"the corpus cannot be read: {error}", where=str(path)) from None
 
 

@@ -51,7 +51,11 @@ class LowRankDelta:
 
     def norm(self) -> float:
         """Frobenius norm, from the two factors."""
-        return float(((self.left.T @ self.left) * (self.right.T @ self.right)).sum().clamp(min=0).sqrt())
+        return float(self.squared_norm().sqrt())
+
+    def squared_norm(self) -> Tensor:
+        """Square of the norm where the factors lie: norms of many changes are fetched together."""
+        return ((self.left.T @ self.left) * (self.right.T @ self.right)).sum().clamp(min=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +112,8 @@ def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
 class DeltaStack:
     """Deltas that come into force one after the other and stay, all undone at the block's end.
 
-    Every changed weight is copied once, however many deltas it gets.
+    Every changed weight is copied once, however many deltas it gets. Beside a narrow weight, which is not changed, its
+    deltas are kept as one: factors side by side while these are smaller than the weight, else their sum.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2, bias=False))
@@ -123,7 +128,9 @@ class DeltaStack:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._model, self._saved, self._hooks = model, {}, ExitStack()  # type: ignore[var-annotated]
+        self._model, self._hooks = model, ExitStack()
+        self._saved: dict[nn.Module, Tensor] = {}
+        self._beside: dict[nn.Module, Delta] = {}
 
     def __enter__(self) -> DeltaStack:
         return self
@@ -135,12 +142,22 @@ class DeltaStack:
             UserError: a delta names no linear module's weight, or is of another shape; then none is put on.
         """
         for delta, module in [(delta, owner(self._model, delta)) for delta in deltas]:
-            apply_delta(delta, module, saved=self._saved, hooks=self._hooks)
+            if not _is_narrow(module):
+                apply_delta(delta, module, saved=self._saved, hooks=self._hooks)
+            elif module in self._beside:
+                self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
+            else:
+                self._beside[module] = on(delta, home_of(module))
+                self._hooks.enter_context(changing(module, self._adding(module)))
+
+    def _adding(self, module: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
+        return lambda keys, out: _adder(self._beside[module])(keys, out)
 
     def __exit__(self, *error: object) -> None:
         try:
             self._hooks.close()
         finally:
+            self._beside.clear()
             restore(self._saved)
 
 
@@ -148,7 +165,7 @@ def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tenso
     """Change a module by a delta: its weight, of which a copy is saved, or its output where the weight is narrow."""
     weight = module.weight
     assert isinstance(weight, Tensor)
-    if weight.dtype not in (torch.float32, torch.float64):
+    if _is_narrow(module):
         hooks.enter_context(changing(module, _adder(on(delta, home_of(module)))))
         return
     if module not in saved:
@@ -156,6 +173,21 @@ def apply_delta(delta: Delta, module: nn.Module, *, saved: dict[nn.Module, Tenso
     change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
     with torch.no_grad():
         weight.add_(change.T if is_transposed(module) else change)
+
+
+def _is_narrow(module: nn.Module) -> bool:
+    """Whether a change of the weight would be rounded away in it."""
+    return module.weight.dtype not in (torch.float32, torch.float64)
+
+
+def joint(one: Delta, other: Delta) -> Delta:
+    """Two changes of one weight as one, of the form that takes less memory."""
+    if isinstance(one, LowRankDelta) and isinstance(other, LowRankDelta):
+        rank = one.left.shape[1] + other.left.shape[1]
+        if rank * sum(one.shape) < one.shape[0] * one.shape[1]:
+            left, right = torch.cat([one.left, other.left], 1), torch.cat([one.right, other.right], 1)
+            return LowRankDelta(one.weight, left, right)
+    return DenseDelta(one.weight, one.matrix() + other.matrix())
 
 
 def restore(saved: dict[nn.Module, Tensor]) -> None:

@@ -17,7 +17,7 @@ from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, joined, scored, write_each, written
 from evaluation.inference.request import EditedProbes
-from evaluation.models.device_memory import free_memory, least_free_bytes
+from evaluation.models.device_memory import device_fault, free_memory, least_free_bytes, out_of_memory
 from schemas.answers import Answer
 
 if TYPE_CHECKING:
@@ -156,8 +156,8 @@ def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
     try:
         return list(editor.edit_each([job.case.fact for job in jobs]))
     except Exception as problem:  # find out whose fault it is
-        if len(jobs) == 1:
-            return [problem]
+        if len(jobs) == 1 or (device_fault(problem) and not out_of_memory(problem)):
+            return [problem] * len(jobs)  # a fault of the device is nobody's case: it is told, not worked around
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
     free_memory()
     return [_value_or_error(partial(editor.edit, [job.case.fact])) for job in jobs]

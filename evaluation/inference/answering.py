@@ -165,9 +165,9 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
     for probe in probes:
         if probe.id in found:
             continue
-        ready = _model_input(lm, probe, rewrite)
-        if isinstance(ready, Answer):
-            found[probe.id] = ready
+        ready = given(lm, probe, rewrite)
+        if (error := _unwritable(lm, ready)) is not None:
+            found[probe.id] = Answer(probe=probe.id, error=error)
             continue
         prompt = PromptToContinue(ready.text, seed=probe.seed)
         (got,) = generate(lm, [prompt], sampling=_sampling(probe), special=not ready.chat)
@@ -193,13 +193,18 @@ def write_each(lm: LM, edited: Sequence[EditedProbes], *, budget: TokenBudget | 
 
     found: list[dict[str, Answer]] = [{} for _ in edited]
     groups: dict[tuple[Sampling, bool], list[_TextRow]] = {}
-    for n, one in enumerate(edited):
-        for probe in {p.id: p for p in written(one.probes)}.values():
-            ready = _model_input(lm, probe, one.rewrite)
-            if isinstance(ready, Answer):
-                found[n][probe.id] = ready
-            else:
-                groups.setdefault((_sampling(probe), ready.chat), []).append(_TextRow(n, probe, ready))
+    asked = [
+        _TextRow(n, probe, given(lm, probe, one.rewrite))
+        for n, one in enumerate(edited)
+        for probe in {p.id: p for p in written(one.probes)}.values()
+    ]
+    for chat in (True, False):
+        lm.encodings.texts([row.input.text for row in asked if row.input.chat is chat], special=not chat)
+    for row in asked:
+        if (error := _unwritable(lm, row.input)) is not None:
+            found[row.edit][row.probe.id] = Answer(probe=row.probe.id, error=error)
+        else:
+            groups.setdefault((_sampling(row.probe), row.input.chat), []).append(row)
     edits = [one.deltas for one in edited]
     for (how, chat), rows in groups.items():
         prompts = [PromptToContinue(r.input.text, r.edit if edits[r.edit] else -1, r.probe.seed) for r in rows]
@@ -215,16 +220,14 @@ def _sampling(probe: GenerateProbe) -> Sampling:
     return Sampling(probe.most, probe.temperature, probe.top_p, probe.stop)
 
 
-def _model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite) -> ModelInput | Answer:
-    """What the model is given, or the answer that says why nothing can be written."""
-    ready = given(lm, probe, rewrite)
-    ids = lm.tokenizer(ready.text, add_special_tokens=not ready.chat)["input_ids"]
+def _unwritable(lm: LM, ready: ModelInput) -> str | None:
+    """Why nothing can be written after a text; None where something can."""
+    (ids,) = lm.encodings.texts([ready.text], special=not ready.chat)
     if not ids:
-        return Answer(probe=probe.id, error="there is nothing to continue")
+        return "there is nothing to continue"
     if lm.limit and len(ids) >= lm.limit:
-        told = f"the prompt has {len(ids)} tokens and leaves no room in the {lm.limit} that the model reads"
-        return Answer(probe=probe.id, error=told)
-    return ready
+        return f"the prompt has {len(ids)} tokens and leaves no room in the {lm.limit} that the model reads"
+    return None
 
 
 def _answer(probe: GenerateProbe, got: Any, ready: ModelInput) -> Answer:

@@ -18,8 +18,17 @@ from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at
+from evaluation.inference.passes import last_mlp, only_at
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.scoring import TokenRead, UnscorableProbe, encode_probe, gather, make_answer
+from evaluation.inference.scoring import (
+    TokenRead,
+    UnscorableProbe,
+    encode_probe,
+    gather_on_device,
+    make_answer,
+    prompts_of,
+    targets_of,
+)
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import reading
@@ -34,6 +43,10 @@ Slot = tuple[int, int]
 CPU_STORE = 2**30
 """Bytes of hidden states kept on a CPU. ``CUDA_STORE``: share of a device's free memory."""
 CUDA_STORE = 0.3
+
+
+LONG = 1024
+"""Tokens of a plain row from which on its mask costs more than the wait that it saves."""
 
 
 class HiddenStates:
@@ -112,14 +125,16 @@ class EditScorer:
         rows: list[_EditRow] = []
         numbers: list[dict[str, int]] = []
         total = 0
-        for n, one in enumerate(edited):
-            unique = {p.id: p for p in one.probes if isinstance(p, ScoreProbe)}
+        asked = [{p.id: p for p in one.probes if isinstance(p, ScoreProbe)} for one in edited]
+        texts = [prompts_of(own.values(), one.rewrite) for own, one in zip(asked, edited, strict=True)]
+        self.lm.encodings.add(t for own, told in zip(asked, texts, strict=True) for t in targets_of(own.values(), told))
+        for n, (one, unique, prompts) in enumerate(zip(edited, asked, texts, strict=True)):
             numbers.append({key: total + i for i, key in enumerate(unique)})
             reads: dict[Tokens, list[tuple[int, int, Slot]]] = {}
             for key, probe in unique.items():
                 number = numbers[n][key]
                 try:
-                    targets, truncated = encode_probe(self.lm, probe, one.rewrite)
+                    targets, truncated = encode_probe(self.lm, probe, prompts[key])
                 except UnscorableProbe as error:
                     failed[number] = str(error)
                     continue
@@ -158,43 +173,49 @@ class EditScorer:
         return out
 
     def _run(self, rows: list[_EditRow], probes: Sequence[EditedProbes], sums: dict[Slot, float]) -> None:
+        """All passes; their values are fetched at the end, so that a pass is built while the one before it runs."""
         edits = PerRow(self.lm.model, [one.deltas for one in probes])
+        slots: list[Slot] = []
+        values: list[Tensor] = []
 
-        def run(batch: list[_EditRow]) -> list[list[tuple[Slot, float]]]:
-            return self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
+        def run(batch: list[_EditRow]) -> list[None]:
+            found = self._pass(batch, edits, plain=not any(probes[row.edit].deltas for row in batch))
+            for own, some in found:
+                slots.extend(own)
+                values.append(some.to(self.lm.device))
+            return [None] * len(batch)
 
         apart = self.lm.layout.window is not None  # the mask of trees knows no window: they are no longer than it
         kinds: dict[tuple[int | None, bool], list[_EditRow]] = {}
         for row in rows:
             kinds.setdefault((row.start, apart and row.tree.chain), []).append(row)
         for some in kinds.values():
-            for found in in_batches(some, lambda row: len(row.tree.ids), run, self.budget):
-                for slot, value in found:
-                    sums[slot] += value
+            in_batches(some, lambda row: len(row.tree.ids), run, self.budget)
+        for slot, value in zip(slots, torch.cat(values).tolist() if values else (), strict=True):
+            sums[slot] += value
 
     @torch.no_grad()
-    def _pass(self, batch: list[_EditRow], edits: PerRow, *, plain: bool) -> list[list[tuple[Slot, float]]]:
-        """One pass over rows that start at one layer: log-probabilities of every row's reads."""
+    def _pass(self, batch: list[_EditRow], edits: PerRow, *, plain: bool) -> list[tuple[list[Slot], Tensor]]:
+        """One pass over rows that start at one layer: log-probabilities of every row's reads, still on the device."""
         lm = self.lm
-        packed = to_tensors(lm, [row.tree for row in batch])
+        cuda, longest = lm.device.type == "cuda", max(len(row.tree.ids) for row in batch)
+        masked = cuda and bool(self._worth) and lm.layout.window is None and longest <= LONG
+        packed = to_tensors(lm, [row.tree for row in batch], own_mask=masked)
         run = lm.module(lm.layout.base) if lm.layout.plain_head else lm.model
         with ExitStack() as hooks:
             seen = {n: hooks.enter_context(reading(lm.block(n))) for n in sorted(self.kept.layers) if plain}
             if not plain:
                 hooks.enter_context(edits.on([row.edit for row in batch]))
             hooks.enter_context(self._midway_start(batch))
+            read = sorted({(n, read.position) for n, row in enumerate(batch) for read in row.reads})
+            hooks.enter_context(only_at(last_mlp(lm), *zip(*read, strict=True)))
             out = run(input_ids=packed.ids, **packed.arguments)
         for layer, got in seen.items():
             self.kept.tuples[layer] = got.tuples
             for n, row in enumerate(batch):
                 self.kept.put(layer, row.tree, got.input[n, : len(row.tree.ids)])
         hidden = out.last_hidden_state if lm.layout.plain_head else out.logits
-        reads = [read._replace(row=n) for n, row in enumerate(batch) for read in row.reads]
-        found: list[list[tuple[Slot, float]]] = [[] for _ in batch]
-        owner = {read.slot: read.row for read in reads}
-        for slot, value in gather(lm, hidden, reads):
-            found[owner[slot]].append((slot, value))
-        return found
+        return list(gather_on_device(lm, hidden, [r._replace(row=n) for n, row in enumerate(batch) for r in row.reads]))
 
     def _midway_start(self, batch: list[_EditRow]) -> AbstractContextManager[None]:
         layer = batch[0].start

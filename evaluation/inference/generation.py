@@ -19,7 +19,10 @@ from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.passes import logits_at
 from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
+from evaluation.inference.stopping import StopCheck
+from evaluation.inference.token_tree import additive_mask, takes_masks
 from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -82,7 +85,7 @@ def generate(
     Raises:
         UserError: a prompt has no tokens, or leaves no room for new ones.
     """
-    rows = [lm.tokenizer(p.text, add_special_tokens=special)["input_ids"] for p in prompts]
+    rows = lm.encodings.texts([p.text for p in prompts], special=special)
     for prompt, ids in zip(prompts, rows, strict=True):
         if not ids:
             raise UserError("there is nothing to continue", where=repr(prompt.text))
@@ -91,7 +94,7 @@ def generate(
     per_row = PerRow(lm.model, edits)
     jobs = list(zip(prompts, rows, strict=True))
 
-    def run(batch: list[tuple[PromptToContinue, list[int]]]) -> list[Continuation]:
+    def run(batch: list[tuple[PromptToContinue, tuple[int, ...]]]) -> list[Continuation]:
         return _GenerationBatch(lm, per_row, batch, sampling).run()
 
     return in_batches(jobs, lambda job: len(job[1]) + sampling.max_tokens, run, budget or writing_budget(lm))
@@ -120,19 +123,23 @@ def _key_width(config: Any, width: int) -> int:
 
 
 class _GenerationBatch:
-    """Rows that grow together; a finished one leaves."""
+    """Rows that grow together; a finished one leaves.
+
+    Tokens stay on the device from step to step; the host reads them once a step, to see which rows have ended.
+    """
 
     def __init__(
-        self, lm: LM, edits: PerRow, jobs: list[tuple[PromptToContinue, list[int]]], sampling: Sampling
+        self, lm: LM, edits: PerRow, jobs: list[tuple[PromptToContinue, tuple[int, ...]]], sampling: Sampling
     ) -> None:
         self.lm, self.edits, self.sampling = lm, edits, sampling
         self.prompts = [prompt for prompt, _ in jobs]
         self.rows = [list(ids) for _, ids in jobs]
         self.new: list[list[int]] = [[] for _ in jobs]
         self.draws = [torch.Generator().manual_seed(p.seed) for p in self.prompts]
-        self.ends = _end_tokens(lm)
+        self.stops = StopCheck(lm, max_tokens=sampling.max_tokens, stop=sampling.stop)
         longest = max(map(len, self.rows)) + sampling.max_tokens
         self.cached = can_share(lm, longest)
+        self.masked = self.cached and takes_masks(lm)
 
     @torch.no_grad()
     def run(self) -> list[Continuation]:
@@ -140,60 +147,76 @@ class _GenerationBatch:
         done: dict[int, Continuation] = {}
         open_ = list(range(len(self.rows)))
         prefix: Prefix | None = None
+        last: Tensor | None = None
         while open_:
-            if prefix is None or not self.cached:
-                prefix, logits = self._begin(open_)
-            else:
-                prefix, logits = self._step(prefix, open_)
-            kept = []
-            for at, (n, token) in enumerate(zip(open_, self._choose(logits, open_), strict=True)):
-                self.new[n].append(token)
-                if (ended := self._ended(n)) is not None:
-                    done[n] = ended
-                else:
-                    kept.append(at)
-            if self.cached and len(kept) < len(open_) and kept:
-                prefix = prefix.select(torch.tensor(kept, device=self.lm.device))
-            open_ = [open_[at] for at in kept]
+            with ExitStack() as stack:
+                self._on(open_, stack)
+                staying = open_
+                while staying == open_:  # the edits of rows are gathered anew only when rows have left
+                    if prefix is None or last is None or not self.cached:
+                        prefix, logits = self._begin(open_)
+                    else:
+                        prefix, logits = self._advance(prefix, last, padded=self._padded(open_))
+                    last, tokens = self._choose(logits, open_)
+                    staying = self._staying(open_, tokens, done)
+            if self.cached and staying and prefix is not None and last is not None:
+                kept = send([n for n, row in enumerate(open_) if row in set(staying)], self.lm.device)
+                prefix, last = prefix.select(kept), last[kept]
+            open_ = staying
         return [done[n] for n in range(len(self.rows))]
+
+    def _staying(self, open_: list[int], tokens: list[int], done: dict[int, Continuation]) -> list[int]:
+        """The rows that go on after their new tokens; the others' texts are put down."""
+        staying = []
+        for n, token in zip(open_, tokens, strict=True):
+            self.new[n].append(token)
+            ended = self.stops.ended(self.new[n], prompt=len(self.rows[n]))
+            if ended is None:
+                staying.append(n)
+            else:
+                done[n] = Continuation(ended.text, tuple(self.new[n]), ended.reason)
+        return staying
 
     def _on(self, open_: list[int], stack: ExitStack) -> None:
         numbers = [self.prompts[n].edit for n in open_]
         if any(n >= 0 for n in numbers):
             stack.enter_context(self.edits.on(numbers))
 
+    def _padded(self, open_: list[int]) -> bool:
+        return len({len(self.rows[n]) for n in open_}) > 1
+
     def _begin(self, open_: list[int]) -> tuple[Prefix, Tensor]:
         """Read whole rows; where they can be continued from a cache, all but their last tokens fill it."""
         texts = [[*self.rows[n], *self.new[n]] for n in open_]
-        with ExitStack() as stack:
-            self._on(open_, stack)
-            if self.cached:
-                if max(map(len, texts)) == 1:  # there is nothing before the last tokens
-                    return self._alone([ids[-1] for ids in texts])
-                prefix = read_prefix(self.lm, [ids[:-1] for ids in texts])
-                return self._advance(prefix, [ids[-1] for ids in texts])
-            ids, mask = self.lm.pad(texts)
-            logits = logits_at(self.lm, ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
-            return Prefix(None, mask, mask.sum(1)), logits
+        if self.cached:
+            if max(map(len, texts)) == 1:  # there is nothing before the last tokens
+                return self._alone([ids[-1] for ids in texts])
+            prefix = read_prefix(self.lm, [ids[:-1] for ids in texts])
+            return self._advance(prefix, send([ids[-1] for ids in texts], self.lm.device), padded=self._padded(open_))
+        ids, mask = self.lm.pad(texts)
+        logits = logits_at(self.lm, ids, mask, range(len(texts)), [len(t) - 1 for t in texts])
+        return Prefix(None, mask, mask.sum(1)), logits
 
     def _alone(self, last: list[int]) -> tuple[Prefix, Tensor]:
         """Rows of one token: they begin the cache."""
-        ids = torch.tensor(last, device=self.lm.device)[:, None]
+        ids = send(last, self.lm.device)[:, None]
         mask = torch.ones_like(ids)
         out = self.lm.model(input_ids=ids, attention_mask=mask, position_ids=torch.zeros_like(ids), use_cache=True)
         return Prefix(out.past_key_values, mask, mask.sum(1)), out.logits[:, -1].float()
 
-    def _step(self, prefix: Prefix, open_: list[int]) -> tuple[Prefix, Tensor]:
-        with ExitStack() as stack:
-            self._on(open_, stack)
-            return self._advance(prefix, [self.new[n][-1] for n in open_])
+    def _advance(self, prefix: Prefix, last: Tensor, *, padded: bool) -> tuple[Prefix, Tensor]:
+        """Read one more token a row, [rows]; the cache grows by it.
 
-    def _advance(self, prefix: Prefix, last: list[int]) -> tuple[Prefix, Tensor]:
-        """Read one more token a row; the cache grows by it."""
+        The decoder is given the mask as its attention adds it, or none where there is no padding: of a plain one it
+        would ask on the host, once a token, whether there is padding.
+        """
         lm = self.lm
-        ids = torch.tensor(last, device=lm.device)[:, None]
+        ids = last[:, None]
         one = torch.ones_like(ids)
         more: dict[str, Any] = prefix.arguments(one, limit=lm.limit)
+        if self.masked:
+            seen = more["attention_mask"].bool()[:, None]
+            more["attention_mask"] = additive_mask(seen, lm.dtype) if padded else None
         if lm.layout.plain_head:
             hidden = lm.module(lm.layout.base)(input_ids=ids, **more).last_hidden_state[:, -1]
             logits = lm.module(lm.layout.head)(hidden)
@@ -202,11 +225,13 @@ class _GenerationBatch:
         grown = Prefix(more["past_key_values"], torch.cat([prefix.mask, one], 1), prefix.lengths + 1)
         return grown, logits.float()
 
-    def _choose(self, logits: Tensor, open_: list[int]) -> list[int]:
-        """The next token of every row; the device is waited for once, however many rows there are."""
+    def _choose(self, logits: Tensor, open_: list[int]) -> tuple[Tensor, list[int]]:
+        """The next token of every row, on the device and read; it is waited for once, however many rows there are."""
         if self.sampling.temperature <= 0:
-            return [int(token) for token in logits.argmax(-1).tolist()]
-        return [self._draw(row, n) for row, n in zip(logits.cpu(), open_, strict=True)]
+            chosen = logits.argmax(-1).to(self.lm.device)
+            return chosen, [int(token) for token in chosen.tolist()]
+        drawn = [self._draw(row, n) for row, n in zip(logits.cpu(), open_, strict=True)]
+        return send(drawn, self.lm.device), drawn
 
     def _draw(self, logits: Tensor, n: int) -> int:
         """A token drawn on the CPU by the row's own generator, so that it hangs on no device and no other row."""
@@ -216,24 +241,3 @@ class _GenerationBatch:
             ordered[ordered.cumsum(0) - ordered >= self.sampling.top_p] = 0.0
             chances = torch.zeros_like(chances).scatter_(0, index, ordered)
         return int(torch.multinomial(chances, 1, generator=self.draws[n]))
-
-    def _ended(self, n: int) -> Continuation | None:
-        ids, tok = self.new[n], self.lm.tokenizer
-        if ids[-1] in self.ends:
-            return Continuation(tok.decode(ids[:-1], skip_special_tokens=True), tuple(ids), "eos")
-        if self.sampling.stop:
-            text = tok.decode(ids, skip_special_tokens=True)
-            places = [at for stop in self.sampling.stop if (at := text.find(stop)) >= 0]
-            if places:
-                return Continuation(text[: min(places)], tuple(ids), "stop")
-        room = self.lm.limit is not None and len(self.rows[n]) + len(ids) >= self.lm.limit
-        if len(ids) >= self.sampling.max_tokens or room:
-            return Continuation(tok.decode(ids, skip_special_tokens=True), tuple(ids), "length")
-        return None
-
-
-def _end_tokens(lm: LM) -> frozenset[int]:
-    """Tokens that end a text: the tokenizer's, and those of the model's generation settings."""
-    told = getattr(getattr(lm.model, "generation_config", None), "eos_token_id", None)
-    listed = told if isinstance(told, (list, tuple)) else [told]
-    return frozenset(i for i in (lm.tokenizer.eos_token_id, *listed) if i is not None)

@@ -1,11 +1,18 @@
-"""One forward pass over padded rows: logits at the places that somebody asks for."""
+"""One forward pass over padded rows: logits at the places that somebody asks for.
+
+Above the last attention a token's state is its own affair, so what is not read there is not computed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+
+from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
     from evaluation.inference.prefix_cache import Prefix
@@ -13,7 +20,14 @@ if TYPE_CHECKING:
 
 
 def logits_at(
-    lm: LM, ids: Tensor, mask: Tensor, rows: Sequence[int], places: Sequence[int], *, after: Prefix | None = None
+    lm: LM,
+    ids: Tensor,
+    mask: Tensor,
+    rows: Sequence[int] | Tensor,
+    places: Sequence[int] | Tensor,
+    *,
+    after: Prefix | None = None,
+    depths: Tensor | None = None,
 ) -> Tensor:
     """Logits after the given places, float32 [places, vocabulary]; the head runs on these places only.
 
@@ -24,13 +38,65 @@ def logits_at(
         rows: Row of each wanted place.
         places: Position in that row.
         after: Beginnings that the rows continue; ids, mask and places then count from their ends.
+        depths: Position ids, where they are not simply counted (rows without ``after``).
     """
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
+    elif depths is not None:
+        more["position_ids"] = depths
     if not lm.layout.plain_head:
         logits: Tensor = lm.model(input_ids=ids, **more).logits
+        if isinstance(rows, Tensor) and isinstance(places, Tensor):
+            rows, places = rows.to(logits.device), places.to(logits.device)
         return logits[rows, places].to(lm.device).float()
-    out = lm.module(lm.layout.base)(input_ids=ids, **more)
-    picked: Tensor = lm.module(lm.layout.head)(out.last_hidden_state[rows, places])
+    states: Tensor = lm.module(lm.layout.base)(input_ids=ids, **more).last_hidden_state
+    if isinstance(rows, Tensor) and isinstance(places, Tensor):  # a spread model's states may lie on another device
+        rows, places = rows.to(states.device), places.to(states.device)
+    picked: Tensor = lm.module(lm.layout.head)(states[rows, places])
     return picked.to(lm.device).float()
+
+
+def last_mlp(lm: LM) -> list[nn.Module]:
+    """Maps of the last block's MLP, which need to run only where the head reads.
+
+    None where rows are one axis there, or where the MLP is a mixture of experts.
+
+    A change of their weights may be added to their outputs as elsewhere; a change at a place that is not read is lost.
+    """
+    layout = lm.layout
+    names = () if layout.flat or not layout.mlp_out else (*layout.mlp_in, layout.mlp_out)
+    return [lm.block(layout.depth - 1).get_submodule(name) for name in names]
+
+
+@contextmanager
+def only_at(modules: Sequence[nn.Module], rows: Sequence[int], places: Sequence[int]) -> Iterator[None]:
+    """Linear modules compute these places alone and return zeros at all others, [rows, positions, out]."""
+
+    def trimmed(forward: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        def run(states: Tensor) -> Tensor:
+            if states.ndim != 3:
+                return forward(states)
+            index = index_on(states.device)
+            out = forward(states[index])
+            return out.new_zeros(*states.shape[:2], out.shape[-1]).index_put(index, out)
+
+        return run
+
+    def index_on(device: torch.device) -> tuple[Tensor, Tensor]:
+        if device not in held:
+            held[device] = send(rows, device), send(places, device)
+        return held[device]
+
+    held: dict[torch.device, tuple[Tensor, Tensor]] = {}
+    own = [(module, module.__dict__.get("forward")) for module in modules]
+    try:
+        for module in modules:
+            module.forward = trimmed(module.forward)
+        yield
+    finally:
+        for module, forward in own:
+            if forward is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.forward = forward

@@ -8,14 +8,16 @@ Models that take no ``position_ids``, and rows longer than a sliding attention w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from evaluation.inference.prefix_cache import can_share
-from evaluation.models.tokenization import EncodedPrompt, common_prefix, encode_target
+from evaluation.models.tokenization import EncodedPrompt, PromptTarget, common_prefix
+from evaluation.models.transfers import send
 from schemas.answers import Answer, TargetScore
 from schemas.probes import ScoreProbe
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Rewrite = Callable[[str], str]
+
+CHUNK = 512
+"""Places whose logits are held at once: bounds the [places, vocabulary] block in memory."""
 
 
 class _Target(NamedTuple):
@@ -68,6 +73,8 @@ def score(
         batch_tokens: The most tokens, padding included, in one forward pass (a single longer probe runs alone).
     """
     asked = {probe.id: probe for probe in probes}
+    prompts = prompts_of(asked.values(), rewrite)
+    lm.encodings.add(targets_of(asked.values(), prompts))
     order = list(asked)
     groups: list[list[_Target]] = []
     counts: dict[tuple[int, int], int] = {}
@@ -76,7 +83,7 @@ def score(
     straddled = 0
     for i, key in enumerate(order):
         try:
-            targets, truncated = encode_probe(lm, asked[key], rewrite)
+            targets, truncated = encode_probe(lm, asked[key], prompts[key])
         except UnscorableProbe as error:
             failed[i] = str(error)
             continue
@@ -111,7 +118,7 @@ def make_answer(
     if error:
         return Answer(probe=probe.id, error=error, truncated=truncated)
     values = [sums[i, j] for j in range(len(probe.targets))]
-    if not all(torch.isfinite(torch.tensor(values))):
+    if not all(map(math.isfinite, values)):
         return Answer(probe=probe.id, error="the model's log-probabilities are not finite", truncated=truncated)
     scores = tuple(
         TargetScore(text=text, logprob=values[j], tokens=counts[i, j]) for j, text in enumerate(probe.targets)
@@ -119,11 +126,20 @@ def make_answer(
     return Answer(probe=probe.id, targets=scores, truncated=truncated)
 
 
-def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[EncodedPrompt], bool]:
-    """A probe's targets as tokens, cut at the front where the model cannot read them whole."""
-    prompt = rewrite(probe.prompt) if rewrite else probe.prompt
+def prompts_of(probes: Iterable[ScoreProbe], rewrite: Rewrite | None) -> dict[str, str]:
+    """The prompt of every probe, by its id, as the edit wants it."""
+    return {probe.id: rewrite(probe.prompt) if rewrite else probe.prompt for probe in probes}
+
+
+def targets_of(probes: Iterable[ScoreProbe], prompts: Mapping[str, str]) -> Iterator[PromptTarget]:
+    """What is tokenised for probes with these prompts."""
+    return (PromptTarget(prompts[p.id], target, p.separator) for p in probes for target in p.targets)
+
+
+def encode_probe(lm: LM, probe: ScoreProbe, prompt: str) -> tuple[list[EncodedPrompt], bool]:
+    """A probe's targets after its prompt as tokens, cut at the front where the model cannot read them whole."""
     try:
-        targets = [encode_target(lm.tokenizer, prompt, target, separator=probe.separator) for target in probe.targets]
+        targets = [lm.encode(prompt, target, separator=probe.separator) for target in probe.targets]
     except ValueError as error:
         raise UnscorableProbe(str(error)) from None
     if any(t.first == 0 for t in targets):
@@ -215,14 +231,26 @@ def _forward(
 
 def gather(lm: LM, hidden: Tensor, reads: list[TokenRead]) -> Iterator[tuple[tuple[int, int], float]]:
     """Slots with log-probabilities of the wanted tokens; the head runs on the wanted positions only."""
+    for slots, values in gather_on_device(lm, hidden, reads):
+        yield from zip(slots, values.tolist(), strict=True)
+
+
+def gather_on_device(
+    lm: LM, hidden: Tensor, reads: Sequence[TokenRead]
+) -> Iterator[tuple[list[tuple[int, int]], Tensor]]:
+    """As ``gather``, some hundred slots at a time, their values float32 still on the device: nothing waits for them."""
     places = sorted({(r.row, r.position) for r in reads})
     index = {place: n for n, place in enumerate(places)}
-    for start in range(0, len(places), 512):  # bounds the [positions, vocabulary] block in memory
-        chunk = places[start : start + 512]
-        picked = hidden[[p[0] for p in chunk], [p[1] for p in chunk]]
+    chunks: list[list[TokenRead]] = [[] for _ in range(0, len(places), CHUNK)]
+    for read in reads:
+        chunks[index[read.row, read.position] // CHUNK].append(read)
+    for n, wanted in enumerate(chunks):
+        chunk = places[n * CHUNK : (n + 1) * CHUNK]
+        rows, positions = send(list(zip(*chunk, strict=True)), hidden.device)
+        picked = hidden[rows, positions]
         logits = lm.module(lm.layout.head)(picked) if lm.layout.plain_head else picked
         logprobs = torch.log_softmax(logits.float(), dim=-1)
-        wanted = [r for r in reads if start <= index[r.row, r.position] < start + 512]
-        rows = [index[r.row, r.position] - start for r in wanted]
-        values = logprobs[rows, [r.token for r in wanted]].tolist()
-        yield from zip([r.slot for r in wanted], values, strict=True)
+        at, tokens = send(
+            [[index[r.row, r.position] - n * CHUNK for r in wanted], [r.token for r in wanted]], logprobs.device
+        )
+        yield [r.slot for r in wanted], logprobs[at, tokens]

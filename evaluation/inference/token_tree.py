@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from evaluation.models.device_memory import device_fault
 from evaluation.models.tokenization import common_prefix
+from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -32,31 +33,21 @@ class TokenTree(NamedTuple):
     Attributes:
         sequences: What it holds, sorted.
         ids: Token of every node, [nodes]. ``depths``: its position in its sequences.
+        ends: For every node the number after that of its last descendant: node i stands at or below node j if
+            j <= i < ends[j].
         paths: For every sequence the nodes of its tokens.
     """
 
     sequences: tuple[Tokens, ...]
     ids: list[int]
     depths: list[int]
+    ends: list[int]
     paths: list[list[int]]
 
     @property
     def chain(self) -> bool:
         """Whether it is a plain row of one sequence."""
         return len(self.paths[-1]) == len(self.ids)
-
-    def mask(self) -> np.ndarray[Any, Any]:
-        """Who attends to whom, bool [nodes, nodes]."""
-        seen = np.zeros((len(self.ids), len(self.ids)), dtype=bool)
-        begun = 0
-        for path in self.paths:
-            fresh = path[-1] + 1 - begun
-            if fresh <= 0:
-                continue
-            seen[begun : begun + fresh, begun : begun + fresh] = np.tri(fresh, dtype=bool)
-            seen[begun : begun + fresh, path[: len(path) - fresh]] = True
-            begun += fresh
-        return seen
 
 
 def tree(sequences: Sequence[Tokens]) -> TokenTree:
@@ -69,15 +60,21 @@ def tree(sequences: Sequence[Tokens]) -> TokenTree:
     ordered = sorted(set(sequences))
     ids: list[int] = []
     depths: list[int] = []
+    ends: list[int] = []
     paths: list[list[int]] = []
     for n, sequence in enumerate(ordered):
         shared = common_prefix([ordered[n - 1], sequence]) if n else 0
         before = paths[-1][:shared] if paths else []
+        for node in paths[-1][shared:] if paths else ():  # no later sequence goes through it
+            ends[node] = len(ids)
+        ends += [0] * (len(sequence) - shared)
         path = [*before, *range(len(ids), len(ids) + len(sequence) - shared)]
         ids += sequence[shared:]
         depths += range(shared, len(sequence))
         paths.append(path)
-    return TokenTree(tuple(ordered), ids, depths, paths)
+    for node in paths[-1] if paths else ():
+        ends[node] = len(ids)
+    return TokenTree(tuple(ordered), ids, depths, ends, paths)
 
 
 def build_trees(sequences: Sequence[Tokens], *, worth: float, max_tokens: int | None = None) -> list[TokenTree]:
@@ -116,25 +113,51 @@ class PackedTrees(NamedTuple):
     arguments: dict[str, Any]
 
 
-def to_tensors(lm: LM, trees: Sequence[TokenTree]) -> PackedTrees:
-    """Trees padded to one length; plain rows alone get a plain attention mask."""
-    ids, mask = lm.pad([t.ids for t in trees])
-    longest = ids.shape[1]
-    more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
+def to_tensors(lm: LM, trees: Sequence[TokenTree], *, own_mask: bool = False) -> PackedTrees:
+    """Trees padded to one length.
+
+    Args:
+        lm: The model; it says what it takes and where.
+        trees: At least one.
+        own_mask: Give plain rows, too, a mask by which the model need not look at the padding (on a device it would
+            wait for that). Where this is false, plain rows alone get a plain attention mask.
+    """
+    plain = not own_mask and all(t.chain for t in trees)
+    longest = max(len(t.ids) for t in trees)
+    fill = lm.tokenizer.pad_token_id or 0
+    rest = [longest - len(t.ids) for t in trees]
+    ids, depths, ends = send(
+        [
+            [[*t.ids, *[fill] * more] for t, more in zip(trees, rest, strict=True)],
+            [[*t.depths, *[0] * more] for t, more in zip(trees, rest, strict=True)],
+            [[*t.ends, *range(len(t.ids) + 1, longest + 1)] for t in trees],  # padding reads itself: else it is NaN
+        ],
+        lm.device,
+    )
+    more: dict[str, Any] = {"use_cache": False}
+    if plain:
+        more["attention_mask"] = send([[1] * len(t.ids) + [0] * n for t, n in zip(trees, rest, strict=True)], lm.device)
+    else:
+        more["attention_mask"] = additive_mask(ancestors(ends), lm.dtype)
     if lm.layout.positions:
-        depths = [[*t.depths, *[0] * (longest - len(t.depths))] for t in trees]
-        more["position_ids"] = torch.tensor(depths, device=lm.device)
-    if not all(t.chain for t in trees):
-        seen = np.zeros((len(trees), longest, longest), dtype=bool)
-        seen[:, np.arange(longest), np.arange(longest)] = True  # padding reads itself: attention over nothing is NaN
-        for n, t in enumerate(trees):
-            seen[n, : len(t.ids), : len(t.ids)] |= t.mask()
-        allowed = torch.from_numpy(seen).to(lm.device)[:, None]
-        barred = torch.finfo(lm.dtype).min
-        more["attention_mask"] = torch.zeros(allowed.shape, dtype=lm.dtype, device=lm.device).masked_fill_(
-            ~allowed, barred
-        )
+        more["position_ids"] = depths
     return PackedTrees(ids, more)
+
+
+def ancestors(ends: Tensor) -> Tensor:
+    """Who attends to whom, bool [rows, nodes, nodes]: each node to itself and to those that it stands below.
+
+    Args:
+        ends: ``TokenTree.ends`` of padded rows, [rows, nodes].
+    """
+    nodes = torch.arange(ends.shape[1], device=ends.device)
+    return (nodes[None, :] <= nodes[:, None]) & (nodes[:, None] < ends[:, None, :])
+
+
+def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask as attention adds it, [rows, 1, queries, keys] of the model's type, from bool [rows, queries, keys]."""
+    barred = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return barred.masked_fill_(~allowed, torch.finfo(dtype).min)[:, None]
 
 
 @torch.no_grad()
@@ -165,3 +188,13 @@ def can_pack(lm: LM) -> bool:
     gaps = [(got[path] - want[n]).abs().max() for n, path in enumerate(one.paths)]
     tolerance = 1e-4 if lm.dtype == torch.float32 else 3e-2
     return bool(max(gaps) <= tolerance * want.abs().max())
+
+
+_TAKES_MASKS: WeakKeyDictionary[LM, bool] = WeakKeyDictionary()
+
+
+def takes_masks(lm: LM) -> bool:
+    """``can_pack``, asked once a model: whether passes may bring their own mask."""
+    if lm not in _TAKES_MASKS:
+        _TAKES_MASKS[lm] = can_pack(lm)
+    return _TAKES_MASKS[lm]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 STAGE = "judge_control"
+_NUMBER = "came"  # of a line's detail
 
 
 class ControlItem(Options):
@@ -118,12 +119,27 @@ def control_lineage(step: JudgeStep, item: ControlItem, judged: JudgeRating) -> 
     return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **told}})
 
 
+def put_controls(store: Store, lines: Sequence[Lineage]) -> None:
+    """Put control ratings into the store, numbered by when they came: replies carry their time in seconds only.
+
+    Those of one call have one number, above all before. The store leaves out what it has already (replies on record).
+    """
+    number = 1 + max(map(_number, store.lineages(stage=STAGE)), default=0)
+    store.put([], [line.model_copy(update={"detail": {**line.detail, _NUMBER: number}}) for line in lines])
+
+
+def _number(line: Lineage) -> int:
+    """When a control rating came, among those of its store; 0 for those that an earlier version stored."""
+    return int(line.detail.get(_NUMBER, 0))
+
+
 def stored_controls(store: Store) -> dict[str, ControlResult]:
     """How the judges of a store did on the control items, by rater; of several answers the newest counts."""
     newest: dict[tuple[str, str, str], Lineage] = {}
     for line in store.lineages(stage=STAGE):
         key = (line.detail["rater"], line.detail["control"], line.detail["aspect"])
-        if key not in newest or newest[key].made_at <= line.made_at:
+        before_it = newest.get(key)
+        if before_it is None or (_number(before_it), before_it.made_at) <= (_number(line), line.made_at):
             newest[key] = line
     out: dict[str, ControlResult] = {}
     for (rater, name, aspect), line in sorted(newest.items()):

@@ -15,6 +15,8 @@ _REFUSAL = re.compile(
     r"as an ai\b|unable to (?:rate|assist|help|comply))",
     re.IGNORECASE,
 )
+_RATING = re.compile(r'"rating"\s*:\s*"?\s*([1-7])')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -96,7 +98,13 @@ def rating_place(text: str, rating: int) -> int | None:
             start = text.find("{", start + 1)
             continue
         if isinstance(value, dict) and points(value.get("rating")) == rating:
-            match = re.search(r'"rating"\s*:\s*"?\s*([1-7])', text[start:end])
-            return start + match.start(1) if match else None
+            own = [m for m in _RATING.finditer(text, start, end) if _depth(text[start : m.start()]) == 1]
+            return own[-1].start(1) if own else None  # of a key that stands twice the last one counts, as in JSON
         start = text.find("{", end)
     return None
+
+
+def _depth(json_text: str) -> int:
+    """How many objects and lists are open at the end of the beginning of a JSON text."""
+    bare = _QUOTED.sub("", json_text)
+    return sum(bare.count(mark) for mark in "{[") - sum(bare.count(mark) for mark in "}]")

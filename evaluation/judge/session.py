@@ -13,7 +13,13 @@ from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
-from evaluation.judge.control_items import ControlResult, check_controls, control_lineage, control_questions
+from evaluation.judge.control_items import (
+    ControlResult,
+    check_controls,
+    control_lineage,
+    control_questions,
+    put_controls,
+)
 from evaluation.judge.judging import JudgeOptions, judge_all, judge_aspect, judge_steps
 from evaluation.judge.prompt_versions import options_on_record
 from evaluation.judge.steps import JudgeInput, JudgeStep
@@ -143,7 +149,7 @@ async def _ask_controls(
     pairs = control_questions(steps)
     once = options.model_copy(update={"samples": 1, "retest": 0.0})
     found = await gather_all([judge_aspect(step, control.ask, client, once) for step, control in pairs])
-    store.put([], [control_lineage(*pair, j) for j, pair in zip(found, pairs, strict=True) if j is not None])
+    put_controls(store, [control_lineage(*pair, j) for j, pair in zip(found, pairs, strict=True) if j is not None])
     ratings = [
         j.rating if j is not None else step.unscored(control.ask, "not asked: the endpoint was away")
         for j, (step, control) in zip(found, pairs, strict=True)

@@ -11,7 +11,7 @@ from schemas.core.ids import seed
 
 
 class GenerationChoice(Options):
-    """How texts are written. Everything here is part of the probes' ids, so another choice is asked anew.
+    r"""How texts are written. Everything here is part of the probes' ids, so another choice is asked anew.
 
     Attributes:
         max_tokens: The most new tokens of a script. ``step_tokens``: of the rest of a cut step.
@@ -20,6 +20,8 @@ class GenerationChoice(Options):
         samples: Scripts for each question; more than one needs a temperature.
         chat: Whether script questions are put in the model's chat template: ``auto`` where it has one.
         start: How a script begins where no chat template is used.
+        stop: Texts at which a script ends; they are cut off. Models that count on without an end are so held to the
+            nine steps that are asked for: ``["Step 10", "\n10."]``. Such a script keeps not to the format.
 
     Example:
         >>> GenerationChoice(chat="never").max_tokens
@@ -33,6 +35,7 @@ class GenerationChoice(Options):
     samples: Annotated[int, Field(ge=1)] = 1
     chat: Literal["auto", "never", "always"] = "auto"
     start: str = "Step 1:"
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
     @model_validator(mode="after")
     def _check_draws(self) -> GenerationChoice:

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from evaluation.models import loading
 from evaluation.models.architecture import Layout, discover
 from evaluation.models.architecture_cache import cached_architecture
+from evaluation.models.encoding_memory import EncodingMemory
 from evaluation.models.hooks import note_rows, settle, stopping_after
-from evaluation.models.tokenization import EncodedPrompt, encode_target
+from evaluation.models.tokenization import EncodedPrompt
+from evaluation.models.transfers import send
 from schemas.core.errors import ModelError
 
 
@@ -29,6 +31,7 @@ class LM:
 
     Attributes:
         layout: Where its parts stand.
+        encodings: Prompts that were tokenised already.
         limit: The most tokens it can read at once, or None where it says nothing.
 
     Raises:
@@ -41,6 +44,7 @@ class LM:
                 "the tokenizer gives no character offsets", where=name, fix="the model needs a fast tokenizer"
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
+        self.encodings = EncodingMemory(tokenizer)
         model.eval().requires_grad_(False)
         if len(self.devices) > 1:
             settle(model, self.device)
@@ -102,15 +106,16 @@ class LM:
 
     def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
         """Prompt, separator and target as tokens, with the place of the target (``evaluation.models.tokenization``)."""
-        return encode_target(self.tokenizer, prompt, target, separator=separator)
+        return self.encodings.encode(prompt, target, separator=separator)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Rows padded on the right: ids and attention mask, both [rows, longest]."""
         longest = max(len(row) for row in rows)
         fill = self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], device=self.device)
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device)
-        return ids, mask
+        ids = [[*row, *[fill] * (longest - len(row))] for row in rows]
+        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+        both = send([ids, mask], self.device)
+        return both[0], both[1]
 
     def run_to(self, module: nn.Module, ids: Tensor, mask: Tensor) -> None:
         """Run the model until ``module`` has run; read it with ``evaluation.models.hooks.reading``."""

@@ -36,6 +36,24 @@ class EncodedPrompt(NamedTuple):
         return self.ids[self.first :]
 
 
+class PromptTarget(NamedTuple):
+    """A prompt and a target, with what stands between them."""
+
+    prompt: str
+    target: str
+    separator: str = " "
+
+    @property
+    def start(self) -> int:
+        """Character at which the target begins."""
+        return len(self.prompt) + len(self.separator)
+
+    @property
+    def text(self) -> str:
+        """What is tokenised."""
+        return self.prompt + self.separator + self.target
+
+
 class _Tokens(NamedTuple):
     ids: list[int]
     spans: list[tuple[int, int]]
@@ -45,13 +63,17 @@ class _Tokens(NamedTuple):
 def _tokens(tokenizer: Any, text: str) -> _Tokens:
     """Tokens of a text as the tokenizer makes them by default, less the special tokens that it puts at the end."""
     out = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True)
-    ids, spans, special = list(out["input_ids"]), list(out["offset_mapping"]), list(out["special_tokens_mask"])
-    while ids and special[-1] and spans[-1][0] == spans[-1][1]:
-        ids.pop(), spans.pop(), special.pop()
+    return _without_end(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"])
+
+
+def _without_end(ids: Sequence[int], spans: Sequence[tuple[int, int]], special: Sequence[int]) -> _Tokens:
+    end = len(ids)
+    while end and special[end - 1] and spans[end - 1][0] == spans[end - 1][1]:
+        end -= 1
     front = 0
-    while front < len(ids) and special[front] and spans[front][0] == spans[front][1]:
+    while front < end and special[front] and spans[front][0] == spans[front][1]:
         front += 1
-    return _Tokens(ids, [(int(a), int(b)) for a, b in spans], front)
+    return _Tokens(list(ids[:end]), list(spans[:end]), front)
 
 
 def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
@@ -60,14 +82,34 @@ def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = 
     Raises:
         ValueError: no token belongs to the target.
     """
-    start = len(prompt) + len(separator)
-    text = prompt + separator + target
-    tokens = _tokens(tokenizer, text)
+    one = PromptTarget(prompt, target, separator)
+    found = _find_target(one, _tokens(tokenizer, one.text))
+    if found is None:
+        raise ValueError("no token of the text belongs to the target")
+    return found
+
+
+def encode_targets(tokenizer: Any, wanted: Sequence[PromptTarget]) -> list[EncodedPrompt | None]:
+    """Many prompts and targets in one call of the tokenizer, which spreads them over threads; None has no token."""
+    if not wanted:
+        return []
+    out = tokenizer(
+        [one.text for one in wanted],
+        add_special_tokens=True,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+    )
+    parts = zip(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"], strict=True)
+    return [_find_target(one, _without_end(*own)) for one, own in zip(wanted, parts, strict=True)]
+
+
+def _find_target(one: PromptTarget, tokens: _Tokens) -> EncodedPrompt | None:
     for i in range(tokens.specials, len(tokens.ids)):
         begin, end = tokens.spans[i]
-        if end > start:
-            return EncodedPrompt(tuple(tokens.ids), i, tokens.specials, bool(text[begin:start].strip()))
-    raise ValueError("no token of the text belongs to the target")
+        if end > one.start:
+            straddles = bool(one.text[begin : one.start].strip())
+            return EncodedPrompt(tuple(tokens.ids), i, tokens.specials, straddles)
+    return None
 
 
 class TokenPosition(NamedTuple):

@@ -26,7 +26,7 @@ _INTERVALS = (
 _COMPARED = (
     *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
     *("losses", "cases", "only_one", "smallest_detectable", "verdict", "comparisons_in_family", "draws"),
-    *("interval", "test", "p_studentised", "skewness", "could_decide"),
+    *("interval", "test", "p_studentised", "skewness", "could_decide", "p_interval"),
 )
 _CORRELATED = (
     *("part", "view", "first", "second", "rho", "low_95", "high_95", "n", "cases", "p", "p_holm", "table6_filter"),
@@ -105,7 +105,7 @@ def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
             *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
-            *(c.kind, c.test, c.studentised, c.skewness, "no" if c.never else "yes"),
+            *(c.kind, c.test, c.studentised, c.skewness, "no" if c.never else "yes", c.interval_p),
         )
         for n, f in found
         for c in f.contests

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off, cut_off_in_a_loop
+from evaluation.analysis.text_ratings import ranked_aspects
+from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off, cut_off_in_a_loop, stopped
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
@@ -108,14 +109,18 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
     (cut, count), loops = cut_off(answers), cut_off_in_a_loop(answers)
     if count:
         share = percent(cut / count, digits=0)
-        limit = (part.run.about.get("config") or {}).get("generation", {}).get("max_tokens", 256)
+        settings = (part.run.about.get("config") or {}).get("generation", {})
+        limit = settings.get("max_tokens", 256)
         note = (
             f"{cut:,} of {counted(count, 'script')} ({share} %) "
             f"{'was' if cut == 1 else 'were'} cut off at {limit} tokens"
         )
         if cut:
             note += f", {loops:,} of {'which' if cut > 1 else 'it'} in a loop"
-        text = f"{text} {note}{': read their ratings with that in mind' if cut else ''}.".strip()
+        if held := stopped(answers):
+            stops = ", ".join(repr(str(stop)) for stop in settings.get("stop", ()))
+            note += f"; {held:,} went on beyond the steps asked for and were stopped there (at {stops})"
+        text = f"{text} {note}{': read their ratings with that in mind' if cut or stopped(answers) else ''}.".strip()
     return text
 
 
@@ -127,9 +132,10 @@ def _rating_finding(text: TextSection) -> str:
     edited = {label: c for label, c in rated.items() if label not in text.unranked and c.by_case.mean is not None}
     if not edited:
         return ""
-    best = max(edited, key=lambda label: edited[label].by_case.mean or 0)
+    order = ranked_aspects(source, text.unranked)["coherence"]
+    leading = [label for label in edited if order.get(label) == "first"]
     program = ", a program that answers by rules and no language model," if source.scripted else ""
-    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: highest {best} with "
-    told += ratings_cell(edited[best].by_case)
+    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: {'highest ' if leading else ''}"
+    told += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
     plain = [label for label in rated if label in text.unranked]
     return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."

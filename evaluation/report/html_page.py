@@ -16,7 +16,7 @@ from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.attribution_ladder import KNOWN_CASES
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.analysis.written.all_answers import all_answers
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.report import narrative
@@ -135,6 +135,7 @@ def _environment() -> Environment:
         "group_title": group_title,
         "certain": certain,
         "no_variance_note": narrative.no_variance_note,
+        "common_cases_note": narrative.common_cases_note,
         "shown": _with_values,
         "model_name": narrative.model_name,
         "when": _time_text,
@@ -254,8 +255,7 @@ def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:
 
 def _best(source: RatingSource, text: TextSection) -> dict[str, dict[str, str]]:
     """``first`` and ``second`` by aspect and label."""
-    cells = source.cells.items()
-    return {a: ranks({k: row[a].by_case.mean for k, row in cells if a in row}, text.unranked) for a in ASPECTS}
+    return ranked_aspects(source, text.unranked)
 
 
 def _difference_text(value: float | None, rated: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from curation.stats.intervals import NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranks
+from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource, ranked_aspects
 from evaluation.metrics.base import Metric
 from evaluation.report.formatting import SMALL, group_title
 
@@ -96,9 +96,7 @@ def _token_cell(interval: Interval, label: str, metric: Metric, table: Compariso
 def text_table(source: RatingSource, *, model: str, unranked: Collection[str], label: str = "tab:text") -> str:
     """The text level as one source rated it: mean of case means with its interval by case."""
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
-    places = {
-        a: ranks({k: row[a].by_case.mean for k, row in source.cells.items() if a in row}, unranked) for a in aspects
-    }
+    places = ranked_aspects(source, unranked)
     body = []
     for method, row in source.cells.items():
         cells = [

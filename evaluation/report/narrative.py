@@ -28,6 +28,18 @@ def model_name(name: str) -> str:
     return EMBEDDED_LABEL if name == EMBEDDED else name
 
 
+def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
+    """Which columns are ordered over fewer cases than some figures in them rest on; None where none is."""
+    told = [
+        f"{m.title} over {counted(lead.common, 'case')}"
+        for m in metrics
+        if (lead := table.leads.get(m.name)) is not None and lead.common is not None
+    ]
+    if not told:
+        return None
+    return f"Best and second are ordered over the cases that every method has a value for: {', '.join(told)}."
+
+
 def no_variance_note(table: Comparison, metrics: Sequence[Metric]) -> str | None:
     """The note under a table where all cases of a figure agree; None where there is no such figure."""
     rates = [m.name for m in metrics if m.better == "higher"]

@@ -14,7 +14,7 @@ from evaluation.metrics.generation import GenerationChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.support import SupportChoice
 from evaluation.runs.validity_variants import VARIANTS, Variant
-from schemas.core.config import Options, override, read_toml, validate
+from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
@@ -240,9 +240,9 @@ def load_config(path: Path, settings: Sequence[str] = (), *, base: dict[str, Any
     Raises:
         UserError: no such file, an unknown key, a value of the wrong kind; one sentence that names the place.
     """
-    from curation.shipped import config_path
+    from curation.shipped import read_config
 
-    data = _spelt_out(read_toml(config_path(path)), where=str(path))
+    data = _spelt_out(read_config(path), where=str(path))
     data |= {k: v for k, v in (base or {}).items() if v is not None}
     return parse_config(data, settings, where=str(path))
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from evaluation.runs.runner import Event
+from evaluation.runs.runner import EditorProgress
 from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine, duration
 
 
-def line(event: Event) -> str:
+def line(event: EditorProgress) -> str:
     """One line: method, cases, rate, time left, failures.
 
     Example:
-        >>> line(Event("rome", done=4, total=10, resumed=2, failed=1, seconds=10.0))
+        >>> line(EditorProgress("rome", done=4, total=10, resumed=2, failed=1, seconds=10.0))
         'rome: 4 of 10 cases (2 found finished), 5.0 s a case, 30 s left, 1 failed'
     """
     text = f"{event.label}: {event.done:,} of {counted(event.total, 'case')}"
@@ -36,6 +36,6 @@ class Progress:
     def __init__(self) -> None:
         self._line = StatusLine()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: EditorProgress) -> None:
         """Tell one event, if its time has come."""
         self._line.show(lambda: line(event), last=event.done == event.total)

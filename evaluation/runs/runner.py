@@ -37,7 +37,7 @@ from schemas.text.counting import counted
 ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 
 
-class Event(NamedTuple):
+class EditorProgress(NamedTuple):
     """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent on them.
 
     ``note`` says what goes on where it is not a case.
@@ -86,7 +86,7 @@ class Runner:
         *,
         scorer: Scorer,
         make: Callable[[str, dict[str, Any]], EditorLike],
-        on_event: Callable[[Event], None] | None = None,
+        on_event: Callable[[EditorProgress], None] | None = None,
         retry_failed: bool = False,
         support: Support = Support(),  # noqa: B008 - a value
         engine: Engine | None = None,
@@ -173,7 +173,7 @@ class Runner:
             found, computed = len(units) - len(todo), 0
             failed = sum(result.error is not None for key, result in known.items() if key not in left)
             stopped = self._too_many(failed, found) if todo else None
-            self._on_event(Event(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
+            self._on_event(EditorProgress(label, found, len(units), found, failed, 0.0, "preparing" if todo else ""))
             if todo and not stopped:
                 folder.begin(manifest, config=self.config.model_dump(mode="json"), environment=self._environment)
                 editor.prepare(self.support.cases)
@@ -186,7 +186,7 @@ class Runner:
                 spent, busy = time.perf_counter() - begun, busy + done.seconds_edit + done.seconds_score
                 # Cases made together are told one after the other, when the time of all of them has been spent.
                 spent = min(spent, busy) if busy else spent
-                self._on_event(Event(label, found + computed, len(units), found, failed, spent))
+                self._on_event(EditorProgress(label, found + computed, len(units), found, failed, spent))
                 if computed < len(todo) and (stopped := self._too_many(failed, found + computed)):
                     break
         return EditorOutcome(label, manifest, folder, computed, found, failed, stopped)

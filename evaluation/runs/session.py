@@ -16,7 +16,7 @@ from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
-from evaluation.runs.runner import EditorOutcome, Event, Runner
+from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
 from evaluation.runs.separation import check_editors, check_parameters
 from evaluation.runs.support import Support, open_support
 from schemas.core.errors import UserError
@@ -67,7 +67,7 @@ def open_named_split(name: str, store: Path | None = None, *, allowed: str = "mi
 def execute(
     config: RunConfig,
     *,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Callable[[EditorProgress], None] | None = None,
     retry_failed: bool = False,
     lm: LM | None = None,
 ) -> list[EditorOutcome]:

@@ -21,7 +21,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import choose, load_metrics
 from evaluation.runs.results import OTHER_OUT, Run, load_run
-from evaluation.runs.runner import Event
+from evaluation.runs.runner import EditorProgress
 from evaluation.runs.separation import refuse_overlap
 from evaluation.runs.session import execute
 from evaluation.tuning.search_space import SearchSpace
@@ -127,7 +127,7 @@ def search(
     first: int = 4,
     space: Path | None = None,
     kept: Mapping[str, Any] | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Callable[[EditorProgress], None] | None = None,
 ) -> SearchResult:
     """Search one method's settings.
 
@@ -182,7 +182,7 @@ def _run(
     *,
     cases: int,
     objective: Sequence[str],
-    on_event: Callable[[Event], None] | None,
+    on_event: Callable[[EditorProgress], None] | None,
 ) -> Run:
     out = config.out / method
     editors = {label: EditorChoice(name=method, params=params) for label, params in settings.items()}

@@ -110,6 +110,11 @@ def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:
     return sum(e == _ENDED["length"] for e in ends), len(ends)
 
 
+def stopped(answers: Sequence[AnsweredQuestion]) -> int:
+    """How many texts ended at a stop text of the configuration."""
+    return sum(a.ended == _ENDED["stop"] for q in answers for a in q.answers)
+
+
 def cut_off_in_a_loop(answers: Sequence[AnsweredQuestion]) -> int:
     """How many of the texts that reached the token limit repeat themselves."""
     return sum(a.ended == _ENDED["length"] and has_repetition(a.text) for q in answers for a in q.answers)

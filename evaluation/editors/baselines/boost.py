@@ -21,12 +21,14 @@ from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
 from evaluation.models.hooks import changing, reading
+from evaluation.models.transfers import send
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
 
 KIND = "constant"
 LONGEST = 64  # tokens read of a document
+TOGETHER = 32  # edits whose backward passes are batched: each holds a slope of the logits of all sample positions
 
 
 class Boost(Editor):
@@ -63,6 +65,7 @@ class Boost(Editor):
 
     params: Params
     _ready: _Constant | None = None
+    _rows: list[list[int]] | None = None
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -75,17 +78,34 @@ class Boost(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One change that raises all new objects alike."""
+        chosen = [token for fact in asked(requests) for token in self._raised(fact)]
+        return self._edits([sorted(set(chosen))])[0]
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits from one pass: each has a backward pass of its own, all of them batched."""
+        chosen = [sorted(set(self._raised(fact))) for fact in asked(requests)] if requests else []
+        return [edit for n in range(0, len(chosen), TOGETHER) for edit in self._edits(chosen[n : n + TOGETHER])]
+
+    def _raised(self, fact: Fact) -> tuple[int, ...]:
+        """Tokens of the new object that are raised."""
+        target = self.lm.encode(fact.fact_prompt, fact.new_object.text).target
+        return target if self.params.tokens == "all" else target[:1]
+
+    def _edits(self, chosen: Sequence[list[int]]) -> list[Edit]:
+        """An edit for every list of tokens; their norms are fetched at once."""
         lm, constant = self.lm, self._constant()
-        chosen: list[int] = []
-        for fact in asked(requests):
-            target = lm.encode(fact.fact_prompt, fact.new_object.text).target
-            chosen += target if self.params.tokens == "all" else target[:1]
-        slope = self._slope(sorted(set(chosen)))
-        left = self.params.strength * constant.length * slope / slope.norm()
+        slopes = self._slopes(chosen)
+        lefts = self.params.strength * constant.length * slopes / slopes.norm(dim=1, keepdim=True)
         layer = lm.layout.depth - 1
-        delta = LowRankDelta(lm.layout.weight(layer), left[:, None], constant.right[:, None])
-        ratio = delta.norm() / float(lm.projection(layer).weight.float().norm())  # type: ignore[operator]
-        return WeightEdit((delta,), {"norm_ratio": ratio, "blow_up": not ratio <= 1.0, "spread": constant.spread})
+        weight = lm.projection(layer).weight
+        assert isinstance(weight, Tensor)
+        sizes = (lefts.norm(dim=1) * constant.right.norm() / weight.float().norm().to(lm.device)).tolist()
+        edits: list[Edit] = []
+        for left, ratio in zip(lefts, sizes, strict=True):
+            delta = LowRankDelta(lm.layout.weight(layer), left[:, None].clone(), constant.right[:, None])
+            notes = {"norm_ratio": ratio, "blow_up": not ratio <= 1.0, "spread": constant.spread}
+            edits.append(WeightEdit((delta,), notes))
+        return edits
 
     def _corpus(self) -> Corpus:
         named = self.params.corpus
@@ -94,21 +114,23 @@ class Boost(Editor):
         return Corpus([Path(n) for n in ((named,) if isinstance(named, str) else named)])
 
     def _texts(self) -> list[list[int]]:
-        """Documents as tokens, cut to a length, until there are enough."""
-        tok, most = self.lm.tokenizer, min(LONGEST, self.lm.limit or LONGEST)
-        rows: list[list[int]] = []
-        for text in islice(self._corpus().stream(), self.params.read):
-            ids = tok(text)["input_ids"][:most]
-            if len(ids) > 1:
-                rows.append(ids)
-            if sum(map(len, rows)) >= self.params.read:
-                break
-        return rows
+        """Documents as tokens, cut to a length, until there are enough; tokenised once."""
+        if self._rows is None:
+            tok, most = self.lm.tokenizer, min(LONGEST, self.lm.limit or LONGEST)
+            rows: list[list[int]] = []
+            for text in islice(self._corpus().stream(), self.params.read):
+                ids = tok(text)["input_ids"][:most]
+                if len(ids) > 1:
+                    rows.append(ids)
+                if sum(map(len, rows)) >= self.params.read:
+                    break
+            self._rows = rows
+        return self._rows
 
-    def _slope(self, tokens: list[int]) -> Tensor:
-        """Gradient of the tokens' mean log-probability with respect to the projection's output, [width].
+    def _slopes(self, chosen: Sequence[list[int]]) -> Tensor:
+        """Gradients of tokens' mean log-probability with respect to the projection's output, [lists, width].
 
-        Averaged over sample positions, the first of each text left out.
+        Averaged over sample positions, the first of each text left out. The pass is the same for all lists of tokens.
         """
         lm, most = self.lm, self.params.sample
         rows = [row[:16] for row in self._texts()[: max(1, most // 15)]]
@@ -119,10 +141,20 @@ class Boost(Editor):
         def add(_: Tensor, out: Tensor) -> Tensor:
             return (out.float() + added).to(out.dtype)
 
+        lists = send([n for n, tokens in enumerate(chosen) for _ in tokens], lm.device)
+        tokens = send([token for own in chosen for token in own], lm.device)
+        share = send(torch.tensor([1 / len(own) for own in chosen for _ in own]), lm.device)
+        at = send(list(zip(*places, strict=True)), lm.device)
         with torch.enable_grad(), changing(lm.projection(lm.layout.depth - 1), add):
-            logits = logits_at(lm, ids, mask, [r for r, _ in places], [i for _, i in places])
-            (slope,) = torch.autograd.grad(logits.log_softmax(-1)[:, tokens].mean(), added)
-        return slope.float()
+            logits = logits_at(lm, ids, mask, at[0], at[1])
+            means = logits.log_softmax(-1).mean(0)
+            weights = torch.zeros(len(chosen), len(means), device=means.device)
+            weights[lists, tokens] = share
+            if len(lm.devices) == 1:
+                (slopes,) = torch.autograd.grad(means, added, weights, is_grads_batched=True)
+            else:  # copies between devices are not batched
+                slopes = torch.stack([torch.autograd.grad(means, added, w, retain_graph=True)[0] for w in weights])
+        return slopes.float()
 
     def _constant(self) -> _Constant:
         if self._ready is None:

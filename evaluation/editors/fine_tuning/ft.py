@@ -1,13 +1,14 @@
 """FT and FT+L: fine-tuning of an MLP output projection on the new fact (ROME §3.4; Zhu et al. 2020).
 
 Independent edits train side by side, each with its own change of the weight: passes start at the trained layer from
-hidden states read once, and a finished edit leaves the batch.
+hidden states read once, prompts stand several in a row, and a finished edit leaves the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import torch
@@ -18,8 +19,9 @@ from evaluation.editors.base import Editor, asked
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batching import TokenBudget, in_batches
+from evaluation.inference.packed_rows import PackedRows, pack_rows
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
+from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.hooks import changing, reading
 from evaluation.models.language_model import LM
@@ -150,15 +152,14 @@ class ConstrainedFineTuning(FineTuning):
 class _TrainingBatch(NamedTuple):
     """Prompts of all groups, group after group, and where passes start.
 
-    ``keys`` are given where the change of the one trained layer can be added behind it: [rows, positions, inner].
+    ``keys`` are given where the change of the one trained layer can be added behind it: [texts, longest text, inner].
     """
 
-    size: int  # rows a group
-    ids: Tensor
-    mask: Tensor
-    places: Tensor  # [rows]: the last prompt position; or [rows, most tokens]: the position before each token
-    goals: Tensor  # [rows, most tokens]; ``real`` is 1 where a token stands
-    real: Tensor
+    size: int  # texts a group
+    texts: list[tuple[int, ...]]
+    rows: PackedRows
+    places: list[tuple[int, ...]]  # by text: where its tokens are read
+    goals: list[tuple[int, ...]]  # by text: tokens to be predicted, all at its one place or one at each of its places
     midway: LayerInput
     keys: Tensor | None
 
@@ -167,48 +168,50 @@ class _TrainingBatch(NamedTuple):
         cls, lm: LM, groups: list[list[Fact]], layers: tuple[int, ...], *, shifted: bool = False
     ) -> _TrainingBatch:
         """Tokenise the requests and run them up to the first trained layer."""
-        texts = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
-        ids, mask = lm.pad([t.ids[:-1] if shifted else t.ids[: t.first] for t in texts])
-        goals, real = lm.pad([t.target for t in texts])
-        places = torch.tensor([t.first - 1 for t in texts], device=lm.device)
-        if shifted:  # padding of short objects reads the last token's place, and counts for nothing
-            places = places[:, None] + torch.arange(goals.shape[1], device=lm.device).clamp(
-                max=real.sum(1)[:, None] - 1
-            )
-        keys, layer = None, layers[0]
-        behind = layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32
-        if len(layers) == 1 and behind:
+        coded = [lm.encode(fact.fact_prompt, fact.new_object.text) for group in groups for fact in group]
+        texts = [t.ids[:-1] if shifted else t.ids[: t.first] for t in coded]
+        places = [tuple(range(t.first - 1, len(text))) for t, text in zip(coded, texts, strict=True)]
+        rows, layer = pack_rows(lm, texts), layers[0]
+        run = partial(run_until, lm, ids=rows.ids, mask=rows.mask, places=rows.depths)
+        if len(layers) == 1 and layer + 1 < lm.layout.depth and lm.layout.additive and lm.dtype == torch.float32:
             with reading(lm.projection(layer)) as seen:
-                midway = run_until(lm, layer + 1, ids, mask)
-            keys = seen.input.detach()
+                midway, keys = run(layer + 1), rows.by_text(seen.input.detach())
         else:
-            midway = run_until(lm, layer, ids, mask)
-        return cls(len(groups[0]), ids, mask, places, goals, real, midway, keys)
+            midway, keys = run(layer), None
+        return cls(len(groups[0]), texts, rows, places, [t.target for t in coded], midway, keys)
 
-    def logprobs(self, lm: LM) -> Tensor:
-        """Log-probability of each token of the new objects, [rows, most tokens]."""
-        rows = range(len(self.ids))
-        if self.places.ndim == 1:
-            found = logits_at(lm, self.ids, self.mask, list(rows), self.places.tolist()).log_softmax(-1)
-            return found.gather(1, self.goals)
-        most = self.goals.shape[1]
-        each = [row for row in rows for _ in range(most)]
-        found = logits_at(lm, self.ids, self.mask, each, self.places.flatten().tolist()).log_softmax(-1)
-        return found.gather(1, self.goals.reshape(-1, 1)).reshape(-1, most)
+    def losses(self, lm: LM) -> Tensor:
+        """Mean negative log-probability of every group's new objects, [groups]: the mean over its texts' means."""
+        reads: list[tuple[int, int]] = []
+        owners: list[int] = []  # for every goal: its read, token, group, and part of the group's mean
+        goals: list[int] = []
+        groups: list[int] = []
+        shares: list[float] = []
+        for n, (own, wanted) in enumerate(zip(self.places, self.goals, strict=True)):
+            row, begin = self.rows.begins[n]
+            owners += [len(reads) + min(i, len(own) - 1) for i in range(len(wanted))]
+            reads += [(row, begin + place) for place in own]
+            goals += wanted
+            groups += [n // self.size] * len(wanted)
+            shares += [1 / (len(wanted) * self.size)] * len(wanted)
+        rows, places = [row for row, _ in reads], [place for _, place in reads]
+        with only_at(last_mlp(lm), rows, places):
+            found = logits_at(lm, self.rows.ids, self.rows.mask, rows, places, depths=self.rows.depths)
+        index = torch.tensor([owners, goals, groups], device=lm.device)
+        picked = found.log_softmax(-1)[index[0], index[1]] * torch.tensor(shares, device=lm.device)
+        return -found.new_zeros(len(self.texts) // self.size).index_add(0, index[2], picked)
 
-    def select(self, groups: list[int]) -> _TrainingBatch:
+    def select(self, lm: LM, groups: list[int]) -> _TrainingBatch:
         """Some of the groups."""
-        rows = torch.tensor([g * self.size + i for g in groups for i in range(self.size)], device=self.ids.device)
-        return _TrainingBatch(
-            self.size,
-            self.ids[rows],
-            self.mask[rows],
-            self.places[rows],
-            self.goals[rows],
-            self.real[rows],
-            self.midway.select(rows),
-            None if self.keys is None else self.keys[rows],
-        )
+        kept = [g * self.size + i for g in groups for i in range(self.size)]
+        index = torch.tensor(kept, device=lm.device)
+        texts = [self.texts[n] for n in kept]
+        rows = pack_rows(lm, texts)
+        most = rows.shape[1]
+        hidden = rows.by_row(self.rows.by_text(self.midway.hidden)[index, :most])
+        keys = None if self.keys is None else self.keys[index, :most]
+        places, goals = [self.places[n] for n in kept], [self.goals[n] for n in kept]
+        return _TrainingBatch(self.size, texts, rows, places, goals, self.midway._replace(hidden=hidden), keys)
 
 
 class _Training:
@@ -216,7 +219,7 @@ class _Training:
 
     def __init__(self, lm: LM, batch: _TrainingBatch, layers: tuple[int, ...], *, lr: float) -> None:
         self.lm, self.batch, self.edited_layers, self.lr = lm, batch, layers, lr
-        count = len(batch.ids) // batch.size
+        count = len(batch.texts) // batch.size
         self.groups = list(range(count))
         self.losses: list[float] = []
         shape = (count, lm.layout.width, lm.layout.inner)
@@ -230,27 +233,30 @@ class _Training:
     def evaluate(self) -> list[float]:
         """Every group's mean loss; leaves the slopes on the changes."""
         lm, batch = self.lm, self.batch
-        self.optimiser.zero_grad()
         with torch.enable_grad(), ExitStack() as hooks:
             if batch.keys is not None:
-                hidden = batch.midway.hidden + self._product(batch.keys, self.deltas[0])
+                hidden = batch.midway.hidden + batch.rows.by_row(self._product(batch.keys, self.deltas[0]))
                 hooks.enter_context(resume_at(lm, batch.midway, hidden))
             else:
                 hooks.enter_context(resume_at(lm, batch.midway))
                 for layer, delta in zip(self.edited_layers, self.deltas, strict=True):
                     hooks.enter_context(changing(lm.projection(layer), self._adding(delta)))
-            each = batch.logprobs(lm) * batch.real
-            losses = -(each.sum(1) / batch.real.sum(1)).reshape(-1, batch.size).mean(1)
-            losses.sum().backward()  # type: ignore[no-untyped-call]
+            losses = batch.losses(lm)
+            slopes = torch.autograd.grad(losses.sum(), self.deltas)
+        for delta, slope in zip(self.deltas, slopes, strict=True):
+            delta.grad = slope
         self.losses = losses.tolist()
         return self.losses
 
     def _product(self, keys: Tensor, delta: Tensor) -> Tensor:
+        """What every text's change adds behind its keys, [texts, longest text, width]."""
         grouped = keys.float().reshape(len(delta), -1, keys.shape[-1])
-        return torch.bmm(grouped, delta.transpose(1, 2)).reshape(*keys.shape[:2], -1)
+        # the change stands on the left, so that its slope comes in its own order and is not copied
+        return torch.bmm(delta, grouped.transpose(1, 2)).transpose(1, 2).reshape(*keys.shape[:2], -1)
 
     def _adding(self, delta: Tensor) -> Any:
-        return lambda keys, out: (out.float() + self._product(keys, delta)).to(out.dtype)
+        rows = self.batch.rows
+        return lambda keys, out: (out.float() + rows.by_row(self._product(rows.by_text(keys), delta))).to(out.dtype)
 
     def update(self, bound: float | None) -> None:
         """One step of Adam; entries stay within the bound."""
@@ -267,7 +273,7 @@ class _Training:
         keep = [n for n in range(len(self.groups)) if n not in ended]
         self.groups = [self.groups[n] for n in keep]
         self.losses = [self.losses[n] for n in keep]
-        self.batch = self.batch.select(keep)
+        self.batch = self.batch.select(self.lm, keep)
         states = [self.optimiser.state[delta] for delta in self.deltas]
         old, self.deltas = self.deltas, []
         for delta in old:

@@ -12,15 +12,29 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 
 from evaluation.editors.base import Editor, asked
+from evaluation.editors.fine_tuning.adapter_training import AdapterStart, AdapterTraining, TrainedAdapters
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.passes import logits_at
+from evaluation.models.device_memory import least_free_bytes
 from evaluation.models.linear_maps import linear_shape, maps_beside_experts
+from evaluation.models.tokenization import EncodedPrompt
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError
 from schemas.facts import Fact
 
 ADAPTER = "edit"
+
+CPU_BYTES = 2**30
+"""Of memory for adapters in training on a CPU. ``SHARE``: of a CUDA device's free memory."""
+
+SHARE = 0.2
+COPIES = 4
+"""What training holds of every factor, in ``bytes_an_edit``: itself, slope, two averages, some of them twice."""
+
+SHORT = 12
+"""Tokens that a prompt with its object has at least, nearly always: from it follows how many edits share a pass."""
 
 
 class Lora(Editor):
@@ -102,12 +116,48 @@ class Lora(Editor):
                 optimiser.step()
                 steps += 1
             deltas = tuple(_delta(name, adapter, lm.device) for name, adapter in adapters.items())
-        return WeightEdit(deltas, self._notes(deltas, loss=float(loss.detach()), steps=steps))
-
-    def _notes(self, deltas: Sequence[LowRankDelta], *, loss: float, steps: int) -> dict[str, Any]:
-        sizes = [float(self.lm.model.get_parameter(d.weight).float().norm()) for d in deltas]
+        sizes = self._norms([lm.model.get_parameter(d.weight) for d in deltas])
         ratio = max(d.norm() / size for d, size in zip(deltas, sizes, strict=True))
-        return {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
+        return WeightEdit(deltas, _notes(float(loss.detach()), steps, ratio))
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits that train side by side, as many as memory holds; equal to one at a time."""
+        if not requests:
+            return []
+        texts = [self.lm.encode(fact.fact_prompt, fact.new_object.text) for fact in asked(requests)]
+        names = self._names()
+        with self._adapters() as adapters:
+            start = {name: _start(adapter) for name, adapter in adapters.items()}
+        sizes = self._norms([self.lm.model.get_parameter(f"{name}.weight") for name in names])
+
+        def train(some: list[EncodedPrompt]) -> list[Edit]:
+            p = self.params
+            training = AdapterTraining(self.lm, some, start, lr=p.lr, weight_decay=p.weight_decay)
+            return self._edits(training.run(steps=p.steps, stop_below=p.stop_below), sizes)
+
+        return in_batches(texts, lambda text: len(text.ids), train, self._budget())
+
+    def _budget(self) -> TokenBudget:
+        """Tokens of prompts that train side by side: room for factors with averages, and for what a pass keeps."""
+        lm = self.lm
+        passes = default_budget(lm, gradients=True)
+        room = CPU_BYTES if lm.device.type != "cuda" else int(SHARE * least_free_bytes(lm.devices))
+        edits = max(1, room // (COPIES * self.bytes_an_edit))
+        return TokenBudget(min(passes.tokens, edits * SHORT), minimum=1)
+
+    def _edits(self, trained: Sequence[TrainedAdapters], sizes: Sequence[float]) -> list[Edit]:
+        """Edits with their notes; norms of all are fetched at once."""
+        deltas = [tuple(LowRankDelta(f"{name}.weight", *pair) for name, pair in one.factors.items()) for one in trained]
+        norms = torch.stack([d.squared_norm() for own in deltas for d in own]).sqrt().reshape(len(deltas), -1).tolist()
+        edits: list[Edit] = []
+        for one, own, each in zip(trained, deltas, norms, strict=True):
+            ratio = max(norm / size for norm, size in zip(each, sizes, strict=True))
+            edits.append(WeightEdit(own, _notes(one.loss, one.steps, ratio)))
+        return edits
+
+    def _norms(self, weights: Sequence[Tensor]) -> list[float]:
+        found: list[float] = torch.stack([w.detach().float().norm().to(self.lm.device) for w in weights]).tolist()
+        return found
 
     def _names(self) -> list[str]:
         """Full names of the maps that get adapters, in the model's order.
@@ -164,6 +214,15 @@ class Lora(Editor):
             for name in set(vars(model)) - before:
                 delattr(model, name)
             model.requires_grad_(False)
+
+
+def _notes(loss: float, steps: int, ratio: float) -> dict[str, Any]:
+    return {"loss": loss, "steps": steps, "norm_ratio": ratio, "blow_up": not ratio <= 1.0}
+
+
+def _start(adapter: Any) -> AdapterStart:
+    down, up = (factor[ADAPTER].weight.detach().clone() for factor in (adapter.lora_A, adapter.lora_B))
+    return AdapterStart(down, up, float(adapter.scaling[ADAPTER]))
 
 
 def _delta(name: str, adapter: Any, device: torch.device) -> LowRankDelta:

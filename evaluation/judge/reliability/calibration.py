@@ -6,15 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from curation.stats.estimates import Estimate
-from curation.stats.intervals import NO_SPREAD
 from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
 from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.inputs import DEFAULT_ESTIMATOR, ESTIMATORS, Estimator, RatedScript, newest_sources
+from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript, newest_sources
 from evaluation.judge.prompt_files import ASPECTS
 from evaluation.judge.reliability.panel import PANEL, panel_scores
 from evaluation.judge.reliability.rubric import rated_under_old_form
@@ -22,12 +21,14 @@ from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import Aspect, Shown
-from schemas.text.counting import counted
 
 ESTIMAND = (
     "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
     "rating); not the truth about the scripts, and another panel has another mean"
 )
+
+
+UNEDITED = "none"
 
 
 class Method(NamedTuple):
@@ -52,13 +53,18 @@ class CalibrationRow(NamedTuple):
 
 
 class CalibratedDifference(NamedTuple):
-    """Two methods on one aspect: first less second; ``p`` after Holm's correction over all gaps of the aspect."""
+    """Two methods on one aspect: first less second.
+
+    ``p`` is corrected by Holm over the family: the pairs of methods of the aspect (``among``), or every method less the
+    unedited model (``against``). A null method (``none``, ``boost``) is no rival: it is in no pair of methods.
+    """
 
     first: Method
     second: Method
     aspect: Aspect
     estimate: Estimate
     p: float | None
+    family: Literal["among", "against"] = "among"
 
 
 class Calibration(NamedTuple):
@@ -224,112 +230,23 @@ def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str 
     out = []
     for aspect in ASPECTS:
         methods = units.get(aspect, {})
-        pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
-        pairs = [(a, b) for a, b in pairs if a.editor not in NULL_METHODS or b.editor not in NULL_METHODS]
-        if against is not None:
-            pairs = [(b, a) if a.editor == against else (a, b) for a, b in pairs if against in (a.editor, b.editor)]
-        found = [CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None) for a, b in pairs]
-        corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})
-        out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
+        for family, pairs in _families(methods, against).items():
+            found = [
+                CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None, family) for a, b in pairs
+            ]
+            corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})
+            out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]
     return out
 
 
-def as_data(calibration: Calibration) -> dict[str, Any]:
-    """Everything, as JSON values."""
-    return {
-        "judge": calibration.judge,
-        "estimand": ESTIMAND,
-        "estimator": calibration.estimator,
-        "people": list(calibration.people),
-        "synthetic": list(calibration.synthetic),
-        "left_out": dict(calibration.left_out),
-        "rows": [
-            {
-                **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
-                **{"powered": _estimate(r.calibrated.powered), "human": _estimate(r.calibrated.human)},
-                **{"judge": _estimate(r.calibrated.judge), "bias": _estimate(r.calibrated.bias)},
-                **{"weight": r.calibrated.weight, "labelled": r.calibrated.labelled},
-                **{"cases": r.calibrated.cases, "saved": r.calibrated.saved},
-                "needed": None if r.needed is None else r.needed._asdict(),
-            }
-            for r in calibration.rows
-        ],
-        "gaps": [
-            {
-                **{"writer": g.first.writer, "first": g.first.editor, "second": g.second.editor, "aspect": g.aspect},
-                **{"difference": _estimate(g.estimate), "p": g.p},
-            }
-            for g in calibration.gaps
-        ],
-    }
-
-
-def as_text(calibration: Calibration) -> str:
-    """The same for a reader."""
-    wide = max([len("method"), *(len(r.method.text) for r in calibration.rows)]) + 2
-    head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
-    people = calibration.people
-    lines = [
-        f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)}).",
-        head,
-    ]
-    lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
-    for r in calibration.rows:
-        c = r.calibrated
-        cells = [_short_text(e) for e in (c.powered, c.human, c.judge)]
-        bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
-        weight = "-" if c.weight is None else f"{c.weight:.2f}"
-        lines.append(
-            f"{r.method.text.ljust(wide)}{r.aspect:15s}{cells[0]:>22s}{cells[1]:>22s}{cells[2]:>22s}{bias:>14s}{weight:>8s}"
-            f"{f'{c.labelled} of {c.cases}':>12s}"
-        )
-        if r.needed is not None:
-            lines.append(f"{'':{wide + 15}s}  {_more_needed(r.needed)}")
-    if calibration.gaps:
-        lines += ["", "Differences between methods on the same cases (p after Holm, over the pairs of an aspect):"]
-    for g in calibration.gaps:
-        p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
-        lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
-    lines += ["", f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}."]
-    lines += [f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
-    if any("[all agree]" in line for line in lines):
-        lines.append(
-            "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."
-        )
-    if any("[too " in line for line in lines):
-        lines.append(
-            "[too few], [too unequal]: simulation supports no interval and no p for so few rated cases that differ, or "
-            "samples drawn with such unequal probabilities; why is in --json. Have people rate more scripts."
-        )
-    lines += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
-    if calibration.synthetic:
-        names = ", ".join(calibration.synthetic)
-        lines.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
-    return "\n".join(lines)
-
-
-def _short_text(e: Estimate) -> str:
-    if e.value is None:
-        return "undefined"
-    if e.low is None or e.high is None:
-        why = "all agree" if e.note.startswith(NO_SPREAD) else "too few" if e.note.startswith("too near") else ""
-        why = why or ("too unequal" if e.note.startswith("drawn too") else "")
-        return f"{e.value:.2f} [{why}]" if why else f"{e.value:.2f}"
-    return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
-
-
-def _more_needed(n: LabelBudget) -> str:
-    if n.scripts is None:
-        return n.reason
-    alone = "more than there are" if n.alone is None else n.alone
-    return (
-        f"for the wanted width: {counted(n.scripts, 'script')} rated by people, {n.more} more; without "
-        f"the judge: {alone}"
-    )
-
-
-def _estimate(e: Estimate) -> dict[str, Any]:
-    return {
-        **{"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p},
-        **{"reason": e.reason, "note": e.note},
-    }
+def _families(
+    methods: Collection[Method], against: str | None
+) -> dict[Literal["among", "against"], list[tuple[Method, Method]]]:
+    """Pairs of rivals, and every method with the unedited model; with ``against`` only the pairs of that method."""
+    pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
+    among = [(a, b) for a, b in pairs if a.editor not in NULL_METHODS and b.editor not in NULL_METHODS]
+    plain = [(b, a) if a.editor == UNEDITED else (a, b) for a, b in pairs if UNEDITED in (a.editor, b.editor)]
+    if against is not None:
+        among = [(b, a) if a.editor == against else (a, b) for a, b in among if against in (a.editor, b.editor)]
+        plain = [(a, b) for a, b in plain if against in (a.editor, b.editor)]
+    return {"among": among, "against": plain}

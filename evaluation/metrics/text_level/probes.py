@@ -60,7 +60,7 @@ def _sampling(generation: Generation, case: str, purpose: str, item: str, sample
 
 
 def script_for(case: Case, key: str, text: str, generation: Generation, sample: int = 0) -> GenerateProbe:
-    """Ask for the script that answers a question, in the format of Appendix A; nothing but its length cuts it."""
+    """Ask for the script that answers a question, in the format of Appendix A; its length and stop texts cut it."""
     choice = generation.choice
     return GenerateProbe(
         purpose=QUESTION,
@@ -70,6 +70,7 @@ def script_for(case: Case, key: str, text: str, generation: Generation, sample: 
         chat=choice.chat,
         start=choice.start,
         most=choice.max_tokens,
+        stop=choice.stop,
         sample=sample,
         **_sampling(generation, case.key, QUESTION, key, sample),
     )

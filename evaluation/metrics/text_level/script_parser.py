@@ -126,7 +126,7 @@ def broken_rules(text: str, *, ended: str = "eos") -> tuple[str, ...]:
 
     ``no_steps``, ``labels`` (every step "Step k:", counted from 1), ``too_many`` (over nine), ``too_long`` (a step of
     eight words or more), ``one_line`` (two steps on a line), ``other_text`` (anything but steps), ``cut_off`` (no end
-    before the most tokens).
+    before the most tokens), ``stopped`` (ended by a stop text of the configuration, not by the model).
 
     Example:
         >>> broken_rules("Step 1: Buy a ticket\nStep 2: Go")
@@ -144,6 +144,7 @@ def broken_rules(text: str, *, ended: str = "eos") -> tuple[str, ...]:
         "one_line": script.inline,
         "other_text": bool(script.beside),
         "cut_off": ended == "length",
+        "stopped": ended == "stop",
     }
     return tuple(name for name, broken in found.items() if broken)
 

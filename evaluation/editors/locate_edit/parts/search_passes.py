@@ -1,4 +1,4 @@
-"""How a search's rows are run: beginnings shared over requests, lengths that go together, places that are not needed.
+"""How a search's rows are run: beginnings shared over requests, lengths that go together.
 
 All requests stand in the same context templates, so a template's tokens are read once for all of them. Rows of like
 length go together, since every pass of a search pays for padding again. Above the last attention a token's state is
@@ -8,11 +8,9 @@ its own affair, so what is not read there is not computed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 
 import torch
-from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from evaluation.inference.prefix_cache import Prefix, read_prefix
@@ -49,33 +47,6 @@ def alike(lengths: Sequence[int], max_tokens: int, *, each: int) -> list[list[in
             options.append((cost + tokens + each * -(-tokens // max_tokens), [*groups, order[start:end]]))
         best[end] = min(options, key=lambda option: option[0])
     return best[len(order)][1]
-
-
-@contextmanager
-def only_at(modules: Sequence[nn.Module], rows: Sequence[int], places: Sequence[int]) -> Iterator[None]:
-    """Linear modules compute these places alone and return zeros at all others, [rows, positions, out]."""
-
-    def trimmed(forward: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        def run(states: Tensor) -> Tensor:
-            if states.ndim != 3:
-                return forward(states)
-            out = forward(states[index])
-            return out.new_zeros(*states.shape[:2], out.shape[-1]).index_put(index, out)
-
-        return run
-
-    index = (torch.tensor(rows), torch.tensor(places))
-    own = [(module, module.__dict__.get("forward")) for module in modules]
-    try:
-        for module in modules:
-            module.forward = trimmed(module.forward)
-        yield
-    finally:
-        for module, forward in own:
-            if forward is None:
-                module.__dict__.pop("forward", None)
-            else:
-                module.forward = forward
 
 
 class Stems:

@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at, price
+from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, price
 from evaluation.editors.locate_edit.parts.search_rows import SearchRow, cost_of, groups, rows_of
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
+from evaluation.inference.passes import last_mlp, logits_at, only_at
 from evaluation.inference.prefix_cache import Prefix, can_share
 from evaluation.models.device_memory import free_memory, out_of_memory
 from evaluation.models.hooks import changing, reading, stopping_after
@@ -148,10 +148,7 @@ class _ValueSearch:
         # Where δ reaches the next block as it is, passes start there. Narrow types round on the way, so they go it.
         whole = place == "block" or (lm.layout.additive and lm.dtype == torch.float32)
         self.after = whole and layer + 1 < lm.layout.depth
-        # The last block's MLP, unless it is what changes: there nothing is needed but what the head reads.
-        top = lm.layout.depth - 1
-        names = (*lm.layout.mlp_in, lm.layout.mlp_out) if layer < top and not lm.layout.flat else ()
-        self.last = [lm.block(top).get_submodule(name) for name in names]
+        self.last = last_mlp(lm) if layer + 1 < lm.layout.depth else []  # a change there is not where it is read
         self.start = torch.zeros(len(self.requests), lm.layout.width, device=lm.device)
         self.batches: list[_SearchBatch] = []
         stems = None

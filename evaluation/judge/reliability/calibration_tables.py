@@ -1,0 +1,116 @@
+"""A calibration as JSON values and as a text for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from curation.stats.estimates import Estimate
+from curation.stats.intervals import NO_SPREAD
+from curation.stats.label_budget import LabelBudget
+from evaluation.judge.inputs import ESTIMATORS
+from evaluation.judge.reliability.calibration import ESTIMAND, Calibration
+from schemas.text.counting import counted
+
+FAMILIES = {"among": "Differences between methods", "against": "Methods less no edit"}
+
+
+def as_data(calibration: Calibration) -> dict[str, Any]:
+    """Everything, as JSON values."""
+    return {
+        "judge": calibration.judge,
+        "estimand": ESTIMAND,
+        "estimator": calibration.estimator,
+        "people": list(calibration.people),
+        "synthetic": list(calibration.synthetic),
+        "left_out": dict(calibration.left_out),
+        "rows": [
+            {
+                **{"writer": r.method.writer, "editor": r.method.editor, "aspect": r.aspect},
+                **{"powered": _estimate(r.calibrated.powered), "human": _estimate(r.calibrated.human)},
+                **{"judge": _estimate(r.calibrated.judge), "bias": _estimate(r.calibrated.bias)},
+                **{"weight": r.calibrated.weight, "labelled": r.calibrated.labelled},
+                **{"cases": r.calibrated.cases, "saved": r.calibrated.saved},
+                "needed": None if r.needed is None else r.needed._asdict(),
+            }
+            for r in calibration.rows
+        ],
+        "gaps": [
+            {
+                **{"writer": g.first.writer, "first": g.first.editor, "second": g.second.editor, "aspect": g.aspect},
+                **{"difference": _estimate(g.estimate), "p": g.p, "family": g.family},
+            }
+            for g in calibration.gaps
+        ],
+    }
+
+
+def as_text(calibration: Calibration) -> str:
+    """The same for a reader."""
+    wide = max([len("method"), *(len(r.method.text) for r in calibration.rows)]) + 2
+    head = f"{'method'.ljust(wide)}{'aspect':15s}{'calibrated':>22s}{'people alone':>22s}{'judge alone':>22s}"
+    people = calibration.people
+    lines = [
+        f"{calibration.judge}, calibrated to {counted(len(people), 'person', 'people')} ({', '.join(people)}).",
+        head,
+    ]
+    lines[1] += f"{'judge-people':>14s}{'weight':>8s}{'rated':>12s}"
+    for r in calibration.rows:
+        c = r.calibrated
+        cells = [_short_text(e) for e in (c.powered, c.human, c.judge)]
+        bias = "-" if c.bias.value is None else f"{c.bias.value:+.2f}"
+        weight = "-" if c.weight is None else f"{c.weight:.2f}"
+        lines.append(
+            f"{r.method.text.ljust(wide)}{r.aspect:15s}{cells[0]:>22s}{cells[1]:>22s}{cells[2]:>22s}{bias:>14s}{weight:>8s}"
+            f"{f'{c.labelled} of {c.cases}':>12s}"
+        )
+        if r.needed is not None:
+            lines.append(f"{'':{wide + 15}s}  {_more_needed(r.needed)}")
+    for family, title in FAMILIES.items():
+        some = [g for g in calibration.gaps if g.family == family]
+        lines += ["", f"{title} on the same cases (p after Holm, over those of an aspect):"] if some else []
+        for g in some:
+            p = "" if g.p is None else f", p = {g.p:.3f}" if g.p >= 0.0005 else ", p < 0.001"
+            lines.append(f"  {g.aspect}: {g.first.text} less {g.second.text}: {g.estimate.text(2)}{p}")
+    lines += ["", f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}."]
+    lines += [f"Estimated is {ESTIMAND}.", "Rated: cases with a rating of people, of those with a judge's score."]
+    if any("[all agree]" in line for line in lines):
+        lines.append(
+            "[all agree]: no rated case differs, so there is no interval and no p; the exact bound is in --json."
+        )
+    if any("[too " in line for line in lines):
+        lines.append(
+            "[too few], [too unequal]: simulation supports no interval and no p for so few rated cases that differ, or "
+            "samples drawn with such unequal probabilities; why is in --json. Have people rate more scripts."
+        )
+    lines += [f"Left out: {n} {reason}." for reason, n in calibration.left_out.items()]
+    if calibration.synthetic:
+        names = ", ".join(calibration.synthetic)
+        lines.append(f"Synthetic raters ({names}) are programs: this only shows that the pipeline runs.")
+    return "\n".join(lines)
+
+
+def _short_text(e: Estimate) -> str:
+    if e.value is None:
+        return "undefined"
+    if e.low is None or e.high is None:
+        why = "all agree" if e.note.startswith(NO_SPREAD) else "too few" if e.note.startswith("too near") else ""
+        why = why or ("too unequal" if e.note.startswith("drawn too") else "")
+        return f"{e.value:.2f} [{why}]" if why else f"{e.value:.2f}"
+    return f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]"
+
+
+def _more_needed(n: LabelBudget) -> str:
+    if n.scripts is None:
+        return n.reason
+    alone = "more than there are" if n.alone is None else n.alone
+    return (
+        f"for the wanted width: {counted(n.scripts, 'script')} rated by people, {n.more} more; without "
+        f"the judge: {alone}"
+    )
+
+
+def _estimate(e: Estimate) -> dict[str, Any]:
+    return {
+        **{"value": e.value, "low": e.low, "high": e.high, "n": e.n, "cases": e.cases, "p": e.p},
+        **{"reason": e.reason, "note": e.note},
+    }
