@@ -221,7 +221,7 @@ def workers(lm: LM, cache: Cache, *, count: int, edits: int = EDITS) -> dict[str
     for number in (1, 2):
         with tempfile.TemporaryDirectory() as out:
             data = {"split": "mini", "editors": ["ft"], "out": out, "workers": number, "group": 2, "device": "cpu"}
-            with RayEngine(RunConfig.model_validate(data), support=Support()) as engine:
+            with RayEngine(RunConfig.model_validate(data), support=Support(), lm=lm) as engine:
                 ray.get([actor.identity.remote() for actor in engine._workers(number)])
                 spent, done = timed(lambda engine=engine: list(engine.work(editor, jobs)))
         assert len(done) == len(jobs) and not any(d.error for d in done)

@@ -24,7 +24,7 @@ from annotation_ui.ratings.records import Assignment
 from curation.store.store import Store
 from evaluation.judge.inputs import judge_inputs
 from evaluation.judge.reliability.rubric import expected_ratings, named_objects
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 from tests.support.judge import by_rubric
 from tests.support.scripted_server import ScriptedServer
 

@@ -9,6 +9,7 @@ The stores are made with the command, one a profile, all from the same facts (ev
 Run: python -m benchmarks.authoring.small_models --store embedded=embedded.duckdb --store local=local.duckdb
      python -m benchmarks.authoring.small_models --store ... --print 30    (facts, a kept prompt of each)
      python -m benchmarks.authoring.small_models --store ... --draw 20 --seed 13 --key key.json
+     python -m benchmarks.authoring.small_models --fresh --facts fresh40.jsonl    (40 others, in a drawn order)
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
 EVERY, FACTS = 21, 40
+FRESH = 10  # the first of 40 facts that no prompt was written with in mind
 WANTED = 4  # questions a fact, as in the paper
 ENOUGH = 3  # kept prompts a fact that the issue aims at
 _AGAINST = ("drop", "unsure", "unscored")
@@ -82,6 +84,14 @@ HEAD = (
     "| profile | facts | kept, of four a fact | kept a fact | facts with three or more | S-effects a case | "
     "scripts written | kept a thousand tokens written |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
+
+
+def forty_facts(*, fresh: bool = False, seed: int = 13) -> list[Fact]:
+    """The facts of the comparison; or 40 others in a drawn order, so that a stopped run is a sample of them."""
+    facts = list(load("shipped").facts[FRESH if fresh else 0 :: EVERY][:FACTS])
+    if fresh:
+        random.Random(seed).shuffle(facts)
+    return facts
 
 
 def kept_prompts(store: Store) -> list[KeptPrompt]:
@@ -147,6 +157,7 @@ def main() -> None:
     """Print the table, the facts or the sheet; or write the facts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--facts", type=Path, help="Write the 40 facts into this file.")
+    parser.add_argument("--fresh", action="store_true", help="Others, that nothing was tuned on, in a drawn order.")
     parser.add_argument("--store", action="append", default=[], metavar="PROFILE=STORE")
     parser.add_argument("--print", type=int, dest="number", help="Print so many facts with a kept prompt of each.")
     parser.add_argument("--draw", type=int, help="Draw so many items of each profile for a reader.")
@@ -154,7 +165,7 @@ def main() -> None:
     parser.add_argument("--key", type=Path, help="Write the profiles of the drawn items here, in their order.")
     options = parser.parse_args()
     if options.facts:
-        rows = load("shipped").facts[::EVERY][:FACTS]
+        rows = forty_facts(fresh=options.fresh)
         options.facts.write_text("".join(f"{f.model_dump_json()}\n" for f in rows), encoding="utf-8")
     kept, rows_ = {}, [HEAD]
     for name, path in _named(options.store).items():

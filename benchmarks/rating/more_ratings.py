@@ -174,7 +174,7 @@ def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3
 
 def covered(studies: int) -> str:
     """The table of coverage."""
-    lines = ["| design | means | differences | mean error |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| design | studies | means | differences | mean error |", "| --- | ---: | ---: | ---: | ---: |"]
     for cases, persons, methods, aspects, overlap in (
         (100, 4, 4, 1, 2),
         (40, 4, 3, 1, 2),
@@ -186,7 +186,7 @@ def covered(studies: int) -> str:
         )
         name = f"{cases} cases, {methods} methods, {aspects} aspect{'s' * (aspects > 1)}, {overlap} of {persons} people"
         print(name, found, flush=True)
-        lines.append(f"| {name} | {found.means:.1%} | {found.differences:.1%} | {found.bias:+.3f} |")
+        lines.append(f"| {name} | {studies} | {found.means:.1%} | {found.differences:.1%} | {found.bias:+.3f} |")
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 RESULTS = Path(__file__).parents[1] / "results" / "timed_round.json"
 TASK_NAMES = ("rate_executability", "rate_script")

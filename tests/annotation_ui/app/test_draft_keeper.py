@@ -10,7 +10,8 @@ from annotation_ui.ratings.drafts import keep_draft, read_draft
 from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot
-from tests.support import served_app as served
+from tests.annotation_ui.app.test_keyboard import ready, wait_until
+from tests.support.app import served_app as served
 
 FORM = FilterQuestion.form
 HALF = {"meaningful": "no", "reasons": ["duplicate"], "comment": "half a se"}
@@ -66,3 +67,41 @@ def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(db: RatingsDB,
         app.start()
         second.goto(app.url)
         filled(second)
+
+
+@pytest.mark.slow
+def test_what_was_sent_after_the_session_ended_comes_back_after_the_login(db: RatingsDB, store: Store) -> None:
+    """Typed and sent at once, so that no draft reached the server: the tab itself has kept it."""
+    served.need_browser()
+    from playwright.sync_api import expect
+
+    pilot(db, store, "ann", "bob")
+    secret, other = people.invite(db, "ann"), people.invite(db, "bob")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        served.enter(page, app, secret)
+        ready(page, 0, 12)
+        db.connection.execute("DELETE FROM sessions")
+        for key in "375":
+            page.keyboard.press(key)
+        wait_until(page, ["3", "7", "5"])
+        page.get_by_label("Comment (optional)").fill("a long thought")
+        page.keyboard.press("Control+Enter")
+        log_in = page.get_by_role("button", name="Log in")
+        for person, kept in ((other, ""), (secret, "a long thought")):  # somebody else never sees it
+            page.get_by_label("Secret").fill(person)
+            log_in.click()
+            ready(page, 0, 12)
+            expect(page.get_by_label("Comment (optional)")).to_have_value(kept)
+            wait_until(page, ["3", "7", "5"] if kept else ["", "", ""])
+            db.connection.execute("DELETE FROM sessions WHERE person = 'bob'")
+            if not kept:
+                page.keyboard.press("Control+Enter")
+                log_in.wait_for()
+        page.keyboard.press("Control+Enter")
+        ready(page, 1, 12)
+        (saved,) = db.history("pilot")
+        assert (saved.person, (saved.answers or {})["comment"]) == ("ann", "a long thought")
+        page.get_by_role("button", name="Previous item").click()
+        page.get_by_text("You have answered this item").wait_for()
+        wait_until(page, ["3", "7", "5"])  # of the file, not of the tab

@@ -12,7 +12,7 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 Visit = Callable[[str], Any]
 
@@ -140,6 +140,52 @@ def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit
     page.get_by_text("Please answer: Consistency").wait_for()
     wait_until(page, ["2", "", ""])  # the run before may stand beside for a moment
     assert db.history("pilot") == []
+
+
+@pytest.mark.slow
+def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store: Store, visit: Visit) -> None:
+    a, b, tie = "A is better", "B is better", "Equally good"
+    pilot(db, store, "ann", task="compare_scripts")
+    pilot(db, store, "ann", task="rate_executability", name="other")
+    page = visit(people.invite(db, "ann"))
+    page.get_by_test_id("stSidebar").get_by_role("button", name="pilot").click()
+    ready(page, 0, 6)
+    shown = page.locator(".se-pair > .se-block")
+    boxes = [shown.nth(n).bounding_box() for n in (0, 1)]
+    assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"], "side by side"
+
+    def press(keys: str, then: list[str]) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+        wait_until(page, then)
+
+    press("123", [a, b, tie])
+    page.get_by_test_id("stSidebar").get_by_text("Highlight").click()
+    page.locator("mark").first.wait_for(state="detached")  # the page has run again
+    listening(page)
+    press("1", [a, b, a])  # a digit corrects the question that was answered last, before the run
+    page.get_by_role("button", name="Cannot judge", exact=True).first.click()
+    page.get_by_role("button", name="The language").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="The language").wait_for(state="detached")
+    press("3", [a, b, tie])
+    page.keyboard.press("Enter")  # of the form, though the focus went back to the button that had opened
+    ready(page, 1, 6)
+    assert last(db) == {"coherence": "first", "consistency": "second", "completeness": "tie"}
+
+    page.get_by_role("button", name="Previous item").click()
+    page.get_by_text("You have answered this item").wait_for()
+    listening(page)
+    press("2", [b, b, tie])  # a form that is shown filled in: from the first question on
+    press("11", [b, a, a])
+    press("3", [b, a, tie])
+    page.get_by_role("radiogroup").nth(1).get_by_text(b).click()
+    press("3", [b, tie, tie])  # the question that was clicked
+    page.locator(".se-item").click(position={"x": 20, "y": 12})
+    page.keyboard.press("Enter")
+    ready(page, 1, 6)
+    assert last(db) == {"coherence": "second", "consistency": "tie", "completeness": "tie"}
+    assert len(db.history("pilot")) == 2
 
 
 @pytest.mark.slow

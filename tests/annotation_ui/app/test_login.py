@@ -12,7 +12,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.invitations import identity_of
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import button, pilot
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 
 def _login(ratings: str) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
+import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -12,7 +16,8 @@ from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, crea
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
-from tests.support import served_app as served
+from tests.support.app import served_app as served
+from tests.support.app.app_session import AppSession
 
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 
@@ -152,6 +157,56 @@ def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: S
             page.get_by_text("All done").wait_for()
     assert [(s.person, s.done, s.synthetic) for s in rater_progress(db, "pilot")] == [(n, 12, True) for n in NAMES]
     assert len(db.history("pilot")) == 36
+
+
+def _rate_to_the_end(app: served.App, person: str, token: str, told: dict[tuple[str, str], int], stop: Event) -> None:
+    """Answer until all is done; what the page said is saved goes into ``told``. A broken connection is made anew."""
+    draw = random.Random(person)
+    while not stop.is_set():
+        with suppress(OSError), AppSession(app, token) as page:
+            while page.radios:
+                item, before, value = page.radios[0].split("/")[1], page.done, draw.randint(1, 7)
+                page.answer([value])
+                assert page.done == before + 1
+                told[person, item] = value
+            if page.done == 12:
+                return
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_ten_raters_and_ten_kills_lose_no_saved_answer(db: RatingsDB, store: Store) -> None:
+    """The server is killed while it saves, at moments drawn by chance; what a page called saved is there."""
+    served.need_browser()
+    raters = [f"synthetic-{n}" for n in range(10)]
+    tokens = {name: people.log_in(db, people.invite(db, name, synthetic=True)) or "" for name in raters}
+    create_campaign(db, store, "pilot", make_task("rate_executability"), CampaignOptions(overlap=10))
+    assign_items(db, "pilot")
+    told: dict[tuple[str, str], int] = {}
+    draw, stop, kills = random.Random(16), Event(), 0
+    with served.served(db.path) as app:
+        work = [Thread(target=_rate_to_the_end, args=(app, n, tokens[n], told, stop), daemon=True) for n in raters]
+        for thread in work:
+            thread.start()
+        end = time.monotonic() + 5 * served.PATIENCE
+        while kills < 10 and time.monotonic() < end:
+            if len(db.history("pilot")) >= 2 + 10 * kills:  # a few more of the 120 between two kills
+                time.sleep(draw.random() * 0.2)
+                app.kill()
+                kills += 1
+                app.start()
+            time.sleep(0.01)
+        for thread in work:
+            thread.join(max(1.0, end - time.monotonic()))
+        stop.set()
+    assert kills == 10
+    history = db.history("pilot")
+    assert len(history) == 120, "each answer once"
+    assert len(told) > 20, "the others were saved, and the server was killed before it said so"
+    assert {(r.person, r.item) for r in history} == {(a.person, a.item) for a in db.assignments("pilot")}
+    saved = {(r.person, r.item): (r.answers or {})["executability"] for r in history}
+    assert {k: saved[k] for k in told} == told
+    assert db.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
 def _rate_all(path: Path, person: str) -> None:

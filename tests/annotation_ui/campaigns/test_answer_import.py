@@ -41,7 +41,9 @@ def test_the_gate_refuses_and_reports(ready: RatingsDB, store: Store) -> None:
     assert [r.why for r in got.rejected] == [
         "'coherence' is 9; allowed: 1 to 7",
         "'consistency' has no answer (and 1 more faults)",
-        "given to the form rate_script@9, the task now has rate_script@3",
+        "given to the form rate_script@9, this campaign has rate_script@3, which asks or shows something else: "
+        "import it with a campaign made with rate_script@9 (in its own ratings file), or have the item answered again "
+        "under rate_script@3",
         "the store has no such item",
     ]
 

@@ -128,7 +128,7 @@ def test_known_items_may_hold_the_line_ends_of_unicode(tmp_path: Path) -> None:
 def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "known.jsonl"
     path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))
-    with pytest.raises(DataError, match="not readable as UTF-8"):
+    with pytest.raises(DataError, match="not UTF-8 text"):
         read_control_items(path, make_task(TASK))
 
 

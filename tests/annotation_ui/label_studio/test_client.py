@@ -16,9 +16,12 @@ from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
+project_tasks: Any = pytest.importorskip(
+    "annotation_ui.label_studio.project_tasks", reason="label-studio-sdk is not installed"
+)
 
 FORM = FilterQuestion.form
 YES = {"meaningful": "yes", "changes": "yes", "guides": "yes"}
@@ -164,7 +167,7 @@ def test_a_push_that_was_stopped_anywhere_is_completed_without_a_second_task(
     db: RatingsDB, store: Store, site: Any, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
     monkeypatch.setattr(client, "CHUNK", 5)
-    monkeypatch.setattr(client, "PAGE", 4)
+    monkeypatch.setattr(project_tasks, "PAGE", 4)
     campaign(db, store, "filter_question", 1, "ann")
     site.sdk.stop_after = stop
     with pytest.raises(KeyboardInterrupt):
@@ -213,7 +216,7 @@ def test_suggestions_go_with_the_task_of_their_item(db: RatingsDB, store: Store,
 def test_a_pull_turns_pages_and_takes_each_answer_once(
     db: RatingsDB, store: Store, site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "PAGE", 5)
+    monkeypatch.setattr(project_tasks, "PAGE", 5)
     campaign(db, store, "filter_question", 1, "ann")
     ((_, number),) = site.push(db, "c").projects.items()
     for task in site.sdk.tasks[number]:

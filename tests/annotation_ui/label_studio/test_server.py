@@ -6,6 +6,7 @@ annotators say here is said by programs.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,18 +14,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
 from annotation_ui.label_studio.labeling_config import build_result
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
-from tests.support import served_app as served
+from tests.annotation_ui.cli.conftest import call
+from tests.support.app import served_app as served
 
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 FORM = FilterQuestion.form
@@ -186,3 +190,112 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     assert len(tasks) == 24
     ((predicted,),) = [t["predictions"] for t in tasks.values() if t["predictions"]]
     assert predicted["result"][0]["value"]["choices"] == ["no"]
+
+
+HOSTILE: tuple[dict[str, Any], ...] = (
+    {"lead_time": "abc"},
+    {"lead_time": -5},
+    {"lead_time": 1e308},
+    {"result": "yes"},
+    {"result": {"from_name": "guides"}},
+    {"result": [7, None, "x"]},
+    {"result": [{"from_name": ["guides"], "to_name": "x", "type": "choices", "value": {"choices": ["yes"]}}]},
+    {"result": build_result({**YES, "comment": "x" * 300_000}, FORM)},
+    {"result": build_result({**YES, "comment": "half \ud800"}, FORM)},
+    {"result": [*build_result(YES, FORM), *build_result({"meaningful": "no"}, FORM)]},
+    {"result": [*build_result(YES, FORM), {"from_name": "zeal", "to_name": "shown_cut", "type": "x", "value": []}]},
+    *(
+        {"result": [*build_result(YES, FORM), {"from_name": "marked_in_cut", "to_name": "shown_cut", "type": "labels",
+                                               "value": value}]}
+        for value in (
+            {"start": 0, "end": 10**9, "labels": ["leak"]},
+            {"start": -4, "end": 2, "labels": ["leak"]},
+            {"start": 0.5, "end": 2, "labels": ["leak"]},
+            {"start": 0, "end": 3, "labels": ["leak", "fail"]},
+            {"start": 0, "end": 3, "labels": ["zeal"]},
+            {"start": 0, "end": 3, "labels": ["leak"], "text": "quite other words"},
+            [0, 3],
+        )
+    ),
+)  # fmt: skip
+"""Each goes to an item of its own; beside it stands a good answer of somebody else."""
+
+
+@pytest.mark.slow
+def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
+    folder: Path, db: RatingsDB, store: Store, tmp_path: Path
+) -> None:
+    from annotation_ui.agreement.judgements import live_judgements
+    from annotation_ui.agreement.report import agreement_report
+    from annotation_ui.label_studio.client import LabelStudioSite
+    from annotation_ui.label_studio.project_tasks import BROKEN_TASK
+    from annotation_ui.label_studio.server import read_access
+
+    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
+    accounts = {}
+    for name in ("synthetic-gil", "synthetic-hal"):
+        people.invite(db, name, synthetic=True)
+        accounts[name] = site.invite(db, name)
+    gil, hal = accounts.values()
+    marks, pairs = make_task("filter_question", spans=True), make_task("compare_scripts")
+    create_campaign(db, store, "marks", make_task("filter_question"), CampaignOptions(overlap=2, spans=True))
+    create_campaign(db, store, "pairs", pairs, CampaignOptions(overlap=2))
+    for name in ("marks", "pairs"):
+        assign_items(db, name)
+        site.push(db, name)
+
+    def send(account: Any, number: int, body: dict[str, Any]) -> bool:
+        sent = httpx.post(
+            f"{site.url}/api/tasks/{number}/annotations/", content=json.dumps(body), timeout=120, trust_env=False,
+            headers={"Authorization": f"Token {account.token}", "Content-Type": "application/json"},
+        )  # fmt: skip
+        return sent.status_code == 201
+
+    of_marks = {i: int(t) for i, t in db.remote_names(site.url, "task/marks/*").items()}
+    good = {}
+    for item, number in of_marks.items():
+        shown = db.item("marks", item).item.shown
+        good[item] = {**YES, "marked": [mark(shown, "cut", 0, 4, "leak"), mark(shown, "question", 0, 3, "fail")]}
+        assert send(hal, number, {"result": build_result(good[item], marks.form), "lead_time": 3.0})
+    for number, body in zip(of_marks.values(), HOSTILE, strict=False):
+        send(gil, number, body)  # some are refused, some are taken, and some taken with an answer that says otherwise
+    said = {"coherence": "first", "consistency": "tie", "completeness": "cannot_judge"}
+    for account in (gil, hal):
+        for task in db.remote_names(site.url, f"task/pairs/{account.person}").values():
+            assert send(account, int(task), {"result": build_result(said, pairs.form), "lead_time": 3.0})
+    odd, *_ = db.remote_names(site.url, "task/pairs/synthetic-gil").values()
+    assert send(gil, int(odd), {"result": build_result({**said, "coherence": "third"}, pairs.form)})
+
+    db.connection.execute("VACUUM INTO ?", [str(tmp_path / "second.sqlite")])  # as it is before the pull
+    done = site.pull(db, "marks")
+    (broken,) = [i for (i, _), b in zip(of_marks.items(), HOSTILE, strict=False) if "half" in str(b)]
+    assert done.missing == (f"task {of_marks[broken]} of item {broken} cannot be read: {BROKEN_TASK}",)
+    del good[broken]  # it is in a task that Label Studio itself can read no more
+    assert {r.item: r.answers for r in db.current_answers("marks")} == good and done.new == len(good)
+    assert len(done.rejected) >= 10 and {f.person for f in done.rejected} == {"synthetic-gil"}, done.rejected
+    assert len(site.pull(db, "pairs").rejected) == 1 and len(db.current_answers("pairs")) == 12
+    for name, task in (("marks", marks), ("pairs", pairs)):
+        assert agreement_report(live_judgements(db, name), task) and rater_progress(db, name)
+        assert not import_campaign(db, store, name).rejected
+    verdicts = list(store.all(Verdict))
+    assert sum(len(v.spans) for v in verdicts if v.check == "filter_question") == 2 * len(good)
+    assert {v.value for v in verdicts if v.check == "compare_scripts_consistency"} == {0.5}
+
+    site.sdk.tasks.delete(of_marks[broken])
+    project = int(db.remote_names(site.url, "project/marks")["*"])
+    exported = site.sdk._client_wrapper.httpx_client.request(
+        f"api/projects/{project}/export", method="GET", params={"exportType": "JSON"}
+    ).json()
+    edited, unnamed = exported[-1], exported[-2]
+    edited["data"]["cut"] += " and more"
+    del unnamed["data"]["scedit_form"]
+    (tmp_path / "export.json").write_text(json.dumps([*exported, 7, {"annotations": [None]}]), encoding="utf-8")
+    whose = [w for name in accounts for w in ("--account", f"{db.remote_names(site.url, 'person')[name]}={name}")]
+    words = ["label-studio", "pull", "marks", "--ratings", tmp_path / "second.sqlite", "--json"]
+    run = call(*words, "--export", tmp_path / "export.json", *whose)
+    assert run.exit_code == 1, run.output
+    found = json.loads(run.output)
+    assert found["new"] == len(good) - 2
+    assert len(found["refused"]) >= len(done.rejected) + 4, found["refused"]
+    why = " ".join(f["why"] for f in found["refused"])
+    assert "it names no form" in why and "it is no task" in why and "it is no annotation" in why

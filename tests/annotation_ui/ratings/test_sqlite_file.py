@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from annotation_ui.ratings import database
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import SCHEMA, Assignment, Campaign, CampaignItem
-from annotation_ui.ratings.sqlite_file import VERSION, make_private
+from annotation_ui.ratings.sqlite_file import VERSION, is_full, make_private, next_step, readable_fault
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
 
@@ -104,3 +105,16 @@ def test_a_locked_file_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monke
         other.connection.execute("ROLLBACK")
         db.save("c", "ann", "i", {"executability": 1}, form="f")
         assert len(db.history("c")) == 1
+
+
+@pytest.mark.parametrize("said", ["disk I/O error", "unable to open database file", "database or disk is full"])
+def test_a_disk_too_full_for_the_files_beside_it_is_called_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """SQLite says so where it cannot make the log: tried on a tmpfs of 600 kB that was filled."""
+    error, usage = sqlite3.OperationalError(said), shutil.disk_usage(tmp_path)
+    assert is_full(error, tmp_path / "r") == ("full" in said), "there is room: it is something else"
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=4096))
+    assert readable_fault(error, tmp_path / "r") == "nothing was saved: the disk is full"
+    assert next_step(error, tmp_path / "r").startswith("make room")
+    assert not is_full(sqlite3.OperationalError("database is locked"), tmp_path / "r")

@@ -36,6 +36,13 @@ def test_facts_are_printed_with_what_each_profile_brought(by_hand):
     assert len(lines) == 6 and lines[0].startswith("1. ") and sum("nothing kept" in line for line in lines) == 1
 
 
+def test_fresh_facts_are_others_and_their_order_is_drawn():
+    tuned, fresh = benchmark.forty_facts(), benchmark.forty_facts(fresh=True)
+    assert len(tuned) == len(fresh) == 40 and not {f.key for f in tuned} & {f.key for f in fresh}
+    assert fresh == benchmark.forty_facts(fresh=True) and len({f.relation.id for f in fresh[:20]}) >= 8
+    assert {f.key for f in fresh[:20]} != {f.key for f in benchmark.forty_facts(fresh=True, seed=1)[:20]}
+
+
 def test_an_empty_store_divides_by_nothing(tmp_path):
     with Store.open(tmp_path / "e.duckdb", create=True) as store:
         row = benchmark.yields(store).row("x")

@@ -4,12 +4,13 @@ import pytest
 
 from construction.checks import CheckInputs
 from construction.checks.no_mention import NoMention
+from construction.mentions.rules import RULES
 from construction.scripts.script_step import Draft, script_of
 from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact
 
 
-def verdict(old, steps, rules=2):
+def verdict(old, steps, rules=RULES):
     fact = make_fact("Acme", old, "Oslo")
     question = ScriptQuestion(key="q", fact=fact.key, text="How to go?")
     script = script_of(question, Draft(steps))
@@ -30,8 +31,14 @@ def verdict(old, steps, rules=2):
 )
 def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, why):
     found = verdict(old, steps)
-    assert (found.label, found.by) == (label, "no_mention@3")
+    assert (found.label, found.by) == (label, "no_mention@4")
     assert why in found.reason
+
+
+@pytest.mark.parametrize(("rules", "by", "label"), [(2, "no_mention@3", "keep"), (3, "no_mention@4", "unsure")])
+def test_what_the_third_rules_find_is_kept_under_the_second(rules, by, label):
+    found = verdict("Lima", ["Pack", "If in Lima, call us"], rules=rules)
+    assert (found.by, found.label) == (by, label)
 
 
 def test_under_the_first_rules_its_verdict_is_that_of_version_2():

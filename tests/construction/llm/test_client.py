@@ -160,3 +160,23 @@ def test_huge_reply_is_kept_whole_but_quoted_short(ask):
     assert reply.value == Number(n=1)
     assert len(server.requests[1]["messages"][1]["content"]) == 4000
     assert len(ask.journal.read_text()) > 300_000
+
+
+def test_calls_that_are_sent_again_are_counted(tmp_path):
+    """Two time limits and an error in passing: three answers were lost on the way to one."""
+    server_turns = turns(
+        Raw(body=completion("{}"), delay=0.5), Raw(body=completion("{}"), delay=0.5), Raw(500), '{"n": 1}'
+    )
+
+    async def main(url):
+        with Journal(tmp_path / "j", write=True) as journal:
+            endpoint = Endpoint(model="m", base_url=url, timeout=0.15, backoff=0.01, tries=4)
+            async with Client(endpoint, ReplyCache(journal)) as client:
+                client._answered = True  # an endpoint that was heard of before gets all its tries
+                reply = await client.ask(request())
+                return reply, client.progress
+
+    with ScriptedServer(server_turns) as server:
+        reply, progress = asyncio.run(main(server.url))
+    assert reply.value == Number(n=1) and (progress.answers, progress.failed) == (1, 0)
+    assert (progress.waiting, progress.repeated) == (0, 3)

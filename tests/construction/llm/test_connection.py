@@ -35,6 +35,22 @@ def test_the_embedded_model_is_the_name_without_an_address():
     assert not elsewhere.embedded and elsewhere.label == "embedded", "an endpoint may serve a model of that name"
 
 
+@pytest.mark.parametrize(
+    ("access", "seconds"),
+    [
+        (Access(), 3600.0),
+        (Access(model="gguf:x.gguf"), 3600.0),
+        (Access(model="local", timeout=5.0), 5.0),
+        (Access(model="m"), 120.0),
+        (Access(model="local", base_url="http://127.0.0.1:1/v1"), 120.0),
+        (Access(model="m", timeout=600.0), 600.0),
+    ],
+)
+def test_a_model_on_this_machine_is_given_more_time(access, seconds):
+    """On a busy machine a script takes it minutes, and what it has half written is lost at the limit."""
+    assert access.time_limit == seconds
+
+
 def test_prices_follow_the_way_of_asking(prices):
     live, batch = Access(model="m", prices=prices), Access(model="m", prices=prices, batch=True)
     assert live.price().cost(10**6, 0) == 1.0 and batch.price().cost(10**6, 0) == 0.5

@@ -192,3 +192,28 @@ def test_an_error_after_half_a_reply_is_passing_and_may_be_charged():
 def test_an_empty_error_beside_a_reply_is_none():
     body = {**completion(INNER), "error": None}
     assert isinstance(outcome_of(json.dumps(body)), Stored)
+
+
+def test_an_error_beside_an_empty_reply_keeps_its_words():
+    body = {**completion(""), "error": {"message": "The model is loading", "code": 503}}
+    outcome = outcome_of(json.dumps(body))
+    assert isinstance(outcome, CallError) and (outcome.kind, outcome.lost) == ("transient", True)
+    assert "The model is loading" in outcome.message
+    usable = outcome_of(json.dumps({**completion(INNER), "error": {"message": "slow"}}))
+    assert isinstance(usable, Stored) and usable.raw == INNER, "what was written is used"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": INNER}], INNER),
+        ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab"),
+        ([{"type": "text", "text": 3}, "x", None, {"text": "untyped"}], ""),
+        ({"type": "text", "text": "x"}, ""),
+    ],
+)
+def test_a_reply_in_parts_is_joined_without_its_thoughts(content, text):
+    body = completion("x")
+    body["choices"][0]["message"]["content"] = content
+    outcome = outcome_of(json.dumps(body))
+    assert isinstance(outcome, Stored) and outcome.raw == text

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from construction.pipeline.adopt import adopt
+from construction.pipeline.adopt import adopt, keep
 from construction.pipeline.case_files import case_rows
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
+from curation.store.store import Store
 from schemas.core.errors import DataError
-from schemas.facts import Source
+from schemas.extras import Extra
+from schemas.facts import Fact, Source
 
 SOURCE = Source(name="test", licence="CC0-1.0")
 HEAD = """
@@ -128,3 +132,45 @@ def test_hostile_lines_stay_data() -> None:
     text = CASE.replace("Pack a bag", "{old} $(reboot) \u202e {}").replace("'''", '"""')
     (case,) = rows(HEAD + text)
     assert case["questions"][0]["steps"][0] == "{old} $(reboot) \u202e {}"  # type: ignore[index]
+
+
+TIMED = (
+    'kind = "temporal"\n'
+    + HEAD
+    + CASE.replace('new = "Oslo"', 'new = "Oslo"\nold_time = "1535/2001"\nnew_time = "2002-03/.."')
+)
+
+
+def test_times_of_a_temporal_case_date_the_change_and_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(TIMED)
+    adopted = adopt(path, source=SOURCE)
+    (fact,) = (r for r in adopted.records if isinstance(r, Fact) and r.key == "w/peru")
+    (times,) = (r for r in adopted.records if isinstance(r, Extra))
+    assert (fact.change, fact.changed_on) == ("temporal", "2002-03")
+    assert (times.subject_key, times.name) == ("w/peru", "times")
+    assert times.value == {"old": "1535/2001", "new": "2002-03/.."}
+    assert [v.label for v in adopted.verdicts if v.item_id == fact.id and "fact_dates" in v.by] == ["keep"]
+    keep(adopted, tmp_path / "s.duckdb", origin="c.toml")
+    with Store.open(tmp_path / "s.duckdb", write=True) as store:
+        split = freeze(store, "timed", SplitRule())
+        assert [extra.value for extra in split.extras] == [times.value]
+        assert split.cases[0].fact.changed_on == "2002-03"
+
+
+WRONG_TIMES = [
+    ("no interval", TIMED.replace("1535/2001", "1535-2001"), "'1535-2001' is no time such as"),
+    ("the wrong way round", TIMED.replace("1535/2001", "1535/2009"), "end no later than the new one begins"),
+    ("one alone", TIMED.replace('old_time = "1535/2001"\n', ""), "stand together, in a temporal case"),
+    ("no temporal case", TIMED.replace('kind = "temporal"', ""), "stand together, in a temporal case"),
+    ("another date", TIMED.replace("old_time", 'changed_on = "2003"\nold_time'), "changed_on is 2003, but"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), [m[1:] for m in WRONG_TIMES], ids=[m[0] for m in WRONG_TIMES])
+def test_wrong_times_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"case 1 \('peru'\)") as caught:
+        adopt(path, source=SOURCE)
+    assert said in str(caught.value)

@@ -22,3 +22,12 @@ def test_the_estimate_has_stages_and_dollars():
     assert "$" in found.sentence() and "2026-01-02" in found.sentence() and "--prices" in found.sentence()
     unknown = estimate(work, plan, model="qwen").sentence()
     assert "no price is known for 'qwen'" in unknown and "$0" not in unknown
+
+
+def test_of_nothing_there_are_not_so_many_times_as_many():
+    facts = [make_fact("Peru", "Lima", "Oslo")]
+    plan = ConstructionPlan(questions=3, neighbours=0)
+    found = estimate(plan_work(facts, facts, plan), plan, model="m").model_copy(update={"attempts": 2})
+    assert "up to 2 times as many" in found.sentence()
+    done = found.model_copy(update={"question_calls": 0, "script_calls": 0, "stages": ()})
+    assert "0 calls" in done.sentence() and "times as many" not in done.sentence()

@@ -6,6 +6,7 @@ import pytest
 
 from construction.llm.connection import Access
 from construction.pipeline.job import ConstructionJob, prepare
+from construction.pipeline.pipeline import AHEAD
 from schemas.core.errors import DataError, UserError
 from tests.support.facts import make_fact
 
@@ -61,17 +62,34 @@ def test_a_limit_without_a_price_is_refused_before_the_facts_are_read(job):
 @pytest.mark.parametrize(
     ("access", "profile", "facts"),
     [
-        (Access(), "embedded", 2),
+        (Access(), "embedded", 1),
+        (Access(concurrency=3), "embedded", 2),
         (Access(model="m"), "paper", 20),
         (Access(model="m", concurrency=64), "paper", 64),
         (Access(model="m", batch=True), "paper", 1_000_000),
         (Access(model="embedded", base_url="http://127.0.0.1:1/v1"), "paper", 20),
     ],
-    ids=["embedded", "an endpoint", "many at once", "batch", "a model of that name at an endpoint"],
+    ids=[
+        "embedded",
+        "embedded, several at once",
+        "an endpoint",
+        "many at once",
+        "batch",
+        "a model of that name at an endpoint",
+    ],
 )
 def test_prompts_and_facts_a_transaction_follow_the_model(job, access, profile, facts):
     plan = job(PERU, access=access).plan
     assert (plan.profile, plan.batch) == (profile, facts)
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "ahead"),
+    [({}, 1, 0), ({"named": ("ann@http://127.0.0.1:1/v1",)}, 2, AHEAD), ({"reader_name": "embedded"}, 2, AHEAD)],
+)
+def test_a_model_that_works_alone_finishes_a_fact_before_the_next(job, options, facts, ahead):
+    plan = job(PERU, access=Access(), **options).plan
+    assert (plan.batch, plan.ahead) == (facts, ahead)
 
 
 def test_a_profile_that_is_named_is_everybody_s(job):

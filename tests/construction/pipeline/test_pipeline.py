@@ -12,7 +12,7 @@ from construction.pipeline.pipeline import AuthorClient, Construction, Construct
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from tests.support.construction.scripted_client import client_of
+from tests.support.construction.scripted_client import ScriptedClient, client_of
 from tests.support.facts import make_fact
 from tests.support.scripted_server import field
 
@@ -61,6 +61,22 @@ def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(r
         assert {(x.edit, x.fact) for x in store.all(Neighbour)} == {("f/Peru", "f/Old-Peru"), ("f/Peru", "f/Inca-Land")}
         lines = {x.item_id: x for x in store.lineages(stage="load")}
         assert lines[PERU.id].detail == {"from": "here"}
+
+
+class _Waiting(ScriptedClient):
+    """Lets others go on before it answers, as an endpoint does."""
+
+    async def ask(self, request):
+        await asyncio.sleep(0.01)
+        return await super().ask(request)
+
+
+@pytest.mark.parametrize(("ahead", "order"), [(0, "Peru Peru Japan Japan"), (3, "Peru Japan Peru Japan")])
+def test_with_none_ahead_a_fact_is_finished_before_the_next_is_begun(run, ahead, order):
+    """So that a slow run that is stopped holds finished facts, and not only questions."""
+    client = _Waiting(answer)
+    run([PERU, JAPAN], neighbours=0, batch=1, ahead=ahead, client=client)
+    assert ["Peru" if "Peru" in text else "Japan" for text in client.last_turns()] == order.split()
 
 
 def test_a_fact_that_served_and_is_edited_later_makes_a_case_and_stays_one(run):

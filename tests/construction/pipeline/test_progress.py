@@ -84,7 +84,7 @@ def told(budget, *, rows, width=80, terminal=True, ticks=1, expected=None):
 
 
 THREE = [
-    ModelProgress("gpt-4o-2024-11-20", 20, failed=2, rate=80.0, waiting=3),
+    ModelProgress("gpt-4o-2024-11-20", 20, failed=2, rate=80.0, waiting=3, repeated=9),
     ModelProgress("a model with a very long name of its own, and more of it than anybody needs", 0, pause=42.0),
     ModelProgress("embedded", 7, rate=2.0, status="batch: 3/9"),
 ]
@@ -111,6 +111,7 @@ def test_failures_pauses_rate_spend_and_time_left_are_told_of_every_model(budget
     for piece in ("20 of 100", "7 of 11", "80", "60 s", "2 min", "$0.4200 of $5", "1,200 tokens", "batch: 3/9"):
         assert piece.replace(" ", "") in squeezed, (piece, words)
     assert "pauses42s" in squeezed and "3waitingtobeaskedagain" in squeezed
+    assert "9askedagainafterapassingfault" in squeezed
     if width >= 72:
         row = next(line for line in screen if line.startswith("gpt-4o-2024-11-20"))
         assert row.split("gpt-4o-2024-11-20")[1].split()[:5] == ["20", "of", "100", "2", "80"]
@@ -170,7 +171,9 @@ def test_the_line_of_several_models_tells_them_apart(budget):
     text, _ = told(budget, rows=THREE, terminal=False, expected=EXPECTED)
     assert "embedded: 7 of 11 answers, 2 a minute, 2 min left, batch: 3/9" in text
     assert "gpt-4o-2024-11-20: 20 of 100 answers, 2 failed, 80 a minute, 60 s left" in text
-    assert "2 failed, 3 waiting to be asked again" in text and "pauses 42 s" in text
+    assert (
+        "2 failed, 3 waiting to be asked again, 9 asked again after a passing fault" in text and "pauses 42 s" in text
+    )
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -13,10 +13,11 @@ import pytest
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache, Stored, request_key
 from construction.pipeline.job import ConstructionJob, prepare
-from construction.pipeline.prompt_versions import begun_with, note_small_profile, small_profile
+from construction.pipeline.prompt_versions import begun_with, note_small_profiles, small_profiles
 from construction.prompts.prompt_file import load_prompt, shipped
 from construction.scripts.question_step import QuestionStep
 from curation.files.journal import Journal
+from curation.files.local_models import LOCAL_FILE
 from curation.store.store import Store
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.construction import authored
@@ -154,13 +155,56 @@ def test_the_embedded_author_of_an_earlier_journal_keeps_its_prompts(
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
         if noted is not None:
-            note_small_profile(cache)
+            note_small_profiles(cache)
         for n, raw in enumerate(replies):
             cache.put(f"llm/{n}", Stored(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
-        note_small_profile(cache)
-        assert small_profile(cache) == profile
-        assert [v for _, v in cache.notes("prompts/")] == ([] if profile == "embedded@1" else [2])
-    assert small_profile(None) == "embedded"
+        note_small_profiles(cache)
+        assert small_profiles(cache)["embedded"] == profile
+        assert [v for _, v in cache.notes("prompts/embedded")] == ([] if profile == "embedded@1" else [2])
+    assert small_profiles(None) == {"embedded": "embedded", "local": "local"}
+
+
+@pytest.mark.parametrize(
+    ("served", "noted", "profile"),
+    [(None, None, "local"), (f"/models/{LOCAL_FILE}", None, "local@1"), (f"/models/{LOCAL_FILE}", 2, "local"),
+     ("gpt-4o", None, "local")],
+)  # fmt: skip
+def test_the_local_author_of_an_earlier_journal_keeps_its_prompts(
+    tmp_path: Path, served: str | None, noted: int | None, profile: str
+) -> None:
+    """Its version is followed from the first reply on: the journal of another model is no journal of its first one."""
+    reply = Stored(kind="reply", raw='{"steps": []}', at="2026-11-21T00:00:00+00:00")
+    with Journal(tmp_path / "j", write=True) as lines:
+        cache = ReplyCache(lines)
+        if noted is not None:
+            cache.note("prompts/local", noted)
+        if served is not None:
+            cache.put("llm/1", reply.model_copy(update={"served": served}))
+        note_small_profiles(cache)
+        assert small_profiles(cache)["local"] == profile
+        cache.put("llm/2", reply.model_copy(update={"served": f"/elsewhere/{LOCAL_FILE}"}))
+        assert small_profiles(cache)["local"] == profile, "what it writes now does not change it"
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "authors"),
+    [
+        ("local", "local@1", ["local@1"]),
+        ("local", None, ["local"]),
+        ("m", None, ["local@1"]),
+        ("m", "paper@1", ["local@1"]),
+    ],
+)
+def test_an_author_local_beside_the_journal_of_its_first_prompts(
+    tmp_path: Path, facts: Path, model: str, profile: str | None, authors: list[str]
+) -> None:
+    reply = Stored(kind="reply", raw='{"steps": []}', served=f"/m/{LOCAL_FILE}", at="2026-11-21T00:00:00+00:00")
+    with Journal(tmp_path / "s.llm.jsonl", write=True) as lines:
+        ReplyCache(lines).put("llm/1", reply)
+    access = Access(model=model) if model == "local" else Access(model=model, base_url="http://127.0.0.1:9/v1")
+    job = ConstructionJob(facts=str(facts), store=tmp_path / "s", access=access, profile=profile, named=("local",))
+    ready = prepare(job, on_progress=print)
+    assert ready is not None and [a.profile for a in ready.session.authors] == authors
 
 
 @pytest.mark.parametrize(

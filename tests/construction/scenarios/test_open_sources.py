@@ -135,6 +135,18 @@ def test_the_review_of_a_good_case_finds_nothing(tmp_path: Path) -> None:
     assert reviewed(tmp_path, GOOD) == []
 
 
+TEMPORAL = 'kind = "temporal"\n' + GOOD.replace(
+    'new = "Oslo"', 'new = "Oslo"\nold_time = "1890/1957"\nnew_time = "1958/.."'
+).replace("Red Tower | The {} is in the city of", "Red Tower | The {} is in the city of | Zenda").replace(
+    "Ask the way in Strelsau", "Ask the way in Zenda"
+)
+
+
+def test_neighbours_of_a_temporal_case_have_their_own_objects(tmp_path: Path) -> None:
+    found = reviewed(tmp_path, TEMPORAL)
+    assert [p.check for p in found] == ["neighbour", "neighbour"]  # those that still are in Strelsau
+
+
 def shipped_subject() -> str:
     return load("shipped").require()[0].subject.text
 
@@ -148,7 +160,7 @@ WRONG = [
     ("a telling article", GOOD.replace("Fly to Strelsau", "Fly to a Strelsau"), "telling_article"),
     ("an early cut", GOOD.replace("Pack a small bag", "Go to Strelsau"), "early_cut@2"),
     ("an object before the cut", GOOD.replace("Brush the hat", "Call Oslo"), "leak_in_prompt@3"),
-    ("nothing to cut at", GOOD.replace("Fly to Strelsau", "Fly there"), "no_mention@3"),
+    ("nothing to cut at", GOOD.replace("Fly to Strelsau", "Fly there"), "no_mention@4"),
     ("no How", GOOD.replace("How to climb", "Where to climb"), "question_form@2"),
     ("another object of a neighbour", GOOD.replace("Red Tower | The {} is in the city of",
      "Red Tower | The {} is in the city of | Zenda").replace("Ask the way in Strelsau", "Ask the way in Zenda"),
@@ -163,6 +175,8 @@ WRONG = [
      "Pack a small bag"), "same_first_step"),
     ("a shipped subject", GOOD.replace("Ruritania", "France"), "overlap"),
     ("its own neighbour", GOOD.replace("Red Tower", "Ruritania"), "overlap"),
+    ("a temporal case without times", TEMPORAL.replace('old_time = "1890/1957"\nnew_time = "1958/.."', ""), "times"),
+    ("a temporal neighbour with the old object", TEMPORAL.replace("Zenda", "Strelsau"), "neighbour"),
     ("a long step", GOOD.replace("Brush the hat", "Brush the hat and the coat and shoes"), "script_format"),
 ]  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_what_holds_of_places_only_is_asked_of_them_only(relation: str) -> None:
 
 @pytest.mark.parametrize(
     ("step", "label", "side"),
-    [("Fly via Dakar", "unsure", "after 'via'"), ("Grill a Dakar fish or beef", "keep", ""),
+    [("Fly via Dakar", "unsure", "after 'via'"), ("Book a Dakar hotel for beef", "keep", ""),
      ("Roast Dakar beef", "unsure", "before 'beef'"), ("Note that Dakar is not far", "unsure", "before 'is not'")],
 )  # fmt: skip
 def test_such_a_cut_is_for_people_and_the_reason_says_where(step: str, label: str, side: str) -> None:

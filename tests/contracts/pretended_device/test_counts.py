@@ -46,7 +46,9 @@ def test_copies_to_the_device_and_launches() -> None:
         x[[1, 2]] = 1.0
         torch.tensor([1.0, 2.0], device="cuda")
         torch.ones(3).to("cuda")
-        assert machine.counts.to_device.total() == 3
+        assert machine.counts.to_device.total() == machine.counts.stalls.total() == 3
+        torch.ones(3).pin_memory().to("cuda", non_blocking=True)
+        assert machine.counts.to_device.total() == 4 and machine.counts.stalls.total() == 3
         machine.counts.clear()
         (x * 2).view(2, 2).T.sum()
         assert machine.counts.launches.total() == 2 and machine.counts.waits == 0

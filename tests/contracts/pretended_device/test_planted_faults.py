@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from evaluation.editors.baselines import boost
-from evaluation.editors.fine_tuning import ft, lora
+from evaluation.editors.fine_tuning import adapter_training, ft
 from evaluation.editors.locate_edit.parts import keys, value_search
 from evaluation.edits import per_row
 from evaluation.engines.base import Job
@@ -42,15 +42,15 @@ FAULTS = {
     "padded ids left on the CPU": Fault(
         language_model.LM,
         "pad",
-        "for row in rows], device=self.device)\n    mask",
-        "for row in rows])\n    mask",
+        "send([ids, mask], self.device)",
+        'send([ids, mask], torch.device("cpu"))',
         "none",
     ),
     "a mask of a tree on the CPU": Fault(
-        token_tree, "to_tensors", "torch.from_numpy(seen).to(lm.device)", "torch.from_numpy(seen)", "none"
+        token_tree, "to_tensors", "additive_mask(ancestors(ends)", "additive_mask(ancestors(ends.cpu())", "none"
     ),
     "positions of a tree on the CPU": Fault(
-        token_tree, "to_tensors", "torch.tensor(depths, device=lm.device)", "torch.tensor(depths)", "none"
+        token_tree, "to_tensors", '["position_ids"] = depths', '["position_ids"] = depths.cpu()', "none"
     ),
     "a midway start on the CPU": Fault(
         batched_scoring.EditScorer,
@@ -73,10 +73,10 @@ FAULTS = {
         prefix_cache.Prefix, "arguments", "device=mask.device", 'device="cpu"', "none"
     ),
     "goals of a training batch on the CPU": Fault(
-        lora.Lora, "edit", "for token in t.target], device=lm.device)", "for token in t.target])", "lora"
+        adapter_training.AdapterTraining, "_place", "lm.device,\n", 'torch.device("cpu"),\n', "lora"
     ),
     "a slope at a vector of the CPU": Fault(
-        boost.Boost, "_slope", "device=lm.device, requires_grad", "requires_grad", "boost"
+        boost.Boost, "_slopes", "device=lm.device, requires_grad", "requires_grad", "boost"
     ),
     "v0 on the CPU": Fault(
         value_search._ValueSearch, "__init__", "lm.layout.width, device=lm.device)", "lm.layout.width)", "rome"

@@ -23,7 +23,8 @@ from curation.export.formats import EXPORTERS, chosen_exporter
 from curation.export.scedit_format import cf_rows, cloze
 from curation.loaders import load
 from curation.shipped import mini_split
-from curation.splits.split_file import Extras, make_split
+from curation.splits.split_extras import Extras
+from curation.splits.split_file import make_split
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
@@ -110,7 +111,9 @@ def test_what_counterfact_said_beside_goes_back_and_nothing_else() -> None:
 def test_each_fact_is_written_once_and_the_edited_ones_first() -> None:
     split = mini_split()
     shared = split.cases[0].neighbours
-    split = split._replace(cases=[c.model_copy(update={"neighbours": (*c.neighbours, *shared)}) for c in split.cases])
+    split = split._replace(
+        all_cases=[c.model_copy(update={"neighbours": (*c.neighbours, *shared)}) for c in split.cases]
+    )
     rows = list(fact_rows(split.cases))
     own = [c.fact.key for c in split.cases]
     assert [r["key"] for r in rows[: len(own)]] == own

@@ -10,8 +10,17 @@ import pytest
 from curation.export.formats import EXPORTERS, export
 from curation.files.leftovers import clean
 from curation.shipped import mini_path, mini_split
-from curation.splits.split_file import make_split
+from curation.splits.split_file import Split, make_split
 from schemas.core.errors import UserError
+from tests.support.events import event_case
+
+EVENTS = make_split("events", [event_case(f"case/{n:03}") for n in range(100)])
+
+
+def split_for(name: str) -> Split:
+    """A split that a format can hold."""
+    return mini_split() if EXPORTERS.get(name).holds(mini_split()) else EVENTS
+
 
 FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]
 
@@ -36,7 +45,7 @@ def test_wrong_formats(tmp_path: Path) -> None:
 def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as caught:
-        export(mini_split(), tmp_path / "file" / "x", name)
+        export(split_for(name), tmp_path / "file" / "x", name)
     assert "\n" not in str(caught.value)
 
 
@@ -59,7 +68,7 @@ def closed(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("name", EXPORTERS.names())
 def test_a_closed_folder(closed: Path, name: str) -> None:
     with pytest.raises(UserError, match="cannot be written: Permission denied"):
-        export(mini_split(), closed / "x", name)
+        export(split_for(name), closed / "x", name)
 
 
 @pytest.fixture
@@ -80,7 +89,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, name: str) -> None:
     if name in FILES:
         target.write_text("earlier")
     with pytest.raises(UserError, match="cannot be written") as caught:
-        export(mini_split(), target, name)
+        export(split_for(name), target, name)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"{target}: ") and "File too large" in str(caught.value)
     assert "partial" not in str(caught.value)
@@ -104,6 +113,6 @@ def test_what_a_killed_run_left_is_no_hindrance(tmp_path: Path, name: str) -> No
         left = tmp_path / ".x.scedit-partial"
         left.mkdir()
         (left / "half").write_text("half")
-    assert export(mini_split(), tmp_path / "x", name) > 0
+    assert export(split_for(name), tmp_path / "x", name) > 0
     assert len(clean(tmp_path)) == (name in FILES)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]

@@ -80,3 +80,14 @@ def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Pa
     assert set(found) == {"b.jsonl", "c.jsonl"}
     assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in found["b.jsonl"] and "this one 'Cusco'" in found["b.jsonl"]
     assert "edits to 'Oslo'" in found["c.jsonl"]
+
+
+def test_texts_of_tables_are_looked_at_too(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("subject,relation,prompt,old,new\nPe\0ru,P36,The capital  of {} is,Lima,Bogot\\u00e1\n")
+    found = {(p.kind, p.what.partition(" in the")[0]) for p in texts(path)}
+    assert found == {
+        ("damaged-text", "a control character"),
+        ("damaged-text", "an escape code"),
+        ("stray-space", "two spaces"),
+    }

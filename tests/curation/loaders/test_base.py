@@ -222,7 +222,7 @@ TEXTS = [
     ("empty", b"", DataError, "the file is empty"),
     ("white space", b" \n\t", DataError, "the file is empty"),
     ("only a byte order mark", b"\xef\xbb\xbf", DataError, "the file is empty"),
-    ("another encoding", b"Z\xfcrich", DataError, r"not UTF-8 text \(byte 1\)"),
+    ("another encoding", b"Z\xfcrich", DataError, r"line 1: not UTF-8 text"),
 ]
 
 

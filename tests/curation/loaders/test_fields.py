@@ -44,10 +44,10 @@ def test_strings(values: object, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "what"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is NoneType"), (["x"], "it is list")]
+    ("value", "what"), [("", "it is empty"), ("  ", "it is empty"), (None, "it is null"), (["x"], "it is a list")]
 )
 def test_a_field_that_is_no_text(value: object, what: str) -> None:
-    with pytest.raises(ValueError, match=f"'subject' must be a string with something in it, {what}"):
+    with pytest.raises(ValueError, match=f"'subject' must be a text with something in it, {what}"):
         text_of({"subject": value}, "subject")
     with pytest.raises(KeyError):
         text_of({}, "subject")

@@ -277,3 +277,61 @@ def test_an_older_version_of_a_split_after_its_facts_were_corrected_is_a_conflic
         assert kept.get(first.fact.key) == mended.fact
         assert next(iter(kept.open_split("old").cases)).fact.key == f"old/{first.fact.key}"
         assert kept.open_split("mini@1.0.0").digest == split.digest, "the version itself is in the store since before"
+
+
+CAPITALS = (
+    "subject,relation,prompt,old,new\n"
+    "Peru,P36,The capital of {} is,Lima,Oslo\n"
+    "Chad,P36,The capital of {} is,NDjamena,Rome\n"
+)
+
+
+def test_a_corrected_file_of_another_name_corrects_under_its_source(tmp_path: Path) -> None:
+    """Keys are made of the file's name where a table has none; the corrected file is often called otherwise."""
+    first, second, store = tmp_path / "facts.csv", tmp_path / "facts-v2.csv", tmp_path / "s.duckdb"
+    first.write_text(CAPITALS)
+    second.write_text(CAPITALS.replace("Rome", "Bergen"))
+    import_file(str(first), store, identity=Identity("mine"))
+    update = import_file(str(second), store, identity=Identity("mine")).update
+    assert (update.new, update.changed, update.gone) == (0, 1, 0)
+    with Store.open(store) as open_store:
+        assert {key for key, _ in open_store.keys("fact")} == {"facts/p36/peru", "facts/p36/chad"}
+    third = import_file(str(first), store, identity=Identity("mine")).update
+    assert (third.new, third.changed, third.gone) == (0, 1, 0), "and back"
+
+
+def test_the_same_file_under_another_file_name_changes_nothing(tmp_path: Path) -> None:
+    first, second, store = tmp_path / "facts.csv", tmp_path / "copy.csv", tmp_path / "s.duckdb"
+    for path in (first, second):
+        path.write_text(CAPITALS)
+    import_file(str(first), store)
+    update = import_file(str(second), store).update
+    assert (update.new, update.changed, update.gone) == (0, 0, 0)
+    assert import_file(str(second), store, identity=Identity(prefix="other")).update.new == 2, "with --as both stand"
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])
+def test_a_second_placeholder_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(CAPITALS.replace("of {} is,Lima", "of {} in {country} is,Lima"))
+    if name == "f.jsonl":
+        write(path, {**SHORT, "prompt": "The capital of {} in {country} is"})
+    with pytest.raises(DataError, match=r"line [12]: invalid record: the prompt has the placeholder {country} beside"):
+        import_file(str(path), tmp_path / "s.duckdb")
+    assert not (tmp_path / "s.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"), [("utf-16", "not UTF-8 text but UTF-16"), ("latin-1", "line 2: .*not UTF-8 text")]
+)
+def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str) -> None:
+    (tmp_path / "f.csv").write_bytes(CAPITALS.replace("Peru", "Côte d'Ivoire").encode(encoding))
+    with pytest.raises(DataError, match=message):
+        import_file(str(tmp_path / "f.csv"), tmp_path / "s.duckdb")
+
+
+def test_a_bad_record_blocks_none_behind_it_in_an_array_on_one_line(tmp_path: Path) -> None:
+    rows = [{**SHORT, "subject": name} for name in ("Peru", "Chad", "Mali")]
+    (tmp_path / "f.json").write_text(json.dumps(rows).replace('"Chad"', '"Ch\nad"').replace("[{", "[ {"))
+    done = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb", skip_bad=True)
+    assert done.facts == 2 and "a line end or another control character inside a text" in done.shown[0].what

@@ -103,7 +103,7 @@ def test_a_file_gives_its_own_facts_and_leaves_bad_records_out(tmp_path: Path) -
 
 FAULTS = [
     ("nothing.jsonl", PERU.model_dump_json().replace("Lima", "").encode(), DataError, "no usable fact"),
-    ("latin.txt", b"Z\xfcrich\n", UserError, "cannot be read as text"),
+    ("latin.txt", b"Z\xfcrich\n", UserError, "not UTF-8 text"),
     ("plain.duckdb", b"no database", StoreError, "not a DuckDB file"),
     ("split.jsonl", b'{"split": "s", "digest": "0"}\n', DataError, "not a split file"),
 ]

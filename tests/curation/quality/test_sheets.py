@@ -81,6 +81,10 @@ def test_partial_repeated_and_answered_again(store: Store, sample: Sample, tmp_p
         ("a.jsonl", b"\xff\xfe", "UTF-8"),
         ("a.csv", b"item,sample\n1,2,3\n", "."),
         ("a.csv", b"", "no sheet of a sample"),
+        ("a.csv", b"n;sample;person;item\n1;s;ann;x\n", "divided by semicolons, a .csv file needs commas"),
+        ("a.csv", b"n\tsample\tperson\titem\n1\ts\tann\tx\n", "divided by tabs, a .csv file needs commas"),
+        ("a.csv", "n,sample\n".encode("utf-16"), "not UTF-8 text but UTF-16"),
+        ("a.csv", b"n,sample\n1,C\xf4te\n", "line 2: .*not UTF-8 text .Latin-1"),
     ],
 )
 def test_files_that_are_no_sheets(store: Store, tmp_path: Path, name: str, content: bytes, message: str) -> None:

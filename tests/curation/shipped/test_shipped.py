@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from curation.loaders import load
-from curation.shipped import config_path, corpus_path, facts_path, mini_path, mini_split
+from curation.shipped import config_path, corpus_path, facts_path, mini_path, mini_split, read_config
 from schemas.cases import Case
 from schemas.facts import Fact
 from schemas.scripts import MAX_STEPS
@@ -119,6 +119,7 @@ def test_our_configurations_are_found_in_any_folder_and_never_instead_of_ones_ow
     monkeypatch.chdir(tmp_path)
     rule = Path("configs/rules/scedit.toml")
     assert config_path(rule).read_bytes() == (ROOT / rule).read_bytes()
+    assert read_config(rule)["rule"]["thresholds"], "read as the command reads it"
     for other in ("configs/nope.toml", "configs/../facts.jsonl", "mini.toml", "a/configs/mini.toml"):
         assert config_path(Path(other)) == Path(other)
     assert config_path(tmp_path / "configs/mini.toml") == tmp_path / "configs/mini.toml"

@@ -1,9 +1,11 @@
 import csv
 import itertools
+import math
 
 import krippendorff
 import numpy as np
 import pytest
+from scipy import stats
 
 from curation.stats import agreement as module
 from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, within_one
@@ -89,8 +91,9 @@ def test_published_two_rater_example():
     assert gwet(found).value == pytest.approx(0.8493305, abs=5e-8)
     assert alpha(found, level="nominal", resampling=NONE).value == pytest.approx(0.7972585, abs=5e-8)
     assert exact_agreement(found).value == pytest.approx(0.89)
-    assert gwet(found).low == pytest.approx(0.764, abs=0.015)  # printed: 0.764 to 0.935, from a normal approximation
-    assert gwet(found).high == pytest.approx(0.935, abs=0.015)
+    # printed: 0.764 to 0.935, a normal approximation; ours is asymmetric and allows for two cases that were not seen
+    assert gwet(found).low == pytest.approx(0.744, abs=0.015)
+    assert gwet(found).high == pytest.approx(0.916, abs=0.015)
 
 
 def naive_gwet(columns, scale, weight):
@@ -118,31 +121,35 @@ def test_gwet_equals_a_naive_loop_with_gaps(weights, weight):
     assert found.value == pytest.approx(naive_gwet(columns, [1, 2, 3, 4, 5], weight))
 
 
-def test_bootstrap_equals_recomputing_each_resample(monkeypatch):
+def test_interval_equals_recomputing_each_resample(monkeypatch):
+    """Every resample by the package, over the six cases and the two that are added; then t on the log of 1 - alpha."""
     cases = {f"u{n}": f"c{n // 2}" for n in range(12)}
     rows = [(f"u{i}", f"r{j}", v) for j, row in enumerate(KRIPPENDORFF) for i, v in enumerate(row) if v]
     found = rating_table(rows, cases=cases)
     plan = Resampling(40, seed=4)
-    columns = np.array([[v or np.nan for v in row] for row in KRIPPENDORFF])[:, :11]  # the last unit has one rating
+    seen = np.array([[v or np.nan for v in row] for row in KRIPPENDORFF])[:, :11]  # the last unit has one rating
+    # the usual rating is 2, the furthest 5; units have 3.6 ratings in the mean, cases two units
+    added = np.array([[2, 2, 5, 5], [2, 2, 5, 5], [5, 5, 5, 5], [5, 5, 5, 5]], dtype=float).T
+    assert np.nansum(seen == 2) == max(np.nansum(seen == k) for k in range(1, 6))
+    columns, home = np.hstack([seen, added]), [*(n // 2 for n in range(11)), 6, 6, 7, 7]
     draws = []
-    for times in next(drawn(6, plan)).astype(int):
-        units = [n for case in range(6) for _ in range(times[case]) for n in range(11) if n // 2 == case]
+    for times in next(drawn(8, plan)).astype(int):
+        units = [n for case in range(8) for _ in range(times[case]) for n in range(15) if home[n] == case]
         draws.append(
             krippendorff.alpha(columns[:, units], value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
         )
-    want = np.sort(draws)
+    value = krippendorff.alpha(seen, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
+    together = krippendorff.alpha(columns, value_domain=[1, 2, 3, 4, 5], level_of_measurement="ordinal")
+    least = (1 - together) / 8
+    half = stats.t.ppf(0.975, 5) * np.std([-math.log(max(1 - d, least)) for d in draws], ddof=1)
+    middle = -math.log(1 - value)
     for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many
         monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
         got = alpha(found, level="ordinal", resampling=plan)
-        assert (got.low, got.high) == pytest.approx((quantile(want, 0.025), quantile(want, 0.975)))
-        assert got.cases == 6
-
-
-def quantile(ordered, share):
-    """Between the two values beside the place (n - 1) * share, in proportion."""
-    place = (len(ordered) - 1) * share
-    below = int(place)
-    return ordered[below] + (place - below) * (ordered[below + 1] - ordered[below])
+        assert (got.low, got.high) == pytest.approx(
+            (max(-1, 1 - math.exp(half - middle)), 1 - math.exp(-half - middle))
+        )
+        assert got.value == pytest.approx(value) and got.cases == 6
 
 
 def test_many_units_of_one_case_have_no_interval():
@@ -152,14 +159,14 @@ def test_many_units_of_one_case_have_no_interval():
         assert result.note == "a single case has no spread"
 
 
-def test_exact_agreement_interval_resamples_cases():
+def test_exact_agreement_of_one_unit_a_case_is_the_exact_interval():
     columns = [[1, 1, 2, 2, 3, 3], [1, 1, 2, 1, 1, 1]]
-    found = table(columns, cases={f"u{n}": f"c{n // 2}" for n in range(6)})
-    plan = Resampling(100, seed=1)
-    agree = [sum(a == b for a, b in zip(*(c[i : i + 2] for c in columns), strict=True)) for i in (0, 2, 4)]
-    loop = [sum(a * k for a, k in zip(agree, times, strict=True)) / 6 for chunk in drawn(3, plan) for times in chunk]
-    result = exact_agreement(found, resampling=plan)
-    assert (result.low, result.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
+    result = exact_agreement(table(columns))
+    exact = stats.binomtest(3, 6).proportion_ci()
+    assert (result.value, result.cases) == (0.5, 6)
+    assert (result.low, result.high) == pytest.approx((exact.low, exact.high))
+    paired = exact_agreement(table(columns, cases={f"u{n}": f"c{n // 2}" for n in range(6)}))
+    assert paired.cases == 3 and paired.low < result.low and paired.high > result.high, "three cases say less than six"
 
 
 @pytest.mark.parametrize(
@@ -198,13 +205,24 @@ def test_all_equal_on_a_scale_is_perfect_agreement_for_gwet():
 
 
 def test_prevalence_sums_to_one():
-    found = prevalence(krippendorffs(), resampling=NONE)
+    found = prevalence(krippendorffs())
     assert sum(e.value for e in found.values()) == pytest.approx(1)
     assert not prevalence(table([[None]], scale=(1, 2)))[1.0].defined
 
 
 @pytest.mark.parametrize("statistic", [lambda t: alpha(t, level="nominal"), gwet, exact_agreement], ids=["a", "g", "e"])
-def test_an_agreement_without_exception_has_no_interval_of_no_width(statistic):
-    found = statistic(table([[1, 2] * 6, [1, 2] * 6]))
-    assert found.value == pytest.approx(1) and (found.low, found.high) == (None, None)
-    assert "every resample gives the same value" in found.note
+def test_an_agreement_without_exception_is_no_certainty(statistic):
+    few, more = (statistic(table([[1, 2] * k, [1, 2] * k])) for k in (3, 20))
+    assert few.value == pytest.approx(1) and few.low < 0.6 and few.high == pytest.approx(1, abs=1e-3)
+    assert few.low < more.low < 1
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_the_unseen_cases_are_about_the_usual_and_the_furthest_category(names):
+    columns = [[7, 7, 6, 7], [7, 7, 7, 5]]
+    found = table([[str(v) for v in c] for c in columns] if names else columns, scale=None if names else range(1, 8))
+    wider = module._with_unseen_cases(found)
+    told = [[wider.scale[int(c)] for c in row] for row in wider.codes[4:]]
+    rare = told[1][0]
+    assert told == [["7", rare], [rare, rare]] and rare in ("5", "6") if names else told == [[7.0, 1.0], [1.0, 1.0]]
+    assert wider.cases[4:] == ("\0unseen 0", "\0unseen 1")

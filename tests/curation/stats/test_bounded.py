@@ -13,6 +13,8 @@ from curation.stats.bounded import (
     clustered_interval,
     crossed_spread,
     difference_interval,
+    difference_p,
+    difference_reach,
     recurs,
     spread_of,
     student_ends,
@@ -142,3 +144,30 @@ def test_coverage_of_rates(n: int) -> None:
             found = [bounded_interval(v) for v in simulated(rng, 150, n, share, each, icc)]
             covered = np.mean([f.low - 1e-9 <= share <= f.high + 1e-9 for f in found])
             assert covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 150), (share, each, icc)
+
+
+def test_p_of_a_difference_is_where_its_interval_begins_to_hold_zero() -> None:
+    """Against the interval itself: it excludes 0 at 95 % exactly where p is below 0.05."""
+    rng = np.random.default_rng(5)
+    seen = set()
+    for _ in range(60):
+        n = int(rng.integers(5, 25))
+        one, two = ({str(k): float(rng.binomial(4, p) / 4) for k in range(n)} for p in (0.8, 0.45))
+        found, p = difference_interval(one, two), difference_p(one, two)
+        outside = found.low > 1e-9 or found.high < -1e-9
+        assert (p < 0.05) == outside
+        seen.add(outside)
+        reach = difference_reach(one, two, 0.05)
+        if found.high < 1 and found.low > -1:
+            assert reach == pytest.approx(max(found.mean - found.low, found.high - found.mean))
+    assert seen == {True, False}
+
+
+def test_p_of_a_difference_where_there_is_none() -> None:
+    same = {"a": 0.5, "b": 0.25, "c": 1.0}
+    assert difference_p(same, same) == 1.0
+    assert difference_p({"a": 1.0}, {"a": 0.0}) is None and difference_reach({"a": 1.0}, {"a": 0.0}, 0.05) is None
+    assert difference_p({"a": 2.0, "b": 1.0}, {"a": 0.0, "b": 1.0}) is None, "off the scale"
+    crossed = [PairedItem(c, n, 1.0, 0.0) for c in "abc" for n in "xy"]
+    ones, noughts = (dict.fromkeys("abc", v) for v in (1.0, 0.0))
+    assert difference_p(ones, noughts, items=crossed) > difference_p(ones, noughts), "two neighbours are two units"

@@ -16,7 +16,7 @@ from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support.curation.rule_records import ann, said
-from tests.support.curation.slow_rules import slow_choose
+from tests.support.curation.slow.rules import slow_choose
 from tests.support.facts import peru_fact
 
 RULES = [
@@ -25,6 +25,8 @@ RULES = [
     {"min_prompts": 2, "min_neighbours": 1},
     {"unsure": "keep", "unscored": "hold", "people": "majority"},
     {"ignore": ["leak"], "people_outrank": False},
+    {"checks": ["leak@1", "size", "filter"], "thresholds": [{"check": "size", "min": 2, "then": "hold"}]},
+    {"models": {"early": "gpt2"}, "people": "majority", "unsure": "keep"},
     {"thresholds": [{"check": "near", "max": 0.5, "clusters": True}]},
     {
         "prefix": "a/",
@@ -71,11 +73,14 @@ def made_store(rng: random.Random) -> tuple[list[Record], list[str]]:
         item = rng.choice(ids)
         by, label = rng.choice(["leak@1", "leak@2", "early@1"]), rng.choice(["keep", "drop", "unsure", "unscored"])
         verdicts.append(said(item, by, label))
+        verdicts.append(said(item, rng.choice(["leak@1", "leak@2"]), rng.choice(["keep", "drop"])))
         verdicts.append(said(rng.choice(texts), "near@1", None, rng.choice(texts), value=rng.random()))
         verdicts.append(said(rng.choice(texts), "like@1", None, rng.choice(texts), value=rng.random()))
         verdicts.append(said(rng.choice(ids), "size@1", value=float(rng.randint(1, 5)), unit="words"))
-        who, what = rng.choice(["ann", "bob"]), rng.choice(["keep", "drop", "unsure"])
-        verdicts.append(ann(rng.choice(ids), what, who))
+        item = rng.choice(ids)
+        for who in rng.sample(["ann", "bob", "eve"], 2):
+            label, task = rng.choice(["keep", "drop", "unsure"]), rng.choice(["filter@1", "quality@1"])
+            verdicts.append(ann(item, label, who, task))
         if links and rng.random() < 0.3:
             verdicts.append(said(rng.choice(links), "pair@1", "drop", rng.choice(ids)))
     return [*out, *rng.sample(verdicts, rng.randint(0, len(verdicts)))], [r.key for r in out]
@@ -101,7 +106,7 @@ def test_blocks_of_any_size_give_what_the_whole_store_gives(tmp_path: Path, seed
 @pytest.mark.parametrize("seed", range(4))
 def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: Path, seed: int) -> None:
     records, _ = made_store(random.Random(100 + seed))
-    rule = SplitRule.model_validate(RULES[5])
+    rule = SplitRule.model_validate(RULES[7])
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(records)
         inside = {p.key for case in slow_choose(store, rule).cases for p in case.prompts}

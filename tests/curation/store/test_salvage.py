@@ -118,6 +118,21 @@ def test_the_first_header_is_lost(path: Path, tmp_path: Path, lost: int) -> None
     assert salvage(path, tmp_path / "new.duckdb").lost == () and content(tmp_path / "new.duckdb") == whole
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_one_of_the_two_headers_of_states_is_lost(path: Path, tmp_path: Path, lost: int) -> None:
+    """DuckDB writes them in turn: nothing is lost with the older; with the newer, it is said."""
+    whole, data = content(path), bytearray(path.read_bytes())
+    states = [int.from_bytes(data[n * HEADER + 8 : n * HEADER + 16], "little") for n in (1, 2)]
+    data[lost * HEADER : (lost + 1) * HEADER] = bytes(HEADER)
+    path.write_bytes(data)
+    done = salvage(path, tmp_path / "new.duckdb")
+    assert [loss.table for loss in done.lost if loss.table == "header"] == ["header"]
+    if states[lost - 1] < max(states):
+        assert len(done.lost) == 1 and content(tmp_path / "new.duckdb") == whole
+    else:
+        assert set(content(tmp_path / "new.duckdb")) <= set(whole)
+
+
 def test_nothing_to_find(path: Path, tmp_path: Path) -> None:
     path.write_bytes(bytes(3 * HEADER) + path.read_bytes()[3 * HEADER :])
     with pytest.raises(StoreError, match="nothing can be found in it.*restore a backup"):

@@ -31,7 +31,7 @@ def test_rare_relations_are_one_line(two):
     for n, c in enumerate(run.split.cases):
         relation = c.fact.relation.model_copy(update={"id": f"P{n}"})
         cases.append(c.model_copy(update={"fact": c.fact.model_copy(update={"relation": relation})}))
-    many = run._replace(split=run.split._replace(cases=tuple(cases)))
+    many = run._replace(split=run.split._replace(all_cases=tuple(cases)))
     lines = by_relation(many, scores, metrics)[0].lines
     assert len(lines) == 8 and not any(OTHERS in x.name for x in lines)
     from evaluation.analysis import breakdown

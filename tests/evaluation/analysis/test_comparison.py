@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.analysis.comparison import compare, score_run
+from evaluation.analysis.comparison import Comparison, MethodRow, Scores, _lead, compare, score_run
+from evaluation.report.narrative import common_cases_note
 from evaluation.report.write import write_report
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
+from schemas.answers import CaseScores, ItemScore
 from tests.support.report.read_report import finished
 
 
@@ -18,6 +20,36 @@ def test_gain_is_the_paired_difference(tmp_path):
     by_hand = [now[k] - then[k] for k in now]
     assert row.gain["s_es"].mean == pytest.approx(sum(by_hand) / len(by_hand))
     assert row.gain["s_es"].n == 11
+
+
+def _with_means(by_label: dict[str, dict[str, float | None]], name: str) -> Scores:
+    def scores(case: str, value: float | None) -> CaseScores:
+        return CaseScores(case=case, metric=name, items=(ItemScore(probe="p", item="p", value=value),))
+
+    return Scores({label: {name: {k: scores(k, v) for k, v in row.items()}} for label, row in by_label.items()})
+
+
+def test_methods_are_ordered_over_the_same_cases_only(tmp_path):
+    """ "a" lost the two hard cases (unscored), so that its own mean is higher; on what both have, "b" is better."""
+    (metric,) = load_metrics(["s_es"])
+    easy = {"a": {"1": 0.8, "2": 0.8, "3": None, "4": None}, "b": {"1": 1.0, "2": 0.9, "3": 0.1, "4": 0.2}}
+    scores = _with_means(easy, "s_es")
+    rows = [_method_row(label, scores, metric) for label in "ab"]
+    assert rows[0].summaries["s_es"].mean > rows[1].summaries["s_es"].mean
+    lead = _lead(metric, rows, list("1234"), scores)
+    assert (lead.best, lead.next, lead.common) == (("b",), ("a",), 2)
+    note = common_cases_note(Comparison("all", 4, tuple(rows), {"s_es": lead}), [metric])
+    assert note is not None and "S-ES over 2 cases" in note
+    whole = _with_means({"a": easy["b"], "b": {k: 0.5 for k in "1234"}}, "s_es")
+    assert _lead(metric, [_method_row(label, whole, metric) for label in "ab"], list("1234"), whole).common is None
+    apart = _with_means({"a": {"1": 1.0, "2": None}, "b": {"1": None, "2": 0.5}}, "s_es")
+    assert _lead(metric, [_method_row(label, apart, metric) for label in "ab"], list("12"), apart) is None
+
+
+def _method_row(label, scores, metric):
+    found = list(scores.by_editor[label][metric.name].values())
+    summary = {metric.name: metric.summarise(found)}
+    return MethodRow(label, "ft", {}, False, summary, {}, len(found), 0, 0, None, None, None, ())
 
 
 def test_normalisation_is_chosen_without_a_new_run(tmp_path):

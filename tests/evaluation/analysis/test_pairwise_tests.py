@@ -127,13 +127,47 @@ def test_skewed_differences_need_the_studentised_test_too() -> None:
     assert (even.test, even.studentised) == ("sign-flip", None)
 
 
+def test_rare_large_losses_that_were_not_drawn_are_allowed_for() -> None:
+    """Twenty cases that gain 0.05 each: on a scale from 0 to 1 one loss of 0.95 in twenty undoes them."""
+    first = {f"c{k}": 1.0 for k in range(20)}
+    second = dict.fromkeys(first, 0.95)
+    (found,) = comparison_families("ES", {"a": first, "b": second}, baseline=None, scale=SHARE)[0].contests
+    assert found.p < 1e-3 and found.interval_p > 0.3 and found.p_holm == found.interval_p
+    assert (found.verdict, found.test) == ("undecided", "sign-flip and interval") and found.low < 0 < found.high
+
+
+def test_a_decided_comparison_has_an_interval_without_zero() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        hits = {m: {str(k): float(rng.binomial(5, p) / 5) for k in range(15)} for m, p in (("a", 0.85), ("b", 0.4))}
+        (found,) = comparison_families("ES", hits, baseline=None, scale=SHARE)[0].contests
+        outside = found.low > 1e-9 or found.high < -1e-9
+        assert (found.interval_p < 0.05) == outside
+        assert found.verdict == ("first" if outside and found.p < 0.05 else "undecided")
+        assert found.p_holm == max(found.p, found.interval_p)
+
+
+def test_detectable_is_no_smaller_than_what_the_interval_excludes() -> None:
+    """Differences that hardly vary: a t test alone would promise to see hundredths in twelve cases of a share."""
+    first = {str(k): 0.5 + 0.001 * (k % 2) for k in range(12)}
+    second = dict.fromkeys(first, 0.5)
+    (bounded,) = comparison_families("ES", {"a": first, "b": second}, baseline=None, scale=SHARE)[0].contests
+    (free,) = comparison_families("GE", {"a": first, "b": second}, baseline=None)[0].contests
+    assert free.detectable < 0.01 and bounded.detectable > bounded.difference - bounded.low > 0.05
+
+
 def test_recurring_neighbours_decide_two_way() -> None:
     """Forty cases share two neighbours, one of which is lost: by case it is 40 of 40, of neighbours 1 of 2."""
     cases = [f"c{k}" for k in range(40)]
     values = {"a": dict.fromkeys(cases, 0.5), "b": dict.fromkeys(cases, 0.0)}
     items = [PairedItem(c, n, float(n == "x"), 0.0) for c in cases for n in "xy"]
     (found,) = comparison_families("S-NS", values, baseline=None, scale=SHARE, items=lambda *_: items)[0].contests
-    assert found.test == "two-way t" and found.verdict == "undecided" and found.low < 0 and found.kind == TWO_WAY
+    assert (
+        found.test == "two-way t and interval"
+        and found.verdict == "undecided"
+        and found.low < 0
+        and found.kind == TWO_WAY
+    )
     (naive,) = comparison_families("S-NS", values, baseline=None, scale=SHARE)[0].contests
     assert naive.verdict == "first" and naive.p < 1e-3
     same = [PairedItem(c, n, 1.0, 0.0) for c in cases for n in "xy"]

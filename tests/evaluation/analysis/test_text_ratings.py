@@ -13,7 +13,15 @@ import pytest
 
 from curation.store.store import Store
 from evaluation.analysis.side_by_side import side_by_side
-from evaluation.analysis.text_ratings import PEOPLE, join_texts, profile, ranks, rating_sources, read_texts
+from evaluation.analysis.text_ratings import (
+    PEOPLE,
+    join_texts,
+    profile,
+    ranked_aspects,
+    ranks,
+    rating_sources,
+    read_texts,
+)
 from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.results import cases_by_key
@@ -85,6 +93,16 @@ def test_best_and_second_leave_the_unedited_model_aside():
     assert ranks({"none": 7.0, "a": 5.0, "b": 6.0, "c": 4.0}, ["none"]) == {"b": "first", "a": "second"}
     assert ranks({"a": 5.0, "b": 5.0, "c": 4.0}, []) == {"a": "first", "b": "first"}
     assert ranks({"none": 1.0, "a": 5.0}, ["none"]) == {}
+
+
+def test_ratings_are_ordered_over_the_same_cases_only(texts):
+    """A method that was rated on its easy case only has the higher mean, and is not first."""
+    source = rating_sources(texts)[0]
+    values = {"none": {"1": 7.0}, "a": {"1": 5.0}, "b": {"1": 6.0, "2": 1.0, "3": 2.0}}
+    found = ranked_aspects(source._replace(values={"coherence": values}), ["none"])
+    assert found["coherence"] == {"b": "first", "a": "second"} and found["consistency"] == {}
+    apart = {"a": {"1": 5.0}, "b": {"2": 6.0}}
+    assert ranked_aspects(source._replace(values={"coherence": apart}), [])["coherence"] == {}
 
 
 def test_worst_and_best_are_by_coherence_and_of_different_cases(texts, run):

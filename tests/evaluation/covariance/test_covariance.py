@@ -108,7 +108,7 @@ def test_corpora(tmp_path: Path) -> None:
 BAD = {
     "missing": (None, "no such corpus file"),
     "a.txt": (b"\n\n \n", "holds no text"),
-    "b.txt": (b"\xff\xfe\x00", "cannot be read"),
+    "b.txt": (b"\xff\xfe\x00", "not UTF-8 text but UTF-16"),
     "c.jsonl": (b'{"text": "x"}\n{"txt": 1}\n', "c.jsonl, line 2: no JSON object with a 'text'"),
 }
 

@@ -11,6 +11,7 @@ import torch
 from evaluation.edits.weight_deltas import Delta, DeltaStack, DenseDelta, LowRankDelta, applied
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
+from tests.support.pretended_device import pretended
 from tests.support.tiny import make
 
 
@@ -143,3 +144,34 @@ def test_grad_mode_is_the_callers(tiny: LM) -> None:
             assert not torch.is_grad_enabled()
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("form", ["dense", "low rank", "both"])
+def test_a_long_sequence_beside_narrow_weights_takes_the_memory_of_one_change(form: str) -> None:
+    """Every dense change used to stay in a hook of its own: with an 8B model the fortieth would have filled a card."""
+    with pretended():
+        lm = make("llama", dtype=torch.bfloat16)
+        lm.model.to("cuda")
+        name, size = lm.layout.weight(1), 4 * lm.layout.width * lm.layout.inner
+        generator = torch.Generator().manual_seed(1)
+        deltas: list[Delta] = []
+        for n in range(60):
+            if form == "dense" or (form == "both" and n % 2):
+                value = 0.05 * torch.randn(lm.layout.width, lm.layout.inner, generator=generator)
+                deltas.append(DenseDelta(name, value))
+            else:
+                left, right = (torch.randn(m, 1, generator=generator) for m in (lm.layout.width, lm.layout.inner))
+                deltas.append(LowRankDelta(name, 0.05 * left, right))
+        before, digest = torch.cuda.memory_allocated(), lm.weights_digest()
+        with DeltaStack(lm.model) as weights:
+            for delta in deltas:
+                weights.add([delta])
+                assert torch.cuda.memory_allocated() - before <= size
+            assert len(lm.projection(1)._forward_hooks) == 1
+            keys = torch.randn(1, 3, lm.layout.inner, generator=generator).to("cuda", torch.bfloat16)
+            got = lm.projection(1)(keys).float().cpu()
+        whole = lm.projection(1).weight.float().cpu() + sum(d.matrix() for d in deltas)
+        want = keys.float().cpu() @ whole.T
+        assert torch.allclose(got, want, atol=0.01 * float(want.abs().max()))
+        assert lm.weights_digest() == digest and not lm.projection(1)._forward_hooks
+        assert torch.cuda.memory_allocated() <= before + keys.nbytes

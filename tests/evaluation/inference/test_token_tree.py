@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.request import EditedProbes
-from evaluation.inference.token_tree import build_trees, can_pack, to_tensors, tree
+from evaluation.inference.token_tree import TokenTree, ancestors, build_trees, can_pack, to_tensors, tree
 from tests.support.evaluation.batched_probes import changes, probes, same, slowly
 from tests.support.tiny import CONFIGS, make
 
@@ -64,3 +65,45 @@ def test_models_that_take_no_positions_are_scored_without_trees() -> None:
     assert not can_pack(lm) and EditScorer(lm)._worth == 0.0
     asked = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
     same(EditScorer(lm).score(asked), slowly(lm, asked))
+
+
+def seen_by_walking(one: TokenTree) -> list[list[bool]]:
+    """The slow twin of ``ancestors``: every sequence's path, each node sees what stands before it on the path."""
+    found = [[False] * len(one.ids) for _ in one.ids]
+    for path in one.paths:
+        for n, node in enumerate(path):
+            for before in path[: n + 1]:
+                found[node][before] = True
+    return found
+
+
+def test_masks_from_ends_equal_masks_from_paths() -> None:
+    rng = random.Random(3)
+    trees = []
+    for _ in range(60):
+        alphabet = rng.choice((2, 3, 9))
+        many = [tuple(rng.randrange(alphabet) for _ in range(rng.randrange(1, 9))) for _ in range(rng.randrange(1, 9))]
+        trees.append(tree(many))
+    longest = max(len(t.ids) for t in trees)
+    ends = torch.tensor([[*t.ends, *range(len(t.ids) + 1, longest + 1)] for t in trees])
+    allowed = ancestors(ends)
+    for one, own in zip(trees, allowed, strict=True):
+        size = len(one.ids)
+        assert own[:size, :size].tolist() == seen_by_walking(one)
+        assert own[size:].sum(1).tolist() == [1] * (longest - size), "padding reads itself alone"
+        assert not own[:size, size:].any()
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_plain_rows_with_a_mask_of_their_own_read_the_same(kind: str) -> None:
+    lm = make(kind)
+    rows = [tree([(5, 6, 7, 8)]), tree([(9, 5)])]
+    base = lm.module(lm.layout.base)
+    found = []
+    for own in (False, True):
+        packed = to_tensors(lm, rows, own_mask=own)
+        assert packed.arguments["attention_mask"].ndim == (4 if own else 2)
+        with torch.no_grad():
+            hidden = base(input_ids=packed.ids, **packed.arguments).last_hidden_state
+        found.append(torch.cat([hidden[0], hidden[1, :2]]))
+    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-4)

@@ -70,3 +70,18 @@ def test_numbers_that_are_no_rating_end_nothing(value: float) -> None:
     """``{"rating": 1e999}`` ended the whole judging with an overflow."""
     assert points(value) is None
     assert plain_reply({"rating": value}, ("rating", "reason")).read == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ('{"all": [{"rating": 2}, {"rating": 3}], "rating": 5}', '{"all": [{"rating": 2}, {"rating": 3}], "rating": '),
+        ('{"detail": {"rating": 4}, "rating": "5"}', '{"detail": {"rating": 4}, "rating": "'),
+        ('{"rating": 2, "rating": 5}', '{"rating": 2, "rating": '),
+        ('{"rating": 5, "detail": {"rating": 5}}', '{"rating": '),
+        (r'{"reason": "no \"rating\": 1 {", "rating": 5}', r'{"reason": "no \"rating\": 1 {", "rating": '),
+    ],
+)
+def test_the_digit_is_that_of_the_objects_own_rating(text: str, before: str) -> None:
+    """A rating inside another object, or an earlier one under the same key, decided the weighted score."""
+    assert rating_place(text, 5) == len(before)

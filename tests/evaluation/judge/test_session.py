@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from construction.llm.connection import Access
 from curation.store.store import Store
-from evaluation.judge.control_items import control_items, stored_controls
+from evaluation.judge.control_items import control_items, put_controls, stored_controls
 from evaluation.judge.inputs import judge_inputs
 from evaluation.judge.judging import JudgeOptions
 from evaluation.judge.session import JudgeProgress, estimate, run_judge
@@ -197,12 +196,41 @@ def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer
     with Store.open(store) as kept:
         (before,) = stored_controls(kept).values()
     assert before.missed and all(m.given == 7 for m in before.missed)
-    time.sleep(1.1)  # replies carry their time in seconds
     with ScriptedServer(by_rubric) as server:
         after = run_judge(store, tmp_path / "b.jsonl", asks, ONE, access(server)).controls
     with Store.open(store) as kept:
         (now,) = stored_controls(kept).values()
     assert after is not None and now.accepted == after.accepted != before.accepted
+
+
+def test_control_ratings_of_earlier_stores_have_no_number_and_come_first(tmp_path: Path) -> None:
+    """What an earlier version stored is read by its time; what is asked now counts, though a clock were behind."""
+    store, asks = prepared(tmp_path)
+    with ScriptedServer(lambda body: '{"rating": 7, "reason": "fine"}') as server:
+        run_judge(store, tmp_path / "a.jsonl", asks, ONE, access(server))
+    old = tmp_path / "old.duckdb"
+    with Store.open(store) as kept:
+        lines = list(kept.lineages(stage="judge_control"))
+    earlier = [
+        line.model_copy(
+            update={"made_at": made_at, "request": made_at, "detail": {**_plain(line.detail), "value": value}}
+        )
+        for line in lines
+        for made_at, value in (("2999-01-01T00:00:00Z", 1), ("2001-01-01T00:00:00Z", 2))
+    ]
+    with Store.open(old, write=True, create=True) as fresh:
+        fresh.put([], earlier)
+        (found,) = stored_controls(fresh).values()
+        assert all(m.given == 1 for m in found.missed), "of those without a number the latest time counts"
+        put_controls(fresh, [line.model_copy(update={"detail": _plain(line.detail)}) for line in lines])
+        (found,) = stored_controls(fresh).values()
+        assert found.missed and all(m.given == 7 for m in found.missed)
+        assert len(list(fresh.lineages(stage="judge_control"))) == len(earlier) + len(lines)
+
+
+def _plain(detail: dict[str, Any]) -> dict[str, Any]:
+    """As it was stored before lines had a number."""
+    return {name: value for name, value in detail.items() if name != "came"}
 
 
 def test_without_control_items_nothing_is_on_record(tmp_path: Path) -> None:

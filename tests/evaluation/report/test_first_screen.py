@@ -61,3 +61,20 @@ def test_loops_and_a_program_in_a_judges_place_are_said_on_the_first_screen(tmp_
         assert any("put in a judge's place" in line for line in caveats(part)) == told
         count = len(scripts)
         assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last
+
+
+class _Counting(ArithmeticLM):
+    """Counts on until a stop text ends it."""
+
+    def _text(self, probe, prompt: str) -> Answer:
+        found = super()._text(probe, prompt)
+        return found.model_copy(update={"written": found.written.model_copy(update={"ended": "stop"})})
+
+
+def test_scripts_that_were_stopped_are_counted_apart_from_those_cut_off(tmp_path: Path) -> None:
+    run = with_texts(tmp_path, ["s_es", *TEXTS], lm=_Counting(), generation={"stop": ["Step 10", "\n10."]})
+    ((part,), _) = make_sections([run], None, None)
+    last = first_screen(part, answers := all_answers(run, None)).findings[-1].text
+    count = sum(len(q.answers) for q in answers)
+    assert f"0 of {count} scripts (0 %) were cut off at 256 tokens; {count} went on beyond the steps asked for" in last
+    assert r"stopped there (at 'Step 10', '\n10.'): read their ratings with that in mind" in last

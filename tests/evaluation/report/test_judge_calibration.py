@@ -8,7 +8,8 @@ import pytest
 
 from curation.store.store import Store
 from evaluation.judge.inputs import judge_inputs, rated_scripts
-from evaluation.judge.reliability.calibration import CalibrationRequest, as_data, calibrate_judge
+from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
+from evaluation.judge.reliability.calibration_tables import as_data
 from evaluation.report.judge_calibration import calibrations
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run

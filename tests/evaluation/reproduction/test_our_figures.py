@@ -72,7 +72,7 @@ def test_other_cases_of_the_same_number_are_other_data(run, files, counted):
     at = next(n for n, c in enumerate(cases) if c.fact.change == "counterfactual")
     old = cases[at].fact.old.model_copy(update={"text": "Quito"})
     cases[at] = cases[at].model_copy(update={"fact": cases[at].fact.model_copy(update={"old": old})})
-    (told,) = differs(run._replace(split=run.split._replace(cases=tuple(cases))), files)
+    (told,) = differs(run._replace(split=run.split._replace(all_cases=tuple(cases))), files)
     assert told.startswith("other data than ScEdit-CF.json: 1 case of 6 is not in the file")
 
 

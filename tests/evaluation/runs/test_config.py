@@ -79,11 +79,13 @@ def test_settings_can_add_a_method_and_beat_the_command():
     assert (config.editors["rome"].name, config.out) == ("rome", Path("elsewhere"))
 
 
-@pytest.mark.parametrize("text", [b"split = ", b"\xff\xfe"])
-def test_unreadable_toml(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "message"), [(b"split = ", "not readable as TOML"), (b"\xff\xfe", "line 1: not UTF-8")]
+)
+def test_unreadable_toml(tmp_path, text, message):
     path = tmp_path / "run.toml"
     path.write_bytes(text)
-    with pytest.raises(UserError, match="not readable as TOML"):
+    with pytest.raises(UserError, match=message):
         load_config(path)
 
 

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from evaluation.runs.progress import Progress, line
-from evaluation.runs.runner import Event
+from evaluation.runs.runner import EditorProgress
 
 
-def event(**changes: Any) -> Event:
-    return Event(**{"label": "rome", "done": 4, "total": 10, "resumed": 0, "failed": 0, "seconds": 8.0, **changes})
+def event(**changes: Any) -> EditorProgress:
+    return EditorProgress(
+        **{"label": "rome", "done": 4, "total": 10, "resumed": 0, "failed": 0, "seconds": 8.0, **changes}
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.plan import BASELINE, load_metrics
 from evaluation.runs.progress import line
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Event, Runner
+from evaluation.runs.runner import EditorProgress, Runner
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
 
 
@@ -172,7 +172,7 @@ def test_notes_become_plain_values(tmp_path):
 
 
 def test_progress_counts(tmp_path):
-    events: list[Event] = []
+    events: list[EditorProgress] = []
     go(tmp_path, limit=3, events=events)
     push = [e for e in events if e.label == "push"]
     assert [e.done for e in push] == [0, 1, 2, 3]
@@ -194,7 +194,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
             return ArithmeticLM().score(probes)
 
     clock = iter([0.0, *[100.0] * 100])
-    events: list[Event] = []
+    events: list[EditorProgress] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evaluation.runs.runner.time.perf_counter", lambda: next(clock))
         config = make_config(tmp_path, editors=["push"], limit=4)

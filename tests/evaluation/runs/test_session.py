@@ -12,7 +12,7 @@ from curation.store.store import Store
 from evaluation.runs.config import RunConfig, SplitChoice, parse_config
 from evaluation.runs.plan import BASELINE
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import Event
+from evaluation.runs.runner import EditorProgress
 from evaluation.runs.session import (
     execute,
     make_engine,
@@ -89,7 +89,7 @@ def test_a_split_comes_from_file_store_or_program(tmp_path: Path) -> None:
 
 def test_from_the_split_to_the_store(tmp_path: Path) -> None:
     """Results are in the folder and in the store; again, nothing is computed; the unedited model's answers are kept."""
-    store, events, lm = tmp_path / "s.duckdb", list[Event](), make("llama")
+    store, events, lm = tmp_path / "s.duckdb", list[EditorProgress](), make("llama")
     with Store.open(store, create=True):
         pass
     wanted = config(tmp_path, feed=str(store))

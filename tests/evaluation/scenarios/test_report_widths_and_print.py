@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 from tests.support.arithmetic import make_cases
 from tests.support.ratings import rated_store
 from tests.support.report.read_report import finished

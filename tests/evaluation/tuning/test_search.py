@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from curation.splits.split_file import Split, make_split, write_split
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.runner import Event
+from evaluation.runs.runner import EditorProgress
 from evaluation.tuning.search import cost, plan, refuse_evaluated, search, snippet
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case, make_cases
@@ -85,21 +85,21 @@ def test_a_search_goes_on_where_it_was_broken_off(
     want = found_on(tmp_path / "a", split, make("llama"))
     (tmp_path / "b").mkdir()
     for stop in (5, 30):
-        told: list[Event] = []
+        told: list[EditorProgress] = []
 
-        def tell(event: Event, events: list[Event] = told, stop: int = stop) -> None:
+        def tell(event: EditorProgress, events: list[EditorProgress] = told, stop: int = stop) -> None:
             events.append(event)
             if len(events) == stop:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             found_on(tmp_path / "b", split, make("llama"), on_event=tell)
-    again: list[Event] = []
+    again: list[EditorProgress] = []
     got = found_on(tmp_path / "b", split, make("llama"), on_event=again.append)
     assert got == want
     first = again[0]
     assert first.resumed > 0
-    whole: list[Event] = []
+    whole: list[EditorProgress] = []
     assert found_on(tmp_path / "b", split, make("llama"), on_event=whole.append) == want
     assert all(event.resumed == event.total for event in whole)
 

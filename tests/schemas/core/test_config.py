@@ -40,7 +40,8 @@ def test_override_through_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"a = ", "not readable as TOML"), (b"\xff\xfe", "not readable"), (None, "no such")]
+    ("content", "message"),
+    [(b"a = ", "not readable as TOML"), (b"\xff\xfe", "not UTF-8 text but UTF-16"), (None, "no such")],
 )
 def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
     path = tmp_path / "x.toml"

@@ -22,6 +22,7 @@ from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
 from curation.similarity.rouge import plain_text, rouge1_f
 from curation.splits.partition import names_of
+from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.mentions import find
@@ -46,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """All that came of the sources, by kind; ``edits`` are the facts with a new object."""
+    """All that came of the sources, by kind; ``edits`` are the facts with a new object, ``times`` keys of extras."""
 
     adopted: tuple[Adopted, ...]
     edits: tuple[Fact, ...]
@@ -55,6 +56,7 @@ class Collection(NamedTuple):
     scripts: tuple[Script, ...]
     prompts: tuple[ScriptPrompt, ...]
     links: tuple[Neighbour, ...]
+    times: frozenset[str]
 
 
 def sources(folder: Path = FOLDER) -> list[Path]:
@@ -86,6 +88,7 @@ def collect(paths: Iterable[Path]) -> Collection:
         tuple(r for r in records if isinstance(r, Script)),
         tuple(r for r in records if isinstance(r, ScriptPrompt)),
         tuple(r for r in records if isinstance(r, Neighbour)),
+        frozenset(r.key for r in records if isinstance(r, Extra)),
     )
 
 
@@ -96,7 +99,7 @@ def problems(all_: Collection) -> list[Problem]:
         for one in all_.adopted
         for o in one.objections
     )
-    parts = (objections, _shapes(all_), _prompts(all_), _alike(all_), _steps(all_), overlaps(all_))
+    parts = (objections, _shapes(all_), _prompts(all_), _times(all_), _alike(all_), _steps(all_), overlaps(all_))
     return list(dict.fromkeys(chain.from_iterable(parts)))
 
 
@@ -126,8 +129,18 @@ def _prompts(all_: Collection) -> Iterator[Problem]:
         if re.search(r"\ban?\Z", prompt.text, re.IGNORECASE):
             yield Problem(prompt.fact, "telling_article", prompt.text, "the article before the cut tells of the object")
     for link in all_.links:
-        if link.how != "same_object":
-            yield Problem(link.edit, "neighbour", all_.facts[link.fact].subject.text, "has another object")
+        edit, beside = all_.facts[link.edit], all_.facts[link.fact]
+        if edit.change == "counterfactual" and link.how != "same_object":
+            yield Problem(link.edit, "neighbour", beside.subject.text, "has another object")
+        objects = names_of(edit.old) | names_of(edit.new_object)
+        if edit.change == "temporal" and objects & names_of(beside.old):
+            yield Problem(link.edit, "neighbour", beside.subject.text, "has an object of the edit")
+
+
+def _times(all_: Collection) -> Iterator[Problem]:
+    for fact in all_.edits:
+        if fact.change == "temporal" and f"{fact.key}/extra/times" not in all_.times:
+            yield Problem(fact.key, "times", fact.subject.text, "a temporal case without the times of both objects")
 
 
 def _without(text: str, *things: Entity | None) -> str:
@@ -204,7 +217,9 @@ def overlaps(all_: Collection) -> Iterator[Problem]:
 
 def _shipped_subjects() -> Iterator[tuple[str, list[Fact]]]:
     yield "mini", [case.fact for case in mini_split().cases]
-    yield "demonstrations", [case.fact for case in demonstrations_split().cases]
+    shown = demonstrations_split().cases
+    yield "demonstrations", [case.fact for case in shown]
+    yield "the demonstrations' neighbours", [beside.fact for case in shown for beside in case.neighbours]
     yield "facts.jsonl", list(load("shipped").require())
 
 
@@ -233,10 +248,12 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(f"{one.case} | {one.check} | {one.text[-110:]!r} | {one.reason}\n")
     steps = cut_steps(all_)
     relations = Counter(fact.relation.label for fact in all_.edits)
+    kinds = Counter(fact.change for fact in all_.edits)
     sys.stdout.write(
-        f"{len(relations)} relations, {len(all_.edits)} cases, {len(all_.questions)} questions, {len(all_.prompts)} "
-        f"cut scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; {len(found)} problems; cuts by step "
-        f"{dict(sorted(steps.items(), key=str))}, {early_share(all_):.1%} in step 1 or 2\n{dict(relations)}\n"
+        f"{len(relations)} relations, {len(all_.edits)} cases {dict(kinds)}, {len(all_.questions)} questions, "
+        f"{len(all_.prompts)} cut scripts of {len(all_.scripts)}, {len(all_.links)} neighbours; "
+        f"{len(found)} problems; cuts by step {dict(sorted(steps.items(), key=str))}, "
+        f"{early_share(all_):.1%} in step 1 or 2\n{dict(relations)}\n"
     )
     if "--note" in arguments:
         note(found)

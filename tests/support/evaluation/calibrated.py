@@ -11,9 +11,16 @@ from schemas.lineage import Lineage
 from tests.support.judge import fill_store, rating
 
 
-def study(path: Path, *, facts: int = 40, share: int = 2, people: tuple[str, ...] = ("ann", "bob")) -> dict[str, float]:
+def study(
+    path: Path,
+    *,
+    facts: int = 40,
+    share: int = 2,
+    people: tuple[str, ...] = ("ann", "bob"),
+    editors: tuple[str, ...] = ("ft", "rome"),
+) -> dict[str, float]:
     """A store where a judge is too kind by 1 and people rated every second case; returns what people would say."""
-    scripts = fill_store(path, facts=facts, editors=("ft", "rome"))
+    scripts = fill_store(path, facts=facts, editors=editors)
     rng, real = np.random.default_rng(3), {}
     records, lines = [], []
     for n, script in enumerate(scripts):
@@ -21,7 +28,7 @@ def study(path: Path, *, facts: int = 40, share: int = 2, people: tuple[str, ...
         real[script.id] = float(value)
         records.append(rating(script.id, "completeness", value + 1))
         lines.append(Lineage(item_id=records[-1].id, stage="judge", made_at="t", detail={"score": value + 1.0}))
-        if (n // 2) % share == 0:
+        if (n // len(editors)) % share == 0:
             for person in people:
                 records.append(rating(script.id, "completeness", value, f"person:{person}"))
                 detail = {"probability": 1 / share, "case": script.case}

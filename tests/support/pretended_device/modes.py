@@ -37,9 +37,9 @@ class Machine:
         real: torch.device = _REAL_DEVICE(tensor)
         return real if real.type != "cpu" else self.memory.device_of(tensor)
 
-    def move(self, tensor: Tensor, device: torch.device) -> Tensor:
+    def move(self, tensor: Tensor, device: torch.device, *, waits: bool = True) -> Tensor:
         """A copy on another device, through which slopes flow back to this one."""
-        self.counts.moved(self.device_of(tensor), device)
+        self.counts.moved(self.device_of(tensor), device, waits=waits)
         moved: Tensor = _Move.apply(tensor, self, device)
         return moved
 
@@ -168,7 +168,7 @@ class DeviceMode(TorchFunctionMode):
     def _to(self, x: Tensor, *args: Any, **more: Any) -> Tensor:
         """``Tensor.to`` in all its spellings."""
         device, dtype = more.pop("device", None), more.pop("dtype", None)
-        more.pop("non_blocking", None)
+        waits = not more.pop("non_blocking", False)
         other = more.pop("other", None)
         for n, one in enumerate(args):
             if isinstance(one, Tensor):
@@ -188,7 +188,7 @@ class DeviceMode(TorchFunctionMode):
             return x.to(device)
         if dtype is not None or more:
             x = Tensor.to(x, dtype=x.dtype if dtype is None else dtype, **more)
-        return x if device is None else self._moved(x, full_name(device))
+        return x if device is None else self._moved(x, full_name(device), waits=waits)
 
-    def _moved(self, x: Tensor, device: torch.device) -> Tensor:
-        return x if self.machine.device_of(x) == device else self.machine.move(x, device)
+    def _moved(self, x: Tensor, device: torch.device, *, waits: bool = True) -> Tensor:
+        return x if self.machine.device_of(x) == device else self.machine.move(x, device, waits=waits)

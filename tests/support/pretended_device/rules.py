@@ -62,7 +62,9 @@ class Counts:
 
     Attributes:
         syncs: The host waited for the device.
-        to_device: Copies to a device. ``to_host``: copies back; each waits as well and is not counted in ``syncs``.
+        to_device: Copies to a device. ``stalls``: those of them that the host waits for, that is all but those that
+            are told not to (``non_blocking``).
+        to_host: Copies back; each waits as well and is not counted in ``syncs``.
         launches: Operations on a device that compute.
         refused: What was refused.
     """
@@ -70,13 +72,14 @@ class Counts:
     def __init__(self) -> None:
         self.syncs: collections.Counter[str] = collections.Counter()
         self.to_device: collections.Counter[str] = collections.Counter()
+        self.stalls: collections.Counter[str] = collections.Counter()
         self.to_host: collections.Counter[str] = collections.Counter()
         self.launches: collections.Counter[str] = collections.Counter()
         self.refused: collections.Counter[str] = collections.Counter()
 
     def clear(self) -> None:
         """Begin anew; refusals stay."""
-        for one in (self.syncs, self.to_device, self.to_host, self.launches):
+        for one in (self.syncs, self.to_device, self.stalls, self.to_host, self.launches):
             one.clear()
 
     @property
@@ -84,10 +87,12 @@ class Counts:
         """How often the host waited: syncs and copies back."""
         return self.syncs.total() + self.to_host.total()
 
-    def moved(self, source: torch.device, to: torch.device) -> None:
+    def moved(self, source: torch.device, to: torch.device, *, waits: bool = True) -> None:
         """Count a copy between devices."""
         if to.type == "cuda" and source.type == "cpu":
             self.to_device[place()] += 1
+            if waits:
+                self.stalls[place()] += 1
         elif to.type == "cpu" and source.type == "cuda":
             self.to_host[place()] += 1
 

@@ -10,7 +10,7 @@ from annotation_ui.ratings.preferences import read_preferences
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.app.test_keyboard import ready, wait_until
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""

@@ -14,7 +14,7 @@ from curation.store.store import Store
 from schemas.verdicts import Verdict
 from tests.annotation_ui.app.conftest import Open, button, pilot
 from tests.annotation_ui.app.test_keyboard import last, ready
-from tests.support import served_app as served
+from tests.support.app import served_app as served
 
 SELECT = """(n) => {
   const node = document.querySelector('[data-text="cut"]').firstChild, range = document.createRange();

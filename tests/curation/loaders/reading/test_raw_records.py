@@ -85,3 +85,23 @@ def test_reasons_and_sizes_in_words() -> None:
     assert reason_of(RecursionError()) == "nested too deep"
     assert reason_of(ValueError("exceeds the limit; use another")) == "exceeds the limit"
     assert (size_of(64 * 2**20), size_of(2**19)) == ("64 MiB", "0.5 MiB")
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ('{"a": "x\ny"}', "a line end or another control character inside a text (column 9)"),
+        ('{"a": ' + "9" * 5000 + "}", "a number of 5,000 digits"),
+        ('{"a": "x\ny", "b": ' + "9" * 5000 + "}", "a line end or another control character inside a text (column 9)"),
+    ],
+)
+def test_what_is_no_json_and_ends_somewhere_is_passed_over(text: str, odd: str) -> None:
+    parser = Parser()
+    assert parser.value(text + ",", 0)[1] == len(text) and parser.odd == odd
+    assert parser.value('{"a": 1}', 0) == ({"a": 1}, 8) and parser.odd is None
+
+
+@pytest.mark.parametrize("text", ['{"a": "x\ny', '{"a": "x\ny" 1}', '{"a" 1}'])
+def test_what_does_not_end_is_no_value(text: str) -> None:
+    with pytest.raises(json.JSONDecodeError):
+        Parser().value(text, 0)

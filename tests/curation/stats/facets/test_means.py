@@ -75,10 +75,11 @@ def test_one_person_is_refused_in_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("aspects", "overlap", "studies"), [(1, 2, 150), (2, 2, 60)])
+@pytest.mark.parametrize(("aspects", "overlap", "studies"), [(1, 2, 150), (3, 2, 60)])
 def test_intervals_cover(aspects: int, overlap: int, studies: int) -> None:
     """Of 95 % intervals, 93 to 97 % hold the truth; three standard errors of the simulation are allowed for."""
     found = coverage(cases=40, persons=4, methods=3, aspects=aspects, overlap=overlap, studies=studies, seed=1)
     error = 3 * (0.05 * 0.95 / studies) ** 0.5
-    assert 0.93 - error <= found.differences <= 1.0 and 0.93 - error <= found.means <= 1.0
+    print(f"{aspects} aspects, {studies} studies: {found}")
+    assert 0.93 - error <= found.differences <= 0.97 + error and 0.93 - error <= found.means <= 0.97 + error
     assert abs(found.bias) < 0.06

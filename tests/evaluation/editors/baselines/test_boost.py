@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
+from evaluation.editors.baselines import boost as module
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import reading
 from evaluation.models.language_model import LM
-from schemas.facts import Object
+from schemas.facts import Fact, Object
 from schemas.probes import ScoreProbe
+from tests.contracts.test_editors import FACTS
 from tests.support.facts import peru_fact
 from tests.support.tiny import TEXT, make, shuffled
 
@@ -81,3 +84,35 @@ def test_options_and_cache(cache: Cache, corpus: str) -> None:
     assert len(list(cache.folder.glob("constant-*.safetensors"))) == 1  # fitted once
     fresh = boost(lm, Cache(cache.folder.parent / "other"), corpus).edit([request])
     assert torch.allclose(fresh.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
+
+
+def test_edits_from_one_pass_equal_a_pass_for_each(
+    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many backward passes are batched; the sample is tokenised once."""
+    lm = make("gpt2")
+    made = make_editor("boost", lm, Cache(tmp_path), {"sample": 30, "corpus": corpus})
+    want = [slope_alone(made, fact) for fact in FACTS]
+    for together in (32, 2):
+        monkeypatch.setattr(module, "TOGETHER", together)
+        for edit, slope in zip(made.edit_each(FACTS), want, strict=True):
+            assert edit.deltas and isinstance(edit.deltas[0], LowRankDelta)
+            left = edit.deltas[0].left[:, 0]
+            torch.testing.assert_close(left / left.norm(), slope / slope.norm(), atol=1e-5, rtol=1e-4)
+    assert len({tuple(made.edit([f]).deltas[0].left[:, 0].tolist()) for f in FACTS}) == len(FACTS)
+
+
+def slope_alone(made: Any, fact: Fact) -> torch.Tensor:
+    """The slow twin: a pass and a backward pass of its own, tokens looked up by a list."""
+    lm, most = made.lm, made.params.sample
+    tokens = sorted(set(lm.encode(fact.fact_prompt, fact.new_object.text).target))
+    rows = [row[:16] for row in made._texts()[: max(1, most // 15)]]
+    ids, mask = lm.pad(rows)
+    added = torch.zeros(lm.layout.width, requires_grad=True)
+    handle = lm.projection(lm.layout.depth - 1).register_forward_hook(lambda *call: call[2] + added)
+    logits = lm.model(input_ids=ids, attention_mask=mask).logits
+    handle.remove()
+    places = [(r, i) for r, row in enumerate(rows) for i in range(1, len(row))][:most]
+    mean = torch.stack([logits[r, i].log_softmax(-1)[tokens].mean() for r, i in places]).mean()
+    (slope,) = torch.autograd.grad(mean, added)
+    return slope

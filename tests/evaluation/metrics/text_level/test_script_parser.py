@@ -67,6 +67,7 @@ def test_format(text: str, broken: tuple[str, ...]) -> None:
 
 def test_a_script_that_its_length_ended_is_not_in_the_format() -> None:
     assert broken_rules(GOOD, ended="length") == ("cut_off",)
+    assert broken_rules(GOOD, ended="stop") == ("stopped",), "the text that was cut off went on"
 
 
 def test_refusals() -> None:

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from evaluation.editors.locate_edit.parts.search_passes import Stems, alike, only_at
-from evaluation.inference.passes import logits_at
+from evaluation.editors.locate_edit.parts.search_passes import Stems, alike
 from evaluation.inference.prefix_cache import read_prefix
 from tests.support.tiny import make
 
@@ -55,21 +54,3 @@ def test_alike_is_the_cheapest_cut() -> None:
         got = alike(lengths, most, each=each)
         assert sorted(i for group in got for i in group) == list(range(len(lengths)))
         assert cost(got) == min(cost([order[a:b] for a, b in pairwise(cut)]) for cut in cuts)
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "neox", "phi3"])
-def test_the_last_mlp_at_some_places_gives_the_logits_there(kind: str) -> None:
-    lm = make(kind)
-    block = lm.block(lm.layout.depth - 1)
-    modules = [block.get_submodule(name) for name in (*lm.layout.mlp_in, lm.layout.mlp_out)]
-    assert len(modules) >= 2
-    ids, mask = lm.pad([[5, 6, 7, 8], [9, 4, 3]])
-    rows, places = [0, 0, 1], [1, 3, 2]
-    with torch.no_grad():
-        want = logits_at(lm, ids, mask, rows, places)
-        with only_at(modules, rows, places):
-            assert torch.allclose(logits_at(lm, ids, mask, rows, places), want, atol=1e-5)
-        other = logits_at(lm, ids, mask, [1], [0])
-        with only_at(modules, rows, places):
-            assert not torch.allclose(logits_at(lm, ids, mask, [1], [0]), other, atol=1e-4), "nothing is computed there"
-    assert all("forward" not in module.__dict__ for module in modules)

@@ -100,9 +100,20 @@ def enter(page: Any, app: App, secret: str) -> None:
 
 
 def settled(page: Any, done: int, of: int) -> None:
-    """Wait until the count says so and the page that goes with it is whole."""
-    page.get_by_text(f"{done} of {of} done").first.wait_for()
+    """Wait until the count says so, once, and the page that goes with it is whole.
+
+    While a page is made anew, Streamlit shows the count of before and the one of now for a moment; a page that is
+    whole and still says it twice is a fault.
+    """
+    count_is(page, done, of)
     page.locator("[data-test-script-state='notRunning']").wait_for()
+
+
+def count_is(page: Any, done: int, of: int) -> None:
+    """Wait until the page shows this count exactly once."""
+    from playwright.sync_api import expect
+
+    expect(page.get_by_text(f"{done} of {of} done")).to_have_count(1, timeout=PATIENCE * 1000)
 
 
 def rate(page: Any, values: list[str], done: int, of: int) -> None:
@@ -112,4 +123,4 @@ def rate(page: Any, values: list[str], done: int, of: int) -> None:
     for n, value in enumerate(values):
         groups.nth(n).get_by_text(value, exact=True).click()
     page.get_by_role("button", name="Save and next").click()
-    page.get_by_text(f"{done + 1} of {of} done").first.wait_for()
+    count_is(page, done + 1, of)

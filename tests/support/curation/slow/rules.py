@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
 
-from curation.rules.rule import Decision, Outcome, SplitRule, Verdicts, counts
+from curation.rules.rule import Decision, Outcome, SplitRule
 from curation.rules.selection import Selection
 from curation.splits.errata import Errata, Erratum
 from curation.store.store import Store
@@ -14,6 +14,7 @@ from schemas.cases import Case, CaseNeighbour
 from schemas.core.records import Record
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.curation.slow.verdicts import SlowVerdicts, about, looked_at, outside
 
 
 class SlowRuling:
@@ -21,19 +22,15 @@ class SlowRuling:
 
     def __init__(self, store: Store, rule: SplitRule, errata: Errata | None = None) -> None:
         self.rule, self.errata = rule, errata or Errata()
-        versions: dict[str, set[str]] = defaultdict(set)
         all_ = list(store.verdicts())
-        for v in all_:
-            versions[v.check].add(v.by.rpartition("@")[2])
-        several = {check for check, found in versions.items() if len(found) > 1}
         self.settled: dict[str, Decision] = {}
-        self.verdicts = Verdicts(all_, rule, several=several, settled=self.settled)
+        self.verdicts = SlowVerdicts(all_, rule, self.settled)
         self.edges: list[dict[str, tuple[str, ...]]] = [{} for _ in rule.thresholds]
         for v in all_:
             for t, found in zip(rule.thresholds, self.edges, strict=True):
-                if not t.clusters or v.value is None or not t.on(v.by, v.model) or not counts(rule, v.by, v.model):
+                if not t.clusters or v.value is None or not about(t, v) or not looked_at(rule, v):
                     continue
-                if t.out(v.value):
+                if outside(t, v.value):
                     found[v.item_id] = (*found.get(v.item_id, ()), *v.related)
         if any(t.clusters for t in rule.thresholds):
             settle(store, self)

@@ -1,0 +1,48 @@
+"""How often the 95 % intervals hold the truth, and how often tests find what is not there: docs/coverage.md.
+
+    python -m benchmarks.coverage --write            the page, made anew (some 25 minutes on one idle core)
+    python -m benchmarks.coverage --check --runs 200 the promises only; ends with 1 where one is broken
+
+Every row is a design (how the data came about) under one method for several numbers of cases, with what it promises.
+``--only WORDS`` takes the rows whose name holds these words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.coverage.page import RUNS, all_rows, broken_promises, page
+
+PAGE = Path("docs/coverage.md")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print or write the page, or check the promises; 1 where one is broken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--only", default="", help="rows whose name holds these words")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--write", action="store_true", help=f"write {PAGE} (repository root)")
+    what.add_argument("--check", action="store_true", help="check the promises")
+    told = parser.parse_args(arguments)
+    rows = [row for row in all_rows() if told.only.lower() in row.name.lower()]
+    if not rows:
+        parser.error(f"no row's name holds '{told.only}'; the names stand in {PAGE}")
+    if told.check:
+        broken = broken_promises(rows, runs=told.runs)
+        print("\n".join(broken) or f"{len(rows)} rows keep their promises")
+        return 1 if broken else 0
+    if told.write and told.only:
+        parser.error("--write makes the whole page: leave out --only")
+    text = page(rows, runs=told.runs)
+    if told.write:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

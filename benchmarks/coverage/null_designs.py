@@ -1,0 +1,103 @@
+"""Rows of tests where the null holds: what the reports decide (``comparison_families``); single tests as warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from benchmarks.coverage.mean_designs import by_case, crossed_items, linked
+from benchmarks.coverage.rows import Array, Outcome, Rng, Row
+from curation.stats.bootstrap import Resampling
+from curation.stats.bounded import SHARE, PairedItem, Scale
+from curation.stats.correlation import spearman
+from curation.stats.paired import sign_flip
+from evaluation.analysis.pairwise_tests import comparison_families
+
+_PLAN = Resampling(400)
+Sides = tuple[Mapping[str, float], Mapping[str, float]]
+
+
+def _named(first: Array, second: Array) -> Sides:
+    one, two = ({str(k): float(v) for k, v in enumerate(side)} for side in (first, second))
+    return one, two
+
+
+def _decided(draw: Callable[[Rng, int], Sides], scale: Scale | None) -> Callable[[Rng, int], Outcome]:
+    """Whether the report would call one side better."""
+
+    def once(rng: Rng, n: int) -> Outcome:
+        first, second = draw(rng, n)
+        (family,) = comparison_families("m", {"a": first, "b": second}, baseline=None, scale=scale)
+        return family.contests[0].verdict in ("first", "second")
+
+    return once
+
+
+def _flipped(draw: Callable[[Rng, int], Sides]) -> Callable[[Rng, int], Outcome]:
+    """Whether the sign-flip test alone rejects."""
+
+    def once(rng: Rng, n: int) -> Outcome:
+        first, second = draw(rng, n)
+        p = sign_flip(np.array([first[k] - second[k] for k in first]), _PLAN)
+        return p is not None and p <= 0.05
+
+    return once
+
+
+def _crossed(rng: Rng, n: int) -> Outcome:
+    items: list[PairedItem] = crossed_items(rng, n)
+    first, second = by_case(items)
+    values = {"a": first, "b": second}
+    (family,) = comparison_families("m", values, baseline=None, scale=SHARE, items=lambda *_: items)
+    return family.contests[0].verdict in ("first", "second")
+
+
+def _uncorrelated(rng: Rng, n: int) -> Outcome:
+    found = spearman(rng.integers(1, 8, n).tolist(), rng.integers(1, 8, n).tolist(), resampling=_PLAN)
+    return None if found.p is None else found.p <= 0.05
+
+
+def normal(rng: Rng, n: int) -> Sides:
+    """Normal differences."""
+    return _named(rng.normal(size=n), np.zeros(n))
+
+
+def tied(rng: Rng, n: int) -> Sides:
+    """Yes or no on both sides, equal in 70 % of the cases."""
+    hits, gap = rng.integers(0, 2, n).astype(float), rng.random(n) < 0.3
+    return _named(hits, np.where(gap, 1 - hits, hits))
+
+
+def same_rates(rng: Rng, n: int) -> Sides:
+    """Rates of 0.9 on both sides, five prompts a case."""
+    return linked(rng, n, 0.9, 0.9)
+
+
+def exponential(rng: Rng, n: int) -> Sides:
+    """Skewed differences with mean 0 and no scale."""
+    return _named(rng.exponential(size=n) - 1, np.zeros(n))
+
+
+def rare_losses(chance: float) -> Callable[[Rng, int], Sides]:
+    """Small gains in most cases, and in few the loss of everything: mean 0."""
+    return lambda rng, n: _named((rng.random(n) >= chance).astype(float), np.full(n, 1 - chance))
+
+
+def null_rows() -> list[Row]:
+    """Tests as the report decides, then single tests that must not decide alone."""
+    decided = "as decided, on a scale"
+    return [
+        Row("tests", "no difference, many ties (yes or no)", decided, _decided(tied, SHARE), 0.06),
+        Row("tests", "rates of 0.9, five prompts a case", decided, _decided(same_rates, SHARE), 0.06),
+        Row("tests", "mean 0, rare large losses (5 %)", decided, _decided(rare_losses(0.05), SHARE), 0.06),
+        Row("tests", "mean 0, rare large losses (20 %)", decided, _decided(rare_losses(0.2), SHARE), 0.06),
+        Row("tests", "no difference, neighbours recur", "as decided, two-way", _crossed, 0.06),
+        Row("tests", "no difference, symmetric, no scale", "as decided, no scale", _decided(normal, None), 0.06),
+        Row(
+            "tests", "mean 0, skewed (exponential), no scale", "as decided, no scale", _decided(exponential, None), 0.1
+        ),
+        Row("tests", "no correlation of ratings", "Spearman, permutation p", _uncorrelated, 0.06),
+        Row("tests", "mean 0, skewed (exponential), no scale", "sign-flip alone", _flipped(exponential), None),
+        Row("tests", "mean 0, rare large losses (5 %)", "sign-flip alone", _flipped(rare_losses(0.05)), None),
+    ]

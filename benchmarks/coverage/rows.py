@@ -1,0 +1,91 @@
+"""A row of the coverage page: a design under a method, its simulation, and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+SIZES = (5, 6, 12, 20, 40, 100)
+PROMISED_FROM = 6  # cases
+ENOUGH = 30  # intervals that were given, below which a share of them says nothing
+LIKERT = {
+    "middling": [5, 10, 20, 30, 20, 10, 5],
+    "80 % sevens": [2, 1, 1, 2, 4, 10, 80],
+    "94 % sevens": [1, 0, 0, 1, 1, 3, 94],
+}
+Rng = np.random.Generator
+Array = npt.NDArray[np.float64]
+Ends = tuple[float | None, float | None]
+Outcome = bool | None
+Part = Literal["means", "agreement", "calibration", "tests"]
+
+
+class Row(NamedTuple):
+    """A design under a method.
+
+    Attributes:
+        part: The table it belongs to.
+        design: How the data came about. ``method``: what is judged.
+        once: One run with n cases: whether the interval holds the truth (or the test rejects); None: it is refused.
+        promise: Least coverage of the intervals that are given (or most rejections); None: a warning, no promise.
+    """
+
+    part: Part
+    design: str
+    method: str
+    once: Callable[[Rng, int], Outcome]
+    promise: float | None
+
+    @property
+    def name(self) -> str:
+        """Design and method."""
+        return f"{self.design}: {self.method}"
+
+
+class Cell(NamedTuple):
+    """A row at one number of cases: runs whose interval held the truth (or whose test rejected), of those given."""
+
+    cases: int
+    held: int
+    given: int
+    runs: int
+
+    @property
+    def share(self) -> float:
+        """Of those given; 1 where none was."""
+        return self.held / self.given if self.given else 1.0
+
+    @property
+    def text(self) -> str:
+        """For the page."""
+        if self.given == self.runs:
+            return f"{100 * self.share:.0f} %"
+        known = f"{100 * self.share:.0f} % of " if self.given >= ENOUGH else ""
+        return f"{known}{100 * self.given / self.runs:.0f} % given"
+
+
+def covers(ends: Ends, truth: float) -> Outcome:
+    """Whether an interval holds the truth; None where there is no interval."""
+    low, high = ends
+    return None if low is None or high is None else low - 1e-9 <= truth <= high + 1e-9
+
+
+def cell(row: Row, cases: int, *, runs: int) -> Cell:
+    """Simulate one number of cases."""
+    rng = np.random.default_rng([cases, 15])
+    found = [row.once(rng, cases) for _ in range(runs)]
+    given = [one for one in found if one is not None]
+    return Cell(cases, sum(given), len(given), runs)
+
+
+def kept(row: Row, found: Cell) -> bool:
+    """Whether a cell keeps the promise of its row, three standard errors of the simulation allowed."""
+    if row.promise is None or found.cases < PROMISED_FROM or found.given < ENOUGH:
+        return True
+    slack = 3 * (row.promise * (1 - row.promise) / found.given) ** 0.5
+    if row.part == "tests":
+        return bool(found.share <= row.promise + slack)
+    return bool(found.share >= row.promise - slack)

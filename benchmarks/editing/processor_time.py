@@ -1,0 +1,213 @@
+"""Processor time of an edit against the plain way, one thread, both ways in turn: in groups, alone, and in arithmetic.
+
+    python -m benchmarks.editing.processor_time --write                       all, into results; half an hour
+    python -m benchmarks.editing.processor_time ft --rounds 1 --edits 8       one method, one round, groups of eight
+
+A round makes another edit the plain way (``benchmarks/support/naive_reference.py``; six of them with FT), makes the
+same alone, and makes a whole group together. Edits differ in length, so the ratio of a group scales the plain way's
+seconds for the round's edits to the group's mean by the tokens that it reads. Processor seconds bear other load better
+than the clock does; every figure is the median over rounds, with its range. Floating-point operations are counted, not
+timed: their ratio is what an engine of equal efficiency would reach. They are counted over two and four steps and
+carried on in a straight line to the most steps there may be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.run import write
+from benchmarks.support import naive_reference as plain
+from benchmarks.support.workload import facts, script_cases, search_of, templates
+from curation.files.artifact_cache import Cache
+from curation.files.model_packages import cache_dir
+from evaluation.editors.locate_edit.parts.context_templates import fill
+from evaluation.editors.presets import make_editor
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.request import EditedProbes
+from evaluation.models.language_model import LM
+from schemas.facts import Fact
+
+EDITS = 24
+METHODS = ("rome", "memit", "ft", "scripts")
+PLAIN = {"ft": 6}  # edits of a round that are made the plain way, where it is not one
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """Processor seconds of a call."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def operations(run: Callable[[], Any]) -> float:
+    """Billions of floating-point operations of a call, matrix products and attention."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return float(counter.get_total_flops()) / 1e9
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median, least and most."""
+    return {"median": round(median(values), 3), "least": round(min(values), 3), "most": round(max(values), 3)}
+
+
+class Method:
+    """A method both ways.
+
+    Args:
+        lm: The model.
+        name: ``rome``, ``memit`` or ``ft``.
+        cache: Where templates and second moments are kept.
+        steps: The most steps of an edit; the method's own number where it is not given.
+    """
+
+    def __init__(self, lm: LM, name: str, cache: Cache, *, steps: int | None = None) -> None:
+        given: dict[str, Any] = {} if steps is None else {"steps": steps}
+        if name == "memit":
+            given["lam"] = 100.0
+        elif name == "rome":
+            given["templates"] = templates(lm, cache, ((5, 10), (10, 10)))
+        self.lm, self.name = lm, name
+        self.editor = make_editor(name, lm, cache, given)
+        self.editor.prepare(())
+        self.params: Any = self.editor.params
+        if name == "rome":
+            self.inverse = torch.linalg.inv(self.editor._material()[1].second.double()).float()  # type: ignore[attr-defined]
+
+    def plainly(self, fact: Fact) -> Any:
+        """One edit the plain way."""
+        lm, p = self.lm, self.params
+        if self.name == "ft":
+            return plain.ft(lm, p.layer, fact, steps=p.steps, lr=p.lr, stop_below=p.stop_below)
+        texts, moments = self.editor._material()  # type: ignore[attr-defined]
+        if self.name == "rome":
+            return plain.rome(lm, p.layer, fact, texts, self.inverse, search_of(p))
+        seconds_of = {n: m.second for n, m in moments.items()}
+        return plain.memit(lm, p.layers, fact, texts, seconds_of, p.lam, search_of(p))
+
+    def tokens(self, fact: Fact) -> int:
+        """Tokens of a pass of the plain way, padding included."""
+        if self.name == "ft":
+            return self.lm.encode(fact.fact_prompt, fact.new_object.text).first
+        texts = self.editor._material()[0]  # type: ignore[attr-defined]
+        rows = [self.lm.encode(fill(text, fact.fact_prompt), fact.new_object.text).ids[:-1] for text in texts]
+        return (len(rows) + 1) * max(map(len, rows))
+
+
+def counted(lm: LM, name: str, cache: Cache, run: Callable[[Method], Any], *, steps: int) -> float:
+    """Billions of operations of an edit that goes to its last step."""
+    two, four = (operations(partial(run, Method(lm, name, cache, steps=n))) for n in (2, 4))
+    return two + (four - two) / 2 * (steps - 2)
+
+
+def method(lm: LM, name: str, cache: Cache, rounds: int, edits: int) -> dict[str, Any]:
+    """One method: rounds of the plain way, alone, and together."""
+    wanted, which = facts(edits)
+    both = Method(lm, name, cache)
+    mean_tokens = sum(map(both.tokens, wanted)) / len(wanted)
+    both.editor.edit_each(wanted[:1])  # factors are made, kernels warm
+    told: dict[str, list[float]] = {key: [] for key in ("plain", "alone", "group", "ratio_alone", "ratio_group")}
+    for n in range(rounds):
+        step = len(wanted) // PLAIN.get(name, 1)
+        some = wanted[(2 + 3 * n) % step :: step]
+        slow = sum(seconds(partial(both.plainly, fact)) for fact in some) / len(some)
+        alone = sum(seconds(partial(both.editor.edit_each, [fact])) for fact in some) / len(some)
+        group = seconds(partial(both.editor.edit_each, wanted)) / len(wanted)
+        every = slow * mean_tokens / (sum(map(both.tokens, some)) / len(some))
+        for key, value in zip(told, (slow, alone, group, slow / alone, every / group), strict=True):
+            told[key].append(value)
+        print(f"{name} {n}: {slow:.2f} {alone:.2f} {group:.2f}", file=sys.stderr, flush=True)
+    fact, steps = wanted[2], both.params.steps
+    much = counted(lm, name, cache, lambda m: m.plainly(fact), steps=steps)
+    little = counted(lm, name, cache, lambda m: m.editor.edit_each([fact]), steps=steps)
+    together = counted(lm, name, cache, lambda m: m.editor.edit_each(wanted), steps=steps) / len(wanted)
+    return {
+        "facts": which,
+        "rounds": rounds,
+        "processor_seconds_an_edit": {key: spread(told[key]) for key in ("plain", "alone", "group")},
+        "ratio_alone": spread(told["ratio_alone"]),
+        "ratio_group": spread(told["ratio_group"]),
+        "giga_operations_an_edit": {"plain": round(much), "alone": round(little), "group": round(together)},
+        "ratio_of_operations_alone": round(much / little, 2),
+        "ratio_of_operations_group": round(much * mean_tokens / both.tokens(fact) / together, 2),
+    }
+
+
+def scripts(lm: LM, cache: Cache, rounds: int) -> dict[str, Any]:
+    """Script prompts, twelve a case, two targets each, a rank-one edit a case; the plain way on one case a round."""
+    cases, layer = script_cases(lm, 8), make_editor("rome", lm, cache).params.layer
+    draw = torch.Generator().manual_seed(0)
+    deltas = []
+    for _ in cases:
+        left, right = (torch.randn(size, 1, generator=draw) for size in (lm.layout.width, lm.layout.inner))
+        deltas.append([LowRankDelta(lm.layout.weight(layer), left / left.norm(), right / right.norm())])
+    scorer = EditScorer(lm, layers=[layer])
+    scorer.score([EditedProbes((), None, own) for own in cases])  # what stands below the edit is kept, as in a run
+    asked = [EditedProbes(delta, None, own) for delta, own in zip(deltas, cases, strict=True)]
+
+    def theirs(n: int) -> None:
+        with plain.in_force(lm, deltas[n]):
+            plain.evaluate(lm, cases[n])
+
+    def ours() -> None:
+        scorer.score(asked)
+
+    def width(n: int) -> int:
+        return max(len(lm.encode(p.prompt, t, separator=p.separator).ids) for p in cases[n] for t in p.targets)
+
+    mean_width = sum(map(width, range(len(cases)))) / len(cases)
+    told: dict[str, list[float]] = {"plain": [], "group": [], "ratio_group": []}
+    for n in range(rounds):
+        slow, fast = seconds(partial(theirs, n)), seconds(ours) / len(cases)
+        for key, value in zip(told, (slow, fast, slow * mean_width / width(n) / fast), strict=True):
+            told[key].append(value)
+        print(f"scripts {n}: {slow:.2f} {fast:.2f}", file=sys.stderr, flush=True)
+    much, little = operations(partial(theirs, 0)) * mean_width / width(0), operations(ours) / len(cases)
+    return {
+        "rounds": rounds,
+        "processor_seconds_a_case": {key: spread(told[key]) for key in ("plain", "group")},
+        "ratio_group": spread(told["ratio_group"]),
+        "giga_operations_a_case": {"plain": round(much), "group": round(little)},
+        "ratio_of_operations_group": round(much / little, 2),
+    }
+
+
+def main(methods: Sequence[str] = METHODS, *, rounds: int = 3, edits: int = EDITS) -> dict[str, Any]:
+    """Run it on one thread."""
+    torch.set_num_threads(1)
+    lm, cache = LM.load("embedded", device="cpu"), Cache(cache_dir())
+    out: dict[str, Any] = {"model": "SmolLM2-135M-Instruct (embedded), float32, cpu", "threads": 1}
+    for name in methods:
+        out[name] = scripts(lm, cache, rounds) if name == "scripts" else method(lm, name, cache, rounds, edits)
+        out[name]["load_average"] = round(os.getloadavg()[0], 1)
+        print(f"{name}: {json.dumps(out[name])}", file=sys.stderr, flush=True)
+    return out
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("methods", nargs="*", default=list(METHODS), help=f"of {', '.join(METHODS)}")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--edits", type=int, default=EDITS, help="in a group")
+    parser.add_argument("--write", action="store_true", help="keep the result in results/processor_time.json")
+    given = parser.parse_args()
+    found = main(given.methods, rounds=given.rounds, edits=given.edits)
+    if given.write:
+        write("processor_time", found)
+    else:
+        print(json.dumps(found, indent=1))

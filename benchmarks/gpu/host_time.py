@@ -1,0 +1,116 @@
+"""What the host does for a case when the model's passes cost nothing: tokens, trees, tensors, answers.
+
+Run: python -m benchmarks.gpu.host_time CASES; the result is kept in benchmarks/results/host_time.json
+
+On a GPU the host prepares passes and launches them; what it needs for that bounds how busy the GPU can be. Here the
+decoder, its head and the softmax are replaced by ready zeros, and each case has its own 12 script prompts with two
+targets and its own rank-one edit. ``each_anew`` tokenises every prompt with every target by itself, as a run of one
+method would without a memory; ``first_method`` fills the memory in batches; ``further_method`` finds all of it there.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import torch
+
+if TYPE_CHECKING:
+    from evaluation.inference.request import EditedProbes
+    from evaluation.models.language_model import LM
+
+CASES, ROUNDS, LAYER = 64, 3, 5
+
+
+def main(cases: int = CASES) -> dict[str, Any]:
+    """Milliseconds of the processor a case, the least of some rounds that take turns; the tokens of a prompt."""
+    from evaluation.inference.batched_scoring import EditScorer
+    from evaluation.inference.batching import TokenBudget
+    from evaluation.models.encoding_memory import EncodingMemory
+    from evaluation.models.language_model import LM
+
+    lm = LM.load("embedded", device="cpu")
+    work = _work(lm, cases)
+    scorer = EditScorer(lm, budget=TokenBudget(8192))
+    found: dict[str, list[float]] = {"each_anew": [], "first_method": [], "further_method": []}
+    with _passes_of_no_cost(lm):
+        scorer.score(work[:1])
+        for _ in range(ROUNDS):
+            lm.encodings = _OneByOne(lm.tokenizer)  # type: ignore[assignment]
+            found["each_anew"].append(_spent(lambda: scorer.score(work)))
+            lm.encodings = EncodingMemory(lm.tokenizer)
+            found["first_method"].append(_spent(lambda: scorer.score(work)))
+            found["further_method"].append(_spent(lambda: scorer.score(work)))
+    least = {name: round(1e3 * min(values) / cases, 2) for name, values in found.items()}
+    lengths = [len(lm.tokenizer(probe.prompt)["input_ids"]) for one in work for probe in one.probes]
+    return {
+        "what": f"{cases} cases of 12 script prompts with two targets, a rank-one edit each; passes cost nothing",
+        "prompt_tokens_mean": round(sum(lengths) / len(lengths), 1),
+        "threads": torch.get_num_threads(),
+        "cpu_ms_a_case": least,
+        "each_anew_against_further_method": round(least["each_anew"] / least["further_method"], 1),
+        "notes": f"seconds of the processor (all threads), least of {ROUNDS} rounds that take turns",
+    }
+
+
+def _spent(call: Any) -> float:
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+
+
+class _OneByOne:
+    """The plain way: every prompt with every target by itself, nothing remembered."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def add(self, wanted: Any) -> None:
+        for _ in wanted:
+            pass
+
+    def encode(self, prompt: str, target: str, *, separator: str = " ") -> Any:
+        from evaluation.models.tokenization import encode_target
+
+        return encode_target(self._tokenizer, prompt, target, separator=separator)
+
+
+def _passes_of_no_cost(lm: LM) -> Any:
+    """The decoder, its head and the softmax give zeros of the right shapes that take no memory."""
+    from contextlib import ExitStack
+
+    base, head = lm.module(lm.layout.base), lm.module(lm.layout.head)
+    width, vocabulary = lm.layout.width, len(lm.model.get_input_embeddings().weight)
+    zero = torch.zeros(())
+
+    def decoder(*, input_ids: torch.Tensor, **_: Any) -> Any:
+        return SimpleNamespace(last_hidden_state=zero.expand(*input_ids.shape, width))
+
+    stack = ExitStack()
+    stack.enter_context(patch.object(base, "forward", decoder))
+    stack.enter_context(patch.object(head, "forward", lambda picked: zero.expand(len(picked), vocabulary)))
+    stack.enter_context(patch.object(torch, "log_softmax", lambda logits, dim: logits))
+    return stack
+
+
+def _work(lm: LM, cases: int) -> list[EditedProbes]:
+    from benchmarks.support.workload import script_cases
+    from evaluation.edits.weight_deltas import LowRankDelta
+    from evaluation.inference.request import EditedProbes
+
+    generator, out = torch.Generator().manual_seed(0), []
+    for n, own in enumerate(script_cases(lm, cases)):
+        left, right = (torch.randn(size, 1, generator=generator) for size in (lm.layout.width, lm.layout.inner))
+        delta = LowRankDelta(lm.layout.weight(LAYER), left, right)
+        probes = [p.model_copy(update={"prompt": f"{n}. {p.prompt}"}) for p in own]  # no case has another's prompts
+        out.append(EditedProbes([delta], None, probes))
+    return out
+
+
+if __name__ == "__main__":
+    from benchmarks.run import write
+
+    write("host_time", main(*map(int, sys.argv[1:])))

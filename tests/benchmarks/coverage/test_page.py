@@ -1,0 +1,77 @@
+"""The table of docs/coverage.md: rows keep their promises (slow), and a row that does not is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import curation.stats.bounded as bounded
+from benchmarks.coverage.__main__ import main
+from benchmarks.coverage.page import RUNS, all_rows, broken_promises, page, printed_shares
+from benchmarks.coverage.rows import PROMISED_FROM, SIZES, Cell, Row, kept
+
+ROWS = {row.name: row for row in all_rows()}
+PROMISED = [name for name, row in ROWS.items() if row.promise is not None]
+STORED = Path(__file__).parents[3] / "docs" / "coverage.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROMISED)
+def test_a_row_keeps_its_promise(name: str) -> None:
+    assert broken_promises([ROWS[name]], runs=120, sizes=(6, 12, 40)) == []
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_the_page_prints_keeps_the_promise_too(name: str) -> None:
+    """The figures of the docs themselves, as the page prints them; and every row is there."""
+    row = ROWS[name]
+    for n, share in zip(SIZES, printed_shares(STORED.read_text(encoding="utf-8"), row), strict=True):
+        if share is not None:
+            cell = Cell(n, round(share * RUNS), RUNS, RUNS)
+            assert kept(row, cell) or n < PROMISED_FROM, (name, n, share)
+
+
+def test_the_page_has_no_row_that_the_program_has_not() -> None:
+    lines = [line for line in STORED.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    told = {tuple(line.strip("| ").split(" | ")[:2]) for line in lines if not line.startswith(("| design", "| ---"))}
+    assert told == {(row.design, row.method) for row in ROWS.values()}
+
+
+def test_the_check_goes_red_when_an_interval_is_made_worse(monkeypatch, capsys) -> None:
+    """The default interval a third as wide: --check says which rows, with their figures, and ends with 1."""
+    chosen = ["--check", "--only", "rate 0.9, 1 prompt", "--runs", "150"]
+    assert main(chosen) == 0 and "2 rows keep their promises" in capsys.readouterr().out
+    honest = bounded.beta_ends
+
+    def narrow(spread, scale=bounded.SHARE, *, tail=0.025):
+        found = honest(spread, scale, tail=tail)
+        return found and tuple(spread.mean + (end - spread.mean) / 3 for end in found)
+
+    monkeypatch.setattr(bounded, "beta_ends", narrow)
+    assert main(chosen) == 1
+    said = capsys.readouterr().out
+    assert "rate 0.9, 1 prompt a case: default holds the truth in" in said and "promised: 93 %" in said
+
+
+def test_a_test_that_rejects_too_often_breaks_its_promise() -> None:
+    always = Row("tests", "no difference", "a test", lambda rng, n: True, 0.06)
+    (told, *_) = broken_promises([always], runs=40, sizes=(6,))
+    assert told == "no difference: a test rejects in 100 % of 40 runs at n = 6; promised: 6 %"
+    assert broken_promises([always._replace(promise=None)], runs=40, sizes=(6,)) == []
+    assert broken_promises([always], runs=40, sizes=(5,)) == [], "promises hold from six cases on"
+
+
+def test_a_page_names_refusals_and_promises() -> None:
+    def every_second(rng, n):
+        return True if rng.random() < 0.5 else None
+
+    rows = [Row("means", "a design", "an interval", every_second, 0.93)]
+    text = page(rows, runs=200, sizes=(6, 12))
+    (line,) = [line for line in text.splitlines() if line.startswith("| a design")]
+    assert "100 % of " in line and " % given" in line and line.endswith("| 93 % |")
+    assert printed_shares(text, rows[0]) == [1.0, 1.0]
+    with pytest.raises(ValueError, match="promises 93 %, the program 90 %"):
+        printed_shares(text, rows[0]._replace(promise=0.9))
+    with pytest.raises(ValueError, match="not on the page"):
+        printed_shares(text, rows[0]._replace(design="another"))

@@ -1,0 +1,76 @@
+"""Where in a nested record a field stands that could not be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.loaders import load
+from curation.loaders.field_paths import explain_field
+from curation.loaders.reading.raw_records import Row
+
+
+def record(**change: Any) -> dict[str, Any]:
+    edit = {"prompt": "The capital of {} is", "relation_id": "P36", "subject": "Peru"}
+    edit |= {"target_true": {"str": "Lima"}, "target_new": {"str": "Oslo"}}
+    whole = {"case_id": 1, "requested_rewrite": edit, "paraphrase_prompts": [], "neighborhood_prompts": []}
+    for path, value in change.items():
+        place, (*outer, last) = whole, path.split("__")
+        for name in outer:
+            place = place[name]  # type: ignore[assignment]
+        place[last] = value
+        if value is ...:
+            del place[last]
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"requested_rewrite__target_new": {"id": "Q1"}}, "the field 'requested_rewrite.target_new.str' is missing"),
+        ({"requested_rewrite__relation_id": ...}, "the field 'requested_rewrite.relation_id' is missing"),
+        (
+            {"requested_rewrite__target_true__str": 5},
+            "the field 'requested_rewrite.target_true.str' must be a text with something in it, it is a number",
+        ),
+        (
+            {"requested_rewrite__target_new": None},
+            "the field 'requested_rewrite.target_new' is null, which cannot be read here",
+        ),
+        (
+            {"requested_rewrite__target_new": ["Oslo"]},
+            "the field 'requested_rewrite.target_new' is a list, which cannot be read here",
+        ),
+        (
+            {"neighborhood_prompts": ["The capital of Chad is", {"prompt": "x"}]},
+            "the field 'neighborhood_prompts[1]' must be a text, it is an object",
+        ),
+    ],
+)
+def test_the_whole_path_is_named(tmp_path: Path, change: dict[str, Any], text: str) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps([record(), record(case_id=2, **change)], indent=0))
+    loaded = load(path, "counterfact")
+    assert [(p.kind, p.what) for p in loaded.problems] == [("malformed", text)]
+    assert [f.key for f in loaded.facts] == ["counterfact/1"]
+
+
+@pytest.mark.parametrize("error", [TypeError("a date is needed"), ValueError("so"), KeyError("b"), IndexError("x")])
+def test_what_reading_again_does_not_show_is_told_as_it_was(error: Exception) -> None:
+    said = "the field 'b' is missing" if isinstance(error, KeyError) else str(error)
+    assert explain_field(error, Row("f", {"a": 1}), lambda row: [row.data["a"]]) == said, "the second reading is fine"
+
+    def other(row: Row) -> list[object]:
+        raise RuntimeError(row.data["a"])
+
+    assert explain_field(error, Row("f", {"a": 1}), other) == said, "the second reading fails otherwise"
+
+
+def test_a_text_for_people_stays() -> None:
+    def make(row: Row) -> list[object]:
+        raise TypeError(f"the year of {row.data['a']} is none")
+
+    assert explain_field(TypeError("the year of 1 is none"), Row("f", {"a": 1}), make) == "the year of 1 is none"

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.rules.event_rule import EventRule
+from curation.rules.event_selection import EventRuling, EventSelectionStream
+from curation.rules.release import freeze, freeze_with_report
+from curation.splits.errata import Errata, Erratum
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.verdicts import Verdict
+from tests.support.curation.verdicts import make_verdict
+from tests.support.events import MERGER, MOVE, event_case, event_records
+
+WHOLE = event_case()
+RECORDS = {r.key: r for r in event_records()}
+WHO, FOUNDED, PRICES = (f"{MERGER}/{k}" for k in ("fact/Who-leads-Brenta-Rail?", "fact/Where-was-Alba-Rail-founded?",
+                                                  "tendency/How-may-ticket-prices-change?"))  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    with Store.open(tmp_path / "s.duckdb", create=True) as opened:
+        opened.put(event_records())
+        yield opened  # type: ignore[misc]
+
+
+def asked(store: Store, *entries: Erratum, **rule: object) -> dict[str, int]:
+    """Number of questions by event, of the cases that come out."""
+    stream = EventSelectionStream(store, EventRule.model_validate(rule), errata=Errata(entries), block=1)
+    return {c.event.key: len(c.facts) + len(c.tendencies) for c in stream}
+
+
+def said(key: str, label: str, by: str = "person:ann/judge_tendency@1") -> Verdict:
+    return make_verdict(RECORDS[key].id, label, by)
+
+
+CASES = [
+    ("all", [], {}, {MERGER: 5, MOVE: 1}),
+    ("a question dropped", [said(WHO, "drop", "stands_alone@1")], {}, {MERGER: 4, MOVE: 1}),
+    ("an event dropped", [said(MOVE, "drop", "kept@1")], {}, {MERGER: 5}),
+    ("unsure is held", [said(PRICES, "unsure")], {}, {MERGER: 4, MOVE: 1}),
+    ("types", [], {"types": ["headquarters"]}, {MOVE: 1}),
+    ("prefix", [], {"prefix": "e/mer"}, {MERGER: 5}),
+    ("too few questions", [], {"min_questions": 2}, {MERGER: 5}),
+    ("one person is not two", [said(PRICES, "keep")], {"min_people": 2}, {}),
+    ("one person twice is not two",
+     [said(PRICES, "keep"), said(PRICES, "keep", "person:ann/review_scope@1")], {"min_people": 2}, {}),
+    ("two people keep",
+     [said(PRICES, "keep"), said(PRICES, "keep", "person:bo/judge_tendency@1")], {"min_people": 2}, {MERGER: 1}),
+    ("one of two drops",
+     [said(PRICES, "keep"), said(PRICES, "drop", "person:bo/judge_tendency@1")], {"min_people": 2}, {}),
+    ("a check is no person", [said(PRICES, "keep", "options@1")], {"min_people": 1}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdicts", "rule", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_rule(store: Store, verdicts: list[Verdict], rule: dict[str, object], expected: dict[str, int]) -> None:
+    store.put(verdicts)
+    assert asked(store, **rule) == expected
+
+
+def test_errata_take_out_events_cases_and_questions(store: Store) -> None:
+    wrong = {"what": "wrong", "date": "2026-11-22"}
+    assert asked(store, Erratum(item=WHO, **wrong)) == {MERGER: 4, MOVE: 1}
+    assert asked(store, Erratum(item=f"case/{MOVE}", **wrong), Erratum(item=WHO, **wrong, id="other")) == {MERGER: 5}
+    ruling = EventRuling(store, EventRule(), Errata([Erratum(item=MOVE, action="hold", **wrong)]))
+    assert ruling.decide(RECORDS[MOVE]).outcome == "hold"
+
+
+def test_people_judge_a_whole_case_of_exactly_this_content(store: Store) -> None:
+    (case,) = EventSelectionStream(store, EventRule(prefix="e/mer"))
+    assert {q.id for q in (*case.facts, *case.tendencies)} == {q.id for q in (*WHOLE.facts, *WHOLE.tendencies)}
+    store.put([make_verdict(WHOLE.id[::-1], "drop", "person:ann/quality@1")])
+    assert MERGER in asked(store)
+    store.put([make_verdict(case.id, "drop", "person:ann/quality@1")])
+    assert asked(store) == {MOVE: 1}
+
+
+def test_a_frozen_split_of_events_comes_back_and_says_what_was_lost(store: Store) -> None:
+    store.put([said(WHO, "drop", "stands_alone@1")])
+    made = freeze(store, "mine", EventRule(min_questions=2))
+    assert made.type == "event" and made.header["format"] == 3 and len(made.all_cases) == 1
+    assert made.header["counts"] == {
+        "cases": 1,
+        "event: too few questions": 1,
+        "events": 2,
+        "fact question: dropped by stands_alone": 1,
+    }
+    assert [c.key for c in store.split("mine").all_cases] == [f"case/{MERGER}"]
+    assert store.split_sizes("mine@1.0.0") == (2, 2)
+    with pytest.raises(UserError, match="mine@1.0.0: this works on edits of facts"):
+        _ = made.cases
+
+
+def test_a_split_without_a_case_says_why(store: Store) -> None:
+    with pytest.raises(UserError, match="would have no case .*event: too few questions: 2"):
+        freeze_with_report(store, "mine", EventRule(min_questions=9))

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from curation.splits.split_extras import NONE, Extras
+from schemas.extras import Extra
+
+ONE, TWO = (Extra.holding(f"{key}/extra/x", [key], subject_key=key, name="x") for key in ("f/1", "f/2"))
+
+
+def test_extras_come_in_order_of_their_keys() -> None:
+    held = Extras([TWO, ONE])
+    assert list(held) == [ONE, TWO] and held == Extras([ONE, TWO]) and held != NONE
+    assert held.of(["f/2", "f/3"]) == [TWO] and not NONE and NONE.of(["f/1"]) == []
+
+
+def test_extras_are_no_keys_of_a_dictionary() -> None:
+    with pytest.raises(TypeError):
+        hash(NONE)

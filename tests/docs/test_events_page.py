@@ -1,0 +1,45 @@
+"""The page on events: its commands and its Python, as they stand there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from scedit import cli
+from tests.docs.pages import DOCS, blocks
+
+PAGE = DOCS / "events.md"
+
+
+@pytest.fixture
+def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "elken").symlink_to(shared / "data/elken")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_from_the_published_files_to_a_split(folder: Path) -> None:
+    first, second = (block.text for block in blocks(PAGE, "bash"))
+    said = {}
+    for line in first.strip().splitlines():
+        done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        said[line.split()[2]] = done.output
+    assert "1,385 cases, 5,586 fact questions, 9,155 tendency questions" in said["freeze"]
+    assert "OUT, erratum drops the fact_question" in said["explain"]
+    assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 1_385
+    done = CliRunner().invoke(cli, shlex.split(second)[1:])
+    assert done.exit_code == 1 and "judged" not in done.output and "held by people" in str(done.exception)
+
+
+def test_the_python_of_the_page(folder: Path) -> None:
+    (block,) = blocks(PAGE, "python")
+    names: dict[str, object] = {}
+    exec(block.text, names)
+    split = names["split"]
+    assert (split.type == "event" and split.all_cases[0].facts) or split.all_cases[0].tendencies  # type: ignore[attr-defined]
