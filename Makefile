@@ -3,13 +3,14 @@
 # make check     lint, types, import contracts, tests
 # make format    lay out and tidy the code in place
 # make wheel     the package, in dist/
-# make coverage  the quick tests with a table of the lines that no test reaches
+# make coverage  the quick tests with a table of the lines that no test reaches (TESTS=tests/schemas: those alone)
 # Each target does its own set-up. Another Python: make test PYTHON=python3.12
 # Another torch build (CUDA, ROCm): make demo TORCH="<the arguments of pip install for it>"
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 TORCH ?= torch==2.13.0
+TESTS ?= tests
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -51,7 +52,7 @@ format: $(READY)
 
 coverage: $(READY)
 	@$(BIN)/coverage erase
-	@OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not api" $(TESTS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
