@@ -67,7 +67,23 @@ def lines(out: Path) -> dict[str, dict[str, Any]]:
 def numbers(data: dict[str, Any]) -> dict[str, Any]:
     """A unit's result less what time decides."""
     result = CaseResult.model_validate(data)
-    return result.model_dump(exclude={"seconds_edit", "seconds_score", "peak_bytes"})
+    return result.model_dump(mode="json", exclude={"seconds_edit", "seconds_score", "peak_bytes"})
+
+
+def nearly(value: Any) -> Any:
+    """``value``, whose decimals equal others to 1e-5 and everything else exactly.
+
+    A kill between two units of a group leaves the second to be scored alone, in a batch of another shape, whose last
+    bits some processors compute differently.
+    """
+    match value:
+        case dict():
+            return {key: nearly(part) for key, part in value.items()}
+        case list():
+            return [nearly(part) for part in value]
+        case float():
+            return pytest.approx(value, abs=1e-5, rel=1e-5)
+    return value
 
 
 def finished(out: Path) -> int:
@@ -79,7 +95,7 @@ def killed_and_resumed(kills: int, regime: str, folder: Path, seed: int) -> None
     draw = random.Random(seed)
     assert start(folder / "whole", regime).wait() == 0
     whole, out = lines(folder / "whole"), folder / "killed0"
-    want, kept = {k: numbers(v) for k, v in whole.items()}, dict[str, dict[str, Any]]()
+    want, kept = nearly({k: numbers(v) for k, v in whole.items()}), dict[str, dict[str, Any]]()
     assert not any(result["error"] for result in want.values())
     shots = 0
     while True:
