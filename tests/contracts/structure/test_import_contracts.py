@@ -51,7 +51,7 @@ def test_the_contracts_hold(copy: Path) -> None:
         ("schemas/facts.py", "import curation.store.store", "packages, top to bottom"),
         ("evaluation/runs/planted.py", "import annotation_ui.tasks", "packages, top to bottom"),
         ("evaluation/judge/planted.py", "import construction.verifier.steps", ALLOWED),
-        ("evaluation/judge/planted.py", "import construction.events.planted", ALLOWED),
+        ("evaluation/judge/planted.py", "import construction.planted.module", ALLOWED),
         ("annotation_ui/tasks/planted.py", "import construction.llm.client", "annotation_ui uses no construction"),
         ("construction/llm/planted.py", "import construction.prompts", "construction, top to bottom; llm"),
         ("construction/llm/planted.py", "import construction.neighbours", "construction, top to bottom; llm"),
@@ -68,19 +68,19 @@ def test_the_contracts_hold(copy: Path) -> None:
 )
 def test_a_planted_import_breaks_its_contract(copy: Path, where: str, line: str, contract: str) -> None:
     """At the top, in a function, and for type checking only; and a new folder has to be given its place."""
-    changed, events = copy / where, copy / "construction" / "events"
+    changed, new = copy / where, copy / "construction" / "planted"
     before = changed.read_text(encoding="utf-8") if changed.exists() else None
     changed.parent.mkdir(exist_ok=True)
     changed.write_text(f"{before or ''}\nfrom typing import TYPE_CHECKING\n{line}\n", encoding="utf-8")
-    if "construction.events" in line:
-        events.mkdir()
-        (events / "__init__.py").touch()
-        (events / "planted.py").touch()
+    if "construction.planted" in line:
+        new.mkdir()
+        (new / "__init__.py").touch()
+        (new / "module.py").touch()
     try:
         assert any(name.startswith(contract) for name in broken(copy))
     finally:
         changed.unlink()
-        shutil.rmtree(events, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
         if before is not None:
             changed.write_text(before, encoding="utf-8")
         elif where.endswith("__init__.py"):

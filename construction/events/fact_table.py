@@ -1,0 +1,58 @@
+"""A table of facts that answers paths ("B's league"): what held before the event."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from curation.splits.partition import names_of
+from schemas.facts import Entity, Fact, Object
+
+
+class FactTable:
+    """Facts by subject and relation. A fact that is to be edited counts with its old object, which held before.
+
+    Args:
+        facts: The facts; subjects are known by folded names, aliases and Wikidata ids.
+
+    Example:
+        >>> from schemas.facts import Relation, Source
+        >>> more = {"change": "none", "source": Source(name="me", licence="CC0-1.0"), "prompt": "{} is in"}
+        >>> lima, peru = Entity(text="Lima"), Object(text="Peru")
+        >>> fact = Fact(key="f", subject=lima, relation=Relation(id="P17"), old=peru, **more)
+        >>> FactTable([fact]).follow(Entity(text="LIMA"), ["P17"]).text
+        'Peru'
+    """
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._objects: dict[tuple[str, str], list[Object]] = defaultdict(list)
+        for fact in facts:
+            for name in names_of(fact.subject):
+                known = self._objects[name, fact.relation.id]
+                if not any(names_of(fact.old) & names_of(one) for one in known):
+                    known.append(fact.old)
+        self.relations = frozenset(relation for _, relation in self._objects)
+
+    def objects(self, subject: Entity, relation: str) -> tuple[Object, ...]:
+        """All objects of a subject's relation, each once."""
+        found: list[Object] = []
+        for name in sorted(names_of(subject)):
+            for one in self._objects.get((name, relation), ()):
+                if not any(names_of(one) & names_of(other) for other in found):
+                    found.append(one)
+        return tuple(found)
+
+    def follow(self, start: Entity, relations: Sequence[str]) -> Object | None:
+        """Where a path leads; None where the table has no fact of a step, or several."""
+        place: Entity = start
+        for relation in relations:
+            found = self.objects(place, relation)
+            if len(found) != 1:
+                return None
+            place = found[0]
+        return place if isinstance(place, Object) else as_object(place)
+
+
+def as_object(entity: Entity) -> Object:
+    """An entity as the object of a relation."""
+    return Object(text=entity.text, aliases=entity.aliases, wikidata=entity.wikidata)
