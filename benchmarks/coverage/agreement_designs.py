@@ -73,7 +73,7 @@ STATISTICS: dict[str, tuple[Statistic, Statistic]] = {
 }
 """The statistic with its interval, and the one whose value over very many cases is the truth."""
 
-PROMISES = {"middling": 0.93, "80 % sevens": 0.93, "94 % sevens": 0.9}
+PROMISE = 0.93
 
 
 @cache
@@ -95,5 +95,5 @@ def _row(statistic: str, usage: str, promise: float | None) -> Row:
 def agreement_rows() -> list[Row]:
     """Every statistic at every use of the scale; the percentile interval as a warning."""
     *present, former = STATISTICS
-    rows = [_row(name, usage, PROMISES[usage]) for name in present for usage in LIKERT]
+    rows = [_row(name, usage, PROMISE) for name in present for usage in LIKERT]
     return [*rows, *(_row(former, usage, None) for usage in ("middling", "80 % sevens"))]

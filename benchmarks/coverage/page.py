@@ -32,7 +32,8 @@ decided only where their interval excludes 0 too: where large losses are rare an
 themselves cannot know of them, and the scale does. Values without a scale (entropy, words) have no such bound:
 strongly skewed ones are covered too seldom. Near a ceiling and with few rated scripts, calibrated figures are refused:
 fewer than five rated cases that differ, or unequal probabilities that leave the sample worth fewer than ten scripts.
-Agreement near the ceiling rests on few cases; its intervals allow for two that were not seen.
+Agreement near the ceiling rests on few cases; its intervals allow for two that were not seen. Rank correlations have no
+interval where fewer than three cases differ from the commonest value of a side.
 """
 
 

@@ -19,6 +19,7 @@ from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, su
 Kind = Literal["spearman", "kendall"]
 Null = Literal["exchangeable", "zero"]
 _NEARLY = 1 - 1e-6  # a correlation of 1 has no Fisher transform
+LEAST_OFF_MODE = 3  # cases that differ from a side's commonest value; with fewer, intervals hold the truth too seldom
 _MOST_CELLS = 2_500  # cells of the contingency table up to which resamples are computed together
 
 
@@ -31,6 +32,9 @@ def spearman(
     null: Null = "exchangeable",
 ) -> Estimate:
     """Spearman's rho with an interval from resampling cases and a permutation p.
+
+    There is no interval where fewer than three cases differ from the commonest value of a side: such intervals held the
+    truth in 85 to 92 % of simulated studies instead of 95 (94 % of ratings equal, 12 to 40 cases), these in 94 and more.
 
     Args:
         x: First value of each pair.
@@ -114,6 +118,8 @@ def _correlation(
     draws = _draws(kind, a, b, groups, resampling)
     value = _by_scipy(kind, a, b)
     low, high, note = student_ends_of_draws(value, draws, FISHER, resampling, cases=n)
+    if resampling.resamples and (too_equal := _too_equal(a, b, groups)):
+        low, high, note = None, None, too_equal
     if null == "zero":
         p, why = (_p_of_zero(value, draws, n), "") if low is not None else (None, "")
     else:
@@ -121,6 +127,18 @@ def _correlation(
     notes = "; ".join(t for t in (note, why) if t)
     method = resampling.describe(f"case bootstrap, t on {FISHER.name}") if low is not None else ""
     return Estimate(kind, value, low, high, len(a), n, method, p, note=notes)
+
+
+def _too_equal(a: Floats, b: Floats, groups: Groups) -> str:
+    """Why these pairs vary too little for an interval; "" where they do not."""
+    for name, data in (("x", a), ("y", b)):
+        values, times = np.unique(data, return_counts=True)
+        mode = values[times.argmax()]
+        off = len(np.unique(groups.of[data != mode]))
+        if off < LEAST_OFF_MODE:
+            cases = "1 case differs" if off == 1 else f"{off} cases differ"
+            return f"no interval: only {cases} from the commonest value of {name} ({mode:g})"
+    return ""
 
 
 def _p_of_zero(value: float, draws: Floats, cases: int) -> float | None:

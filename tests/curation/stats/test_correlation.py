@@ -136,3 +136,28 @@ def test_the_null_of_a_zero_coefficient_goes_with_the_interval():
     assert spearman(x, y, cases, resampling=Resampling(0), null="zero").p is None
     rates = [spearman(*rng.normal(size=(2, 20)), resampling=Resampling(100), null="zero").p < 0.05 for _ in range(150)]
     assert np.mean(rates) < 0.12
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_too_few_cases_off_the_commonest_value_have_no_interval(kind):
+    """Two cases that differ, though by eight scripts; a third one makes the interval."""
+    cases = [f"c{k // 4}" for k in range(80)]
+    y = [7.0] * 80
+    y[0:4], y[20:24] = [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 5.0, 6.0]
+    x = [float(k % 7) for k in range(80)]
+    for pair, side in (((x, y), "y"), ((y, x), "x")):
+        found = OURS[kind](*pair, cases, resampling=Resampling(200))
+        assert (found.low, found.high) == (None, None)
+        assert found.value is not None and found.p is not None
+        assert found.note == f"no interval: only 2 cases differ from the commonest value of {side} (7)"
+    y[40] = 6.0
+    found = OURS[kind](x, y, cases, resampling=Resampling(200))
+    assert found.low is not None
+    assert OURS[kind](x[:4], [1.0, 1.0, 1.0, 2.0], resampling=NONE).note == "no resampling was asked for"
+
+
+def test_of_zero_there_is_no_p_without_an_interval():
+    y = [7.0] * 19 + [1.0]
+    found = spearman(list(range(20)), y, resampling=Resampling(200), null="zero")
+    assert found.p is None
+    assert found.note == "no interval: only 1 case differs from the commonest value of y (7)"
