@@ -93,3 +93,6 @@ class EventCase(Record):
 
 AnyCase = Case | EventCase
 """A case of any kind; its JSON has a ``type`` unless it is one of a fact."""
+
+EditRequest = Fact | Event
+"""What a method is asked to make true; its ``kind`` is ``fact`` or ``event``."""

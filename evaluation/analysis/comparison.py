@@ -14,7 +14,7 @@ from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
 from evaluation.metrics.generation import GenerationChoice
-from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
+from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
 
@@ -70,7 +70,7 @@ class Ranking(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All rows over one group of cases: ``all``, or one kind of change."""
+    """All rows over one group of cases: ``all``, or one kind of edit."""
 
     group: str
     cases: int
@@ -100,7 +100,7 @@ class Scores(NamedTuple):
 
 def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> Scores:
     """Score every finished case of every editor from the stored answers; nothing is asked of a model."""
-    cases = cases_by_key(run)
+    cases = all_cases_by_key(run)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
     for editor in run.editors:
@@ -120,15 +120,15 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
 def compare(
     run: Run, scores: Scores, metrics: Sequence[Metric], *, resampling: Resampling | None = None
 ) -> list[Comparison]:
-    """Tables over all cases and, where there are several kinds of change, over each kind.
+    """Tables over all cases and, where there are several kinds of edit, over each kind.
 
     With ``resampling``, rows also have the two-way clustered intervals.
     """
-    cases = cases_by_key(run)
-    kinds = list(dict.fromkeys(c.fact.change for c in cases.values()))
+    cases = all_cases_by_key(run)
+    kinds = list(dict.fromkeys(c.group for c in cases.values()))
     groups: dict[str, list[str]] = {ALL: list(cases)}
     if len(kinds) > 1:
-        groups |= {kind: [k for k, c in cases.items() if c.fact.change == kind] for kind in sorted(kinds)}
+        groups |= {kind: [k for k, c in cases.items() if c.group == kind] for kind in sorted(kinds)}
     return [_group(name, keys, run, scores, metrics, resampling) for name, keys in groups.items()]
 
 

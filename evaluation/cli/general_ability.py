@@ -94,7 +94,9 @@ def _prepare(chosen: Any) -> tuple[Any, list[Any], Any]:
     from evaluation.runs.plan import choose
     from evaluation.runs.session import open_split
 
-    cases = choose(open_split(chosen.split), kinds=chosen.kinds, limit=chosen.limit)
+    split = open_split(chosen.split)
+    by_key = {c.key: c.fact for c in split.cases}
+    facts = [by_key[c.key] for c in choose(split, kinds=chosen.kinds, limit=chosen.limit)]
     lm = LM.load(chosen.model, device=chosen.device, dtype=chosen.dtype)
     cache = Cache(cache_dir())
-    return lm, [c.fact for c in cases], lambda name, params: make_editor(name, lm, cache, params)
+    return lm, facts, lambda name, params: make_editor(name, lm, cache, params)

@@ -27,7 +27,7 @@ class Editor(ABC):
     Attributes:
         name: As in the table ``EDITORS``.
         version: Raised when the same options would give other edits.
-        takes: Kinds of request it takes; ``fact`` so far.
+        takes: Kinds of request it takes: ``fact``, ``event``. A run of others is refused before the model is loaded.
         about: One line for lists.
         needs: What must be at hand beside the model.
         costs: What an edit costs, in words.
@@ -116,17 +116,17 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    def edit(self, requests: Sequence[Fact]) -> Edit:
-        """ONE edit that makes all requests true."""
+    def edit(self, requests: Sequence[Any]) -> Edit:
+        """ONE edit that makes all requests true; they are of the kinds that the method takes."""
 
-    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:
+    def edit_after(self, requests: Sequence[Any], earlier: Sequence[Edit]) -> Edit:
         """``edit`` in a sequence, on a model that carries the edits ``earlier``, all made by this method.
 
         The model is that of the moment anyway; a method overrides this where its mathematics also asks what was edited.
         """
         return self.edit(requests)
 
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+    def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         """Independent edits, one a request; methods override it where many at once are faster."""
         return [self.edit([request]) for request in requests]
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from curation.splits.partition import names_of
 from curation.splits.split_file import cases_digest
-from schemas.cases import Case
-from schemas.facts import Fact
+from schemas.cases import AnyCase, Case
+from schemas.facts import Entity, Fact
 
 
 class TrainingData(NamedTuple):
-    """What something was learnt from: keys of cases and facts, folded names of all subjects, digest of the cases."""
+    """What something was learnt from: keys of cases and edits, folded names of all subjects, digest of the cases."""
 
     name: str
     digest: str
@@ -20,18 +20,23 @@ class TrainingData(NamedTuple):
     subjects: frozenset[str]
 
     @classmethod
-    def of(cls, name: str, cases: Iterable[Case]) -> TrainingData:
+    def of(cls, name: str, cases: Iterable[AnyCase]) -> TrainingData:
         """Keys and subjects of cases, their neighbours included: a neighbour is asked about too."""
         cases = tuple(cases)
-        facts = [f for c in cases for f in _facts(c)]
-        keys = frozenset(c.key for c in cases) | {f.key for f in facts}
-        return cls(name, cases_digest(cases), keys, frozenset(n for f in facts for n in names_of(f.subject)))
+        keys = {c.key for c in cases} | {key for c in cases for key, _ in _subjects(c)}
+        names = (n for c in cases for _, entities in _subjects(c) for e in entities for n in names_of(e))
+        return cls(name, cases_digest(cases), frozenset(keys), frozenset(names))
 
-    def shares(self, case: Case) -> str | None:
+    def shares(self, case: AnyCase) -> str | None:
         """What a case has in common with it, in words, or None."""
         if case.key in self.keys:
             return f"the case '{case.key}'"
-        return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
+        if isinstance(case, Case):
+            return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
+        if case.event.key in self.keys:
+            return f"the event '{case.event.key}'"
+        subjects = [entity for _, entities in _subjects(case) for entity in entities]
+        return next((f"the subject '{e.text}'" for e in subjects if names_of(e) & self.subjects), None)
 
     def _fact(self, fact: Fact) -> str | None:
         if fact.key in self.keys:
@@ -41,6 +46,17 @@ class TrainingData(NamedTuple):
     def contains(self, fact: Fact) -> bool:
         """Whether a fact, by key or subject, is among it."""
         return self._fact(fact) is not None
+
+
+def _subjects(case: AnyCase) -> list[tuple[str, tuple[Entity, ...]]]:
+    """Keys of what a case edits and asks about, each with the entities that it is about.
+
+    Of an event: those that fill its template, and the subjects of its questions in scope.
+    """
+    if isinstance(case, Case):
+        return [(fact.key, (fact.subject,)) for fact in _facts(case)]
+    asked = tuple(q.subject for q in case.facts if q.subject is not None and q.scope == "in")
+    return [(case.event.key, (*(filled.entity for filled in case.event.roles), *asked))]
 
 
 def _facts(case: Case) -> list[Fact]:

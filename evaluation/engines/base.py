@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from evaluation.engines.protocols import EditorLike
 from schemas.answers import Answer
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.probes import GenerateProbe, Probe
 
 REWRITTEN = "rewritten_prompts"
@@ -19,7 +19,7 @@ class Job(NamedTuple):
     """One unit of work: a case, and what is still to be asked of it. ``key`` names the unit in the journal."""
 
     key: str
-    case: Case
+    case: AnyCase
     probes: tuple[Probe, ...]
 
 

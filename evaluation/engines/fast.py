@@ -154,13 +154,13 @@ def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer
 def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
     """One edit a job, made together; an exception stands where one cannot be made."""
     try:
-        return list(editor.edit_each([job.case.fact for job in jobs]))
+        return list(editor.edit_each([job.case.request for job in jobs]))
     except Exception as problem:  # find out whose fault it is
         if len(jobs) == 1 or (device_fault(problem) and not out_of_memory(problem)):
             return [problem] * len(jobs)  # a fault of the device is nobody's case: it is told, not worked around
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
     free_memory()
-    return [_value_or_error(partial(editor.edit, [job.case.fact])) for job in jobs]
+    return [_value_or_error(partial(editor.edit, [job.case.request])) for job in jobs]
 
 
 def _value_or_error(call: Callable[[], Any]) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from schemas.answers import Answer
 from schemas.cases import Case
-from schemas.facts import Fact
 from schemas.probes import GenerateProbe, ScoreProbe
 
 
@@ -109,14 +108,14 @@ class EditorLike(Protocol):
         """Whatever is needed once."""
         ...
 
-    def edit(self, requests: Sequence[Fact]) -> EditLike:
-        """One edit."""
+    def edit(self, requests: Sequence[Any]) -> EditLike:
+        """One edit of requests of the kinds that the method takes."""
         ...
 
-    def edit_each(self, requests: Sequence[Fact]) -> Sequence[EditLike]:
+    def edit_each(self, requests: Sequence[Any]) -> Sequence[EditLike]:
         """Independent edits."""
         ...
 
-    def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Any]) -> EditLike:
+    def edit_after(self, requests: Sequence[Any], earlier: Sequence[Any]) -> EditLike:
         """One edit on a model that carries earlier ones."""
         ...

@@ -41,7 +41,7 @@ class SimpleEngine:
         notes: dict[str, Any] = {}
         error = None
         try:
-            edit = editor.edit([job.case.fact])
+            edit = editor.edit([job.case.request])
             with edit.on(self.scorer.editable):
                 begun = time.perf_counter()
                 answers = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from curation.stats.bounded import SHARE, Scale, clustered_interval
 from curation.stats.intervals import PUBLISHED, Interval
@@ -88,11 +88,11 @@ class Metric(Protocol):
     unit: ClassVar[str]
     asks_for_texts: ClassVar[bool]
 
-    def probes(self, case: Case) -> Sequence[Probe]:
-        """What the model is asked for this case."""
+    def probes(self, case: Any) -> Sequence[Probe]:
+        """What the model is asked for this case, which is of a type that the metric takes."""
         ...
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def score(self, case: Any, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """Score the answers after the edit, with those before it where the metric needs them."""
         ...
 
@@ -104,6 +104,12 @@ class Metric(Protocol):
 def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     """The first of the metrics with a role, or None."""
     return next((m for m in metrics if m.role == role), None)
+
+
+def takes(metric: Metric | type[Metric]) -> tuple[str, ...]:
+    """Types of case that a metric asks something of; one that does not say so is about facts."""
+    found: tuple[str, ...] = getattr(metric, "takes", ("fact",))
+    return found
 
 
 def scale_of(metric: Metric) -> Scale | None:
@@ -120,13 +126,15 @@ def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], 
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
-    ``unit`` says what its values are: fractions from 0 to 1, or something else.
+    ``unit`` says what its values are: fractions from 0 to 1, or something else. ``takes``: types of case that it asks
+    something of, ``fact`` or ``event``.
     """
 
     name: ClassVar[str]
     role: ClassVar[Role] = "other"
     unit: ClassVar[str] = "fraction"
     asks_for_texts: ClassVar[bool] = False
+    takes: ClassVar[tuple[str, ...]] = ("fact",)
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""

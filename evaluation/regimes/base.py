@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evaluation.engines.base import Engine, JobResult
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.regimes.config import RegimeChoice
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.core.ids import content_id
 from schemas.probes import Probe
 
@@ -23,7 +23,7 @@ class WorkUnit(NamedTuple):
     """
 
     key: str
-    case: Case
+    case: AnyCase
     after: int | None = None
     position: int | None = None
 
@@ -38,7 +38,7 @@ class RegimeContext(NamedTuple):
         scorer: The model.
     """
 
-    cases: Sequence[Case]
+    cases: Sequence[AnyCase]
     editor: EditorLike
     engine: Engine
     scorer: Scorer
@@ -51,7 +51,7 @@ class Regime(ABC):
         self.choice = choice
 
     @abstractmethod
-    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
+    def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """All units of work, in order."""
 
     @abstractmethod
@@ -61,6 +61,6 @@ class Regime(ABC):
         """Do units; each comes as soon as it is finished."""
 
 
-def edits_digest(cases: Sequence[Case]) -> str:
-    """What names a series of edits: their facts in order."""
-    return content_id("edits", [case.fact.id for case in cases])
+def edits_digest(cases: Sequence[AnyCase]) -> str:
+    """What names a series of edits: their requests in order."""
+    return content_id("edits", [case.request.id for case in cases])

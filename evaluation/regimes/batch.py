@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
-from schemas.cases import Case
+from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
 
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 class BatchRegime(Regime):
     """So many edits made at once; the last batch may be smaller."""
 
-    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
+    def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """A unit a case, named by its batch."""
         return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
 
-    def _batches(self, cases: Sequence[Case]) -> list[Sequence[Case]]:
+    def _batches(self, cases: Sequence[AnyCase]) -> list[Sequence[AnyCase]]:
         size = self.choice.sizes[0]
         return [cases[start : start + size] for start in range(0, len(cases), size)]
 
@@ -36,7 +36,7 @@ class BatchRegime(Regime):
             jobs = [Job(u.key, u.case, missing(u)) for u in todo]
             begun = time.perf_counter()
             try:
-                edit = context.editor.edit([case.fact for case in batch])
+                edit = context.editor.edit([case.request for case in batch])
                 spent = (time.perf_counter() - begun) / len(batch)
                 with edit.on(context.scorer.editable):
                     found = context.engine.ask(jobs, rewrite=edit.rewrite)
@@ -48,6 +48,6 @@ class BatchRegime(Regime):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 
 
-def _batch_units(batch: Sequence[Case]) -> list[WorkUnit]:
+def _batch_units(batch: Sequence[AnyCase]) -> list[WorkUnit]:
     digest = edits_digest(batch)
     return [WorkUnit(f"{case.key}@{digest}", case, len(batch), n) for n, case in enumerate(batch, 1)]

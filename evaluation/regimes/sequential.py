@@ -13,7 +13,7 @@ from typing import Any
 from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.engines.base import Job, JobResult, explained, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
-from schemas.cases import Case
+from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class SequentialRegime(Regime):
     """One edit after the other, all staying in the model."""
 
-    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
+    def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """Where a case is asked right after its edit, and the cases so far at every length that they reach."""
         lengths = self._lengths(cases)
         last, now = max(lengths, default=0), self.choice.score in ("immediate", "both")
@@ -35,7 +35,7 @@ class SequentialRegime(Regime):
                 out[key] = WorkUnit(key, case, n, position)
         return list(out.values())
 
-    def _lengths(self, cases: Sequence[Case]) -> set[int]:
+    def _lengths(self, cases: Sequence[AnyCase]) -> set[int]:
         """Lengths that there are cases for; all cases, where there are fewer than the smallest length."""
         return {n for n in self.choice.sizes if n <= len(cases)} or {len(cases)}
 
@@ -52,7 +52,7 @@ class SequentialRegime(Regime):
                 todo = [u for u in units if u.after == n]
                 begun = time.perf_counter()
                 try:
-                    edit = context.editor.edit_after([case.fact], edits)
+                    edit = context.editor.edit_after([case.request], edits)
                     if weights is not None and edit.deltas is not None:
                         weights.add(edit.deltas)
                         edits.append(_drop_weights(edit))

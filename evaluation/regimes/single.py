@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from evaluation.engines.base import Job, JobResult
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit
-from schemas.cases import Case
+from schemas.cases import AnyCase
 
 
 class SingleRegime(Regime):
     """Each edit alone, then undone."""
 
-    def units(self, cases: Sequence[Case]) -> list[WorkUnit]:
+    def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """A unit a case."""
         return [WorkUnit(case.key, case) for case in cases]
 

@@ -18,7 +18,6 @@ from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 from schemas.core.registry import suggest
 
-Kind = Literal["counterfactual", "temporal"]
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
 
 
@@ -86,7 +85,7 @@ class RunConfig(Options):
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
-        kinds: Kinds of change to take.
+        kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
         regime: How many edits stand in the model when it is asked: ``single``, or a table such as
             ``{ name = "batch", size = 10 }`` or ``{ name = "sequential", size = [1, 10, 100], score = "both" }``.
@@ -110,8 +109,8 @@ class RunConfig(Options):
     metrics: tuple[str, ...] = DEFAULT_METRICS
     generation: GenerationChoice = GenerationChoice()
     normalisation: Literal["mean", "sum"] = "mean"
-    kinds: tuple[Kind, ...] = ("counterfactual", "temporal")
-    limit: Annotated[int, Field(ge=1)] | dict[Kind, Annotated[int, Field(ge=0)]] | None = None
+    kinds: tuple[str, ...] = ("counterfactual", "temporal")
+    limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None
     regime: RegimeChoice = RegimeChoice()
     engine: Literal["fast", "simple", "ray"] = "fast"
     address: str | None = None

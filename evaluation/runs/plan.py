@@ -5,44 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.runs.validity_variants import COMPONENT, Variant
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
+from schemas.core.registry import suggest
 from schemas.probes import Probe
 from schemas.runs import RunManifest
 
+FACT_KINDS = ("counterfactual", "temporal")
+"""How an edited fact can change."""
 BASELINE = "none"  # the unedited model: always run, its answers are everyone's "before"
 REGIME = "single"  # each edit alone, then undone: the baseline's regime, and that of a run which names no other
 COMPONENTS = {"scorer": "1", "runner": "1"}  # raised when the same run would give other numbers
 
 
 def choose(
-    split: Split, *, kinds: Iterable[str] = ("counterfactual", "temporal"), limit: int | Mapping[Any, int] | None = None
-) -> tuple[Case, ...]:
+    split: Split, *, kinds: Iterable[str] = FACT_KINDS, limit: int | Mapping[Any, int] | None = None
+) -> tuple[AnyCase, ...]:
     """The cases of a run, in an order drawn from (split digest, case): the same for every editor and machine.
 
     Args:
         split: The frozen split.
-        kinds: Kinds of change to take.
+        kinds: Kinds of edit to take: how facts change, types and topics of events. ``FACT_KINDS`` means all of them in
+            a split of any type.
         limit: So many cases, or so many of each kind named (others: none). A larger limit keeps the cases of a smaller.
 
     Raises:
-        UserError: no case is left.
+        UserError: no case is left, or an edit can be of no such kind.
     """
-    wanted = set(kinds)
-    cases = [c for c in split.cases if c.fact.change in wanted]
+    wanted = _known_kinds(split, kinds)
+    by_kind = limit if isinstance(limit, Mapping) else {}
+    _known_kinds(split, by_kind, where="limit")
+    cases = [c for c in split.all_cases if c.group in wanted]
     cases.sort(key=lambda c: (seed(split.digest, c.key, "order"), c.key))
     if isinstance(limit, int):
         cases = cases[:limit]
     elif limit is not None:
-        cases = [c for kind in limit for c in [x for x in cases if x.fact.change == kind][: limit[kind]]]
+        cases = [c for kind in limit for c in [x for x in cases if x.group == kind][: limit[kind]]]
     if not cases:
         raise UserError(
             f"no case of the split '{split.name}' is of the kinds asked for ({', '.join(sorted(wanted))})",
@@ -51,7 +58,31 @@ def choose(
     return tuple(cases)
 
 
-def ask(case: Case, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
+def _known_kinds(split: Split, kinds: Iterable[str], *, where: str = "kinds") -> set[str]:
+    """The kinds that are asked for.
+
+    Raises:
+        UserError: one that is neither a kind of change nor, in a split of events, there.
+    """
+    wanted = tuple(kinds)
+    known = list(FACT_KINDS)
+    if split.type != FACT:
+        known = sorted({c.group for c in split.all_cases})
+        if wanted == FACT_KINDS:
+            return set(known)
+    for kind in wanted:
+        if kind not in known:
+            near = suggest(kind, known)
+            hint = f", did you mean '{near}'?" if near else ""
+            raise UserError(
+                f"no edit of the split '{split.name}' is of the kind '{kind}'{hint}",
+                where=where,
+                allowed=", ".join(known),
+            )
+    return set(wanted)
+
+
+def ask(case: AnyCase, metrics: Iterable[Metric]) -> tuple[Probe, ...]:
     """All that the metrics ask of a case; equal questions once, in order of first asking."""
     return tuple({p.id: p for m in metrics for p in m.probes(case)}.values())
 

@@ -23,7 +23,7 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import plain_params
 from evaluation.runs.support import Support
 from schemas.answers import Answer
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
 from schemas.probes import Probe
@@ -44,7 +44,7 @@ class WorkerTask(NamedTuple):
 
     method: str
     params: dict[str, Any]
-    jobs: tuple[tuple[str, Case, tuple[Probe, ...]], ...]
+    jobs: tuple[tuple[str, AnyCase, tuple[Probe, ...]], ...]
     lost: int = 0
 
 

@@ -11,7 +11,7 @@ from curation.files.journal import Journal
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
 from schemas.answers import Answer
-from schemas.cases import Case
+from schemas.cases import AnyCase, Case
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
@@ -143,8 +143,18 @@ def _editor_run(folder: Path, entry: Mapping[str, str], cases: Iterable[str]) ->
 
 
 def cases_by_key(run: Run) -> dict[str, Case]:
-    """The run's cases by key, in its order."""
+    """The cases of a run on facts by key, in its order.
+
+    Raises:
+        UserError: the run's edits are of another type.
+    """
     by_key = {c.key: c for c in run.split.cases}
+    return {k: by_key[k] for k in run.cases}
+
+
+def all_cases_by_key(run: Run) -> dict[str, AnyCase]:
+    """The run's cases by key, of whatever type, in its order."""
+    by_key = {c.key: c for c in run.split.all_cases}
     return {k: by_key[k] for k in run.cases}
 
 

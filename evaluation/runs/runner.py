@@ -140,7 +140,7 @@ class Runner:
             "split": self.split.name,
             "split_version": self.split.version,
             "split_digest": self.split.digest,
-            "split_cases": len(self.split.cases),
+            "split_cases": len(self.split.all_cases),
             "cases": [c.key for c in self.cases],
             "order": "drawn from (split digest, case key); a larger limit keeps the cases of a smaller one",
             "metrics": list(self.config.metrics),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from curation.splits.case_stream import FACT
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import check_options, preset
 from evaluation.editors.training_data import TrainingData
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import takes
 from evaluation.models.depth import model_depth
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
@@ -49,10 +52,14 @@ def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support,
         model: Name of the model, for the presets.
 
     Raises:
-        UserError: an unknown method; no support where one is needed; a checkpoint that shares cases with the split.
+        UserError: an unknown method, or one that does not take the split's edits; no support where one is needed; a
+            checkpoint that shares cases with the split.
     """
     for label, choice in editors.items():
         kind = EDITORS.get(choice.name)
+        _check_takes(f"'{choice.name}'", kind.takes, _editors_for, split, where=f"editors.{label}")
+        if getattr(choice, "variant", None) is not None:
+            _check_takes(f"the validity variant '{choice.variant}'", (FACT,), None, split, where=f"editors.{label}")
         options: dict[str, Any] = {}
         with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
             options = preset(choice.name, model)
@@ -67,17 +74,49 @@ def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support,
             refuse_overlap(trained, split, where=f"editors.{label}")
 
 
+def check_metrics(metrics: Sequence[str], split: Split) -> None:
+    """Refuse, before a model is loaded, metrics that ask nothing of the split's cases.
+
+    Raises:
+        UserError: names the first such metric, and those that fit.
+    """
+    for name in metrics:
+        _check_takes(f"the metric '{name}'", takes(METRICS.get(name)), _metrics_for, split, where="metrics")
+
+
+def _check_takes(
+    who: str, taken: Sequence[str], others: Callable[[str], list[str]] | None, split: Split, *, where: str
+) -> None:
+    if split.type in taken:
+        return
+    names = [] if others is None else others(split.type)
+    raise UserError(
+        f"{who} takes {' and '.join(f'{kind}s' for kind in taken)}, this split's edits are {split.type}s",
+        where=where,
+        allowed=", ".join(names) or None,
+        fix=f"leave it out, or name another split than '{split.name}'",
+    )
+
+
+def _editors_for(kind: str) -> list[str]:
+    return [name for name in EDITORS.names() if kind in EDITORS.get(name).takes]
+
+
+def _metrics_for(kind: str) -> list[str]:
+    return [name for name in METRICS.names() if kind in takes(METRICS.get(name))]
+
+
 def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
     """Refuse what was learnt from cases that a split evaluates.
 
     Raises:
         UserError: one sentence that names what is shared, and where.
     """
-    found = [what for case in split.cases if (what := trained.shares(case))]
+    found = [what for case in split.all_cases if (what := trained.shares(case))]
     if found:
         raise UserError(
             f"it learnt from {trained.name}, which shares {found[0]} with the evaluated split '{split.name}' "
-            f"({len(found)} of {len(split.cases)} cases share something)",
+            f"({len(found)} of {len(split.all_cases)} cases share something)",
             where=where,
             fix="learn from cases that share nothing with it (scedit split partition makes such parts)",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from evaluation.runs.config import RunConfig, SplitChoice
 from evaluation.runs.plan import BASELINE, ask, choose, load_metrics
 from evaluation.runs.results import RUN_FILE, load_run
 from evaluation.runs.runner import EditorOutcome, EditorProgress, Runner
-from evaluation.runs.separation import check_editors, check_parameters
+from evaluation.runs.separation import check_editors, check_metrics, check_parameters
 from evaluation.runs.support import Support, open_support
 from schemas.core.errors import UserError
 
@@ -86,6 +87,8 @@ def execute(
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
+    check_metrics(config.metrics, split)
+    choose(split, kinds=config.kinds, limit=config.limit)
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor
@@ -192,18 +195,17 @@ def size(config: RunConfig) -> Size:
     split = open_split(config.split)
     support = open_support(config.support, split)
     check_editors(config.editors, split=split, support=support, model=config.model)
+    check_metrics(config.metrics, split)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
     metrics = load_metrics(config.metrics, Generation(config.generation, split.digest))
     probes = [p for c in cases for p in ask(c, metrics)]
-    kinds: dict[str, int] = {}
-    for case in cases:
-        kinds[case.fact.change] = kinds.get(case.fact.change, 0) + 1
+    kinds = dict(Counter(case.group for case in cases))
     labels = tuple(dict.fromkeys([BASELINE, *config.editors]))
     finished, seconds = _finished_before(config, {c.key for c in cases}, labels, split.digest)
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
-        of=len(split.cases),
+        of=len(split.all_cases),
         kinds=kinds,
         probes=len(probes),
         targets=sum(len(p.targets) for p in scored(probes)),

@@ -98,7 +98,7 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     """
     if choice is None:
         return Support()
-    evaluated = TrainingData.of(split.name, split.cases) if split is not None else None
+    evaluated = TrainingData.of(split.name, split.all_cases) if split is not None else None
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
     else:

@@ -7,11 +7,11 @@ own under the label ``method [variant]``; its name is part of the run's identity
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from schemas.cases import Case
+from schemas.cases import AnyCase, Case
 from schemas.core.ids import seed
 from schemas.core.registry import Registry
 from schemas.facts import Fact
@@ -26,8 +26,8 @@ class Variant(Protocol):
     version: ClassVar[int]
     about: ClassVar[str]
 
-    def asks(self, case: Case) -> Case:
-        """The case as it is asked and scored."""
+    def asks(self, case: Any) -> Case:
+        """The case, one of a fact, as it is asked and scored."""
         ...
 
     def request(self, fact: Fact, cases: Sequence[Case]) -> Fact:
@@ -145,12 +145,12 @@ def variant_of(components: Mapping[str, str]) -> Variant | None:
     return made
 
 
-def requested(cases: Sequence[Case], variant: Variant) -> tuple[Case, ...]:
-    """The cases of a run with the facts that the method is handed."""
+def requested(cases: Sequence[Any], variant: Variant) -> tuple[AnyCase, ...]:
+    """The cases of a run on facts with the facts that the method is handed."""
     return tuple(c.model_copy(update={"fact": variant.request(c.fact, cases)}) for c in cases)
 
 
-def asked_case(case: Case, components: Mapping[str, str]) -> Case:
+def asked_case(case: Any, components: Mapping[str, str]) -> Any:
     """The case as a run with these components asked it."""
     found = variant_of(components)
     return case if found is None else found.asks(case)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, NoEdit
-from schemas.facts import Fact
+from schemas.cases import EditRequest
 
 
 class UneditedBaseline(Editor):
@@ -15,8 +15,9 @@ class UneditedBaseline(Editor):
 
     name: ClassVar[str] = "none"
     version: ClassVar[int] = 1
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = "the unedited model"
 
-    def edit(self, requests: Sequence[Fact]) -> Edit:
+    def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """The empty edit."""
         return NoEdit()

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, target_values, unscored
 from schemas.answers import Answer, CaseScores, ItemScore
-from schemas.cases import Case
+from schemas.cases import AnyCase
 from schemas.probes import ScoreProbe
 
 FACTOR = 10.0
@@ -35,12 +35,13 @@ class Collapse(CaseMean):
     title: ClassVar[str] = "Collapse"
     about: ClassVar[str] = f"Share of edits that raise the perplexity of a fixed text {FACTOR:.0f} times"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
 
-    def probes(self, case: Case) -> Sequence[ScoreProbe]:
+    def probes(self, case: AnyCase) -> Sequence[ScoreProbe]:
         """The fixed text: the same for every case."""
         return [ScoreProbe(purpose="fixed_text", item="fixed_text", prompt=PROMPT, targets=(TEXT,))]
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def score(self, case: AnyCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """1 for a collapse; unscored where either answer is missing."""
         items = tuple(_item(p, after.get(p.id), before.get(p.id)) for p in self.probes(case))
         return CaseScores(case=case.key, metric=self.name, items=items)

@@ -46,8 +46,6 @@ def test_demo_takes_twelve_cases():
         pytest.param({"dtype": "float8"}, "dtype", id="precision"),
         pytest.param({"normalisation": "median"}, "normalisation", id="normalisation"),
         pytest.param({"limit": 0}, "limit", id="limit"),
-        pytest.param({"limit": {"real": 3}}, "limit", id="limit of an unknown kind"),
-        pytest.param({"kinds": ["counterfact"]}, "kinds", id="kind"),
         pytest.param({"out": None}, "out", id="no folder"),
     ],
 )

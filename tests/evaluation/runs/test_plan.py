@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from curation.splits.split_file import make_split
 from evaluation.metrics.base import Metric
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.runs.plan import ask, choose, load_metrics, make_manifest, metrics_of, plain_params
 from evaluation.runs.validity_variants import VARIANTS
+from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_case, make_cases
+from tests.support.events import MOVE, event_case, make_event, make_fact_question
 
 
 @pytest.mark.parametrize(
@@ -86,6 +89,32 @@ def test_another_split_has_another_order() -> None:
 def test_a_limit_that_leaves_nothing_is_refused(limit: Any) -> None:
     with pytest.raises(UserError, match="loosen kinds or limit"):
         choose(make_cases(3, 0), limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"kinds": ["counterfact"]},
+            r"^kinds: .*'counterfact', did you mean 'counterfactual'\?; allowed: ",
+        ),
+        ({"limit": {"real": 3}}, r"^limit: no edit of the split 'tiny' is of the kind 'real'; allowed: counterfactual"),
+    ],
+)
+def test_an_unknown_kind_is_named_with_the_nearest(more: Any, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        choose(make_cases(), **more)
+
+
+def test_events_are_chosen_by_their_types() -> None:
+    other = make_event(MOVE, "Corvo Foods moved to Turin.", type="headquarters")
+    moved = EventCase(key="case/e/move", event=other, facts=(make_fact_question(event=MOVE),))
+    split = make_split("events", [event_case(), moved])
+    assert {c.key for c in choose(split)} == {"case/e/merger", "case/e/move"}
+    assert [c.key for c in choose(split, kinds=("headquarters",))] == ["case/e/move"]
+    assert [c.key for c in choose(split, limit={"merger": 5})] == ["case/e/merger"]
+    with pytest.raises(UserError, match="no edit of the split 'events' is of the kind 'merge', did you mean 'merger'"):
+        choose(split, kinds=("merge",))
 
 
 def test_equal_questions_are_asked_once() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from curation.splits.split_file import make_split
+from curation.splits.split_file import Split, make_split
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
-from evaluation.runs.separation import check_editors, refuse_overlap
+from evaluation.runs.separation import check_editors, check_metrics, refuse_overlap
 from evaluation.runs.support import Support
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.events import event_case
 
 
 def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
@@ -26,3 +27,22 @@ def test_a_method_that_learns_needs_support() -> None:
     check_editors(config.editors, split=split, support=Support(cases, "digest", "theirs"), model="gpt2-xl")
     with pytest.raises(UserError, match=r"editors.ike: 'ike' learns from declared cases, and none are declared"):
         check_editors(config.editors, split=split, support=Support(), model="gpt2-xl")
+
+
+def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loaded() -> None:
+    """Nothing here is a model's name that could be loaded."""
+    events, facts = make_split("e", [event_case()]), make_split("f", [make_case("Land01")])
+
+    def check(*editors: object, split: Split) -> None:
+        config = RunConfig.model_validate({"split": "mini", "editors": list(editors), "out": "o"})
+        check_editors(config.editors, split=split, support=Support(), model="gpt2-xl")
+
+    check("none", split=events)
+    with pytest.raises(UserError, match=r"editors.rome: 'rome' takes facts, this split's edits are events; .*none"):
+        check("rome", split=events)
+    with pytest.raises(UserError, match=r"variant 'masked' takes facts, this split's edits are events"):
+        check({"name": "none", "label": "m", "variant": "masked"}, split=events)
+    check_metrics(["collapse"], events)
+    check_metrics(["es", "collapse"], facts)
+    with pytest.raises(UserError, match=r"metrics: the metric 'es' takes facts, .* are events; allowed: .*collapse"):
+        check_metrics(["collapse", "es"], events)
