@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -21,6 +22,9 @@ class ScoreProbe(Frozen):
         prompt: Text without the separator.
         separator: What stands between prompt and target.
         targets: Texts to score; the order has a meaning that the metric knows.
+        instruction: What stands before the prompt, with a blank line between; an edit that rewrites prompts leaves it
+            alone.
+        instruction_in_context: What stands there instead where an edit has put something before the prompt.
     """
 
     ask: Literal["score"] = "score"
@@ -30,11 +34,16 @@ class ScoreProbe(Frozen):
     prompt: str
     separator: str = " "
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
+    instruction: str = ""
+    instruction_in_context: str = ""
 
     @cached_property
     def id(self) -> str:
         """Hash of what is asked (not of what for): equal questions are asked once."""
-        return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets)])
+        told = [self.instruction, self.instruction_in_context]
+        return content_id(
+            "probe", [self.ask, self.prompt, self.separator, list(self.targets), *(told if any(told) else ())]
+        )
 
 
 WRITER = 1  # raised when the same probe would be answered by another text
@@ -53,6 +62,7 @@ class GenerateProbe(Frozen):
         prompt: A question, or a text to be continued.
         separator: What stands after the prompt.
         instruction: What stands before it; an edit that rewrites prompts leaves it alone.
+        instruction_in_context: What stands there instead where an edit has put something before the prompt.
         chat: Whether the model's chat template is put around: ``auto`` where it has one.
         start: How the answer begins where there is no chat template; counts as part of it.
         most: The most new tokens.
@@ -69,6 +79,7 @@ class GenerateProbe(Frozen):
     prompt: str
     separator: str = ""
     instruction: str = ""
+    instruction_in_context: str = ""
     chat: Literal["auto", "never", "always"] = "never"
     start: str = ""
     most: Annotated[int, Field(ge=1)] = 256
@@ -82,8 +93,29 @@ class GenerateProbe(Frozen):
     def id(self) -> str:
         """Hash of what is asked and how (not of what for), with the version of the code that writes."""
         about = self.model_dump(mode="json", exclude={"purpose", "item", "cluster"})
+        if not self.instruction_in_context:  # probes of before have no such field, and keep their ids
+            del about["instruction_in_context"]
         return content_id("probe", [WRITER, about])
 
 
 Probe = Annotated[ScoreProbe | GenerateProbe, Field(discriminator="ask")]
-"""What a model is asked; choices come with event-level editing."""
+"""What a model is asked; a choice is a ``ScoreProbe`` whose targets are the options' letters."""
+
+
+def instructed(probe: ScoreProbe | GenerateProbe, rewrite: Callable[[str], str] | None) -> str:
+    r"""A probe's prompt as the edited model reads it, its instruction before it and a blank line between.
+
+    Args:
+        probe: What is asked.
+        rewrite: The edit's way with prompts; it is given the prompt alone.
+
+    Example:
+        >>> probe = ScoreProbe(purpose="fact", item="f", prompt="Who?", targets=("I",), instruction="Answer.")
+        >>> instructed(probe, lambda prompt: "It was Ada. " + prompt)
+        'Answer.\n\nIt was Ada. Who?'
+    """
+    prompt = rewrite(probe.prompt) if rewrite else probe.prompt
+    told = probe.instruction
+    if probe.instruction_in_context and prompt != probe.prompt:
+        told = probe.instruction_in_context
+    return f"{told}\n\n{prompt}" if told else prompt

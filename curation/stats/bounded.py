@@ -292,12 +292,12 @@ def difference_reach(
     keys = sorted(first.keys() & second.keys())
     if len(keys) < 2 or _scale_if_valid(scale, [side[k] for side in (first, second) for k in keys]) is None:
         return None
-    ends = _put_together(sides := _paired_spreads(first, second, items), scale, level / 2)
+    ends = ends_of_difference(sides := _paired_spreads(first, second, items), scale, level / 2)
     gap = sides.one.mean - sides.two.mean
     return None if ends is None else max(gap - ends[0], ends[1] - gap)
 
 
-class _PairedSpreads(NamedTuple):
+class PairedSpreads(NamedTuple):
     """Spreads of both sides of a difference, and of the difference itself."""
 
     one: Spread
@@ -307,29 +307,29 @@ class _PairedSpreads(NamedTuple):
 
 def _paired_spreads(
     first: Mapping[str, float], second: Mapping[str, float], items: Sequence[PairedItem]
-) -> _PairedSpreads:
+) -> PairedSpreads:
     """Of the cases that both sides have; two-way where neighbours recur in ``items``."""
     keys = sorted(first.keys() & second.keys())
     a, b = [first[k] for k in keys], [second[k] for k in keys]
     kept = [i for i in items if i.case in first and i.case in second]
     cases, near = [i.case for i in kept], [i.neighbour for i in kept]
     if not kept or not recurs(cases, near):
-        return _PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
+        return PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
     names = [str(n) for n in near]
     sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
-    return _PairedSpreads(*(crossed_spread(values, cases, names) for values in sides))
+    return PairedSpreads(*(crossed_spread(values, cases, names) for values in sides))
 
 
-def _difference_ends(sides: _PairedSpreads, gap: float, scale: Scale, *, tail: float = _TAIL) -> Scale | None:
+def _difference_ends(sides: PairedSpreads, gap: float, scale: Scale, *, tail: float = _TAIL) -> Scale | None:
     """Ends of the interval of a difference of means, moved to the difference of case means, within the scale."""
-    ends = _put_together(sides, scale, tail)
+    ends = ends_of_difference(sides, scale, tail)
     if ends is None:
         return None
     shift, wide = gap - (sides.one.mean - sides.two.mean), scale[1] - scale[0]
     return max(ends[0] + shift, -wide), min(ends[1] + shift, wide)
 
 
-def _put_together(sides: _PairedSpreads, scale: Scale, tail: float) -> Scale | None:
+def ends_of_difference(sides: PairedSpreads, scale: Scale, tail: float) -> Scale | None:
     """Ends of a difference of means from those of both, by how they vary together."""
     one, two, variance = sides.one, sides.two, sides.gap.variance
     left, right = (beta_ends(side, scale, tail=tail) for side in (one, two))

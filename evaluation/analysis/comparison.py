@@ -12,8 +12,9 @@ from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, score_difference, two_way_intervals
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Metric, Normalisation, Summary, scale_of
+from evaluation.metrics.base import Metric, Normalisation, Summary, is_pooled, scale_of
 from evaluation.metrics.generation import GenerationChoice
+from evaluation.metrics.pooled import contributions, pooled_difference
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import CaseScores
@@ -87,14 +88,26 @@ class Scores(NamedTuple):
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
 
+    def tested(self, metric: Metric, labels: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
+        if is_pooled(metric):
+            found = contributions({label: self.by_editor[label][metric.name] for label in labels})
+            return {label: found.get(label, {}) for label in labels}
+        return {label: self.means(label, metric.name) for label in labels}
+
     def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
         """Prompts with a neighbour fact that two editors have a value for; empty where the metric has none."""
         return paired_items(self.by_editor[first][metric], self.by_editor[second][metric])
 
     def difference(self, first: str, second: str, metric: Metric, keys: Iterable[str]) -> Interval:
-        """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur."""
+        """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur.
+
+        Of a pooled metric: over the questions that both have a value for.
+        """
         mine = self.by_editor[first][metric.name]
         kept = {k: mine[k] for k in keys if k in mine}
+        if is_pooled(metric):
+            return pooled_difference(kept, self.by_editor[second][metric.name], scale_of(metric))
         return score_difference(kept, self.by_editor[second][metric.name], scale_of(metric))
 
 

@@ -137,6 +137,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.analysis.comparison import compare, score_run
+    from evaluation.metrics.base import is_pooled
     from evaluation.report.formatting import ARROWS, seconds, spread
     from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
@@ -160,7 +161,9 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
         cells = [spread(row.summaries[m.name].interval).rjust(22) for m in metrics]
         failed = f"  {row.failed} failed" if row.failed else ""
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
-    click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}. Next: scedit report {config.out}")
+    titles = ", ".join(m.title for m in metrics if is_pooled(m))
+    pooled = f" {titles}: over all questions, the interval by case." if titles else ""
+    click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}.{pooled} Next: scedit report {config.out}")
 
 
 @click.command(epilog="Example: scedit report runs/demo --store demo/store.duckdb")

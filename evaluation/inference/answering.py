@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
-from schemas.probes import GenerateProbe, Probe, ScoreProbe
+from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -42,8 +42,7 @@ def given(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelInput:
     Raises:
         UserError: a chat template is demanded of a model that has none.
     """
-    prompt = (rewrite(probe.prompt) if rewrite else probe.prompt) + probe.separator
-    text = f"{probe.instruction}\n\n{prompt}" if probe.instruction else prompt
+    text = instructed(probe, rewrite) + probe.separator
     has = bool(getattr(lm.tokenizer, "chat_template", None))
     if probe.chat == "always" and not has:
         raise UserError(

@@ -19,7 +19,7 @@ from evaluation.inference.prefix_cache import can_share
 from evaluation.models.tokenization import EncodedPrompt, PromptTarget, common_prefix
 from evaluation.models.transfers import send
 from schemas.answers import Answer, TargetScore
-from schemas.probes import ScoreProbe
+from schemas.probes import ScoreProbe, instructed
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -127,8 +127,8 @@ def make_answer(
 
 
 def prompts_of(probes: Iterable[ScoreProbe], rewrite: Rewrite | None) -> dict[str, str]:
-    """The prompt of every probe, by its id, as the edit wants it."""
-    return {probe.id: rewrite(probe.prompt) if rewrite else probe.prompt for probe in probes}
+    """The prompt of every probe, by its id, as the edit wants it, with its instruction."""
+    return {probe.id: instructed(probe, rewrite) for probe in probes}
 
 
 def targets_of(probes: Iterable[ScoreProbe], prompts: Mapping[str, str]) -> Iterator[PromptTarget]:

@@ -40,7 +40,8 @@ class Summary(NamedTuple):
     ``half`` is half the width of the published interval (1.96·sd/√cases, by case); ``ends`` are those of the default
     one, and ``kind`` says which it is (two-way where neighbours recur); a metric without ends has the published one.
     ``cases`` and ``items`` count what was scored; ``unscored`` items have no value and are in no mean; ``ties`` are
-    scored as not preferred; ``truncated`` prompts lost their beginning and are scored on what was left.
+    scored as not preferred; ``truncated`` prompts lost their beginning and are scored on what was left. ``level`` is
+    what the mean is over: ``case`` means or every ``question``; the interval is over cases both times.
     """
 
     metric: str
@@ -114,7 +115,17 @@ def takes(metric: Metric | type[Metric]) -> tuple[str, ...]:
 
 def scale_of(metric: Metric) -> Scale | None:
     """Lowest and highest possible value of a metric's cases; None where its values are no fractions."""
-    return SHARE if metric.unit == "fraction" else None
+    return scale_of_unit(metric.unit)
+
+
+def scale_of_unit(unit: str) -> Scale | None:
+    """The same of a metric's unit."""
+    return SHARE if unit == "fraction" else None
+
+
+def is_pooled(metric: Metric) -> bool:
+    """Whether a metric's value is a mean over questions, not over cases."""
+    return bool(getattr(metric, "pooled", False))
 
 
 def scored_items(scores: Iterable[CaseScores]) -> tuple[list[float], list[str], list[str | None]]:
@@ -127,7 +138,7 @@ class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
     ``unit`` says what its values are: fractions from 0 to 1, or something else. ``takes``: types of case that it asks
-    something of, ``fact`` or ``event``.
+    something of, ``fact`` or ``event``. ``pooled``: the value is a mean over questions (``evaluation.metrics.pooled``).
     """
 
     name: ClassVar[str]
@@ -135,11 +146,12 @@ class CaseMean:
     unit: ClassVar[str] = "fraction"
     asks_for_texts: ClassVar[bool] = False
     takes: ClassVar[tuple[str, ...]] = ("fact",)
+    pooled: ClassVar[bool] = False
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""
         items = [i for s in scores for i in s.items]
-        interval = clustered_interval(*scored_items(scores), SHARE if self.unit == "fraction" else None)
+        interval = clustered_interval(*scored_items(scores), scale_of_unit(self.unit))
         return Summary(
             metric=self.name,
             mean=interval.mean,

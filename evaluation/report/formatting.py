@@ -10,6 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from curation.stats.intervals import NO_SPREAD, PUBLISHED, TWO_WAY, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, Scores
 from evaluation.metrics.base import Metric, Summary
+from evaluation.runs.plan import FACT_KINDS
+from schemas.text.counting import counted
 from schemas.text.spreadsheet_cells import safe_cell
 
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
@@ -57,6 +59,19 @@ def spread(interval: Interval, *, signed: bool = False) -> str:
     if interval.kind == NO_SPREAD:
         return f"{mean} [all agree]"
     return f"{mean} ± {percent(interval.half, digits=digits)}"
+
+
+def sample_size(summary: Summary) -> str:
+    """What a mean is over: cases, or questions and the cases that they are of.
+
+    Example:
+        >>> by_case = Summary("es", 0.5, 0.1, cases=4, items=9)
+        >>> sample_size(by_case), sample_size(by_case._replace(level="question"))
+        ('n=4', 'n=9 questions of 4 cases')
+    """
+    if summary.level != "question":
+        return f"n={summary.cases}"
+    return f"n={counted(summary.items, 'question')} of {counted(summary.cases, 'case')}"
 
 
 @runtime_checkable
@@ -180,7 +195,7 @@ def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
     cells = []
     for m in metrics:
         s = row.summaries[m.name]
-        text = f"{spread(s.interval)} (n={s.cases})" if s.mean is not None else "–"
+        text = f"{spread(s.interval)} ({sample_size(s)})" if s.mean is not None else "–"
         if s.kind == TWO_WAY:
             text += "; two-way"
         if not row.baseline and row.gain[m.name].mean is not None:
@@ -193,8 +208,9 @@ def _markdown_row(row: MethodRow, metrics: Sequence[Metric]) -> str:
 
 def group_title(table: Comparison) -> str:
     """A table's heading."""
-    name = "All cases" if table.group == "all" else f"{table.group.capitalize()} changes"
-    return f"{name} ({table.cases})"
+    if table.group in FACT_KINDS:
+        return f"{table.group.capitalize()} changes ({table.cases})"
+    return f"{'All cases' if table.group == 'all' else f'Events: {table.group}'} ({table.cases})"
 
 
 def by_case(scores: Scores) -> list[dict[str, Any]]:

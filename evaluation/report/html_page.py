@@ -25,7 +25,17 @@ from evaluation.report.correlation_heatmap import heat_map
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.first_screen import first_screen
 from evaluation.report.forgetting_plot import forgetting_plot
-from evaluation.report.formatting import ARROWS, certain, group_title, memory, p_value, percent, seconds, spread
+from evaluation.report.formatting import (
+    ARROWS,
+    certain,
+    group_title,
+    memory,
+    p_value,
+    percent,
+    sample_size,
+    seconds,
+    spread,
+)
 from evaluation.report.harmonic_score import harmonic_scores
 from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
@@ -133,6 +143,7 @@ def _environment() -> Environment:
         "memory": memory,
         "probability": probability,
         "group_title": group_title,
+        "sample_size": sample_size,
         "certain": certain,
         "no_variance_note": narrative.no_variance_note,
         "common_cases_note": narrative.common_cases_note,

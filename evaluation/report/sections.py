@@ -27,7 +27,7 @@ from evaluation.analysis.text_statistics import (
     text_shapes,
 )
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Metric, Normalisation, scale_of
+from evaluation.metrics.base import Metric, Normalisation, is_pooled, scale_of
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
@@ -158,18 +158,19 @@ def make_section(
     base, nulls = run.baseline.label, null_labels(run)
     contests: list[ComparisonFamily] = []
     for m in metrics:
-        values = {e.label: scores.means(e.label, m.name) for e in run.editors}
+        values = scores.tested(m, [e.label for e in run.editors])
         if any(values.values()):
-            contests += comparison_families(
+            found = comparison_families(
                 m.title,
                 values,
                 baseline=base,
                 higher=m.better == "higher",
-                scale=scale_of(m),
+                scale=None if is_pooled(m) else scale_of(m),
                 items=lambda first, second, name=m.name: scores.paired_items(first, second, name),  # type: ignore[misc]
                 null_methods=nulls,
                 against=against,
             )
+            contests += [family._replace(share=m.unit == "fraction") for family in found]
     text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
     tables = compare(run, scores, metrics, resampling=DEFAULT)
     return ReportSection(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from schemas.probes import GenerateProbe, Probe, ScoreProbe
+from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
 
 SCORE = ScoreProbe(purpose="fact", item="f/1", prompt="The capital of Peru is", targets=("Lima", "Oslo"))
 
@@ -65,3 +65,29 @@ def test_settings_that_write_nothing(change: dict[str, object]) -> None:
 def test_a_probe_comes_back_as_what_it_was() -> None:
     adapter = TypeAdapter(Probe)
     assert [adapter.validate_json(p.model_dump_json()) for p in (SCORE, WRITE)] == [SCORE, WRITE]
+
+
+def test_probes_of_before_keep_their_ids() -> None:
+    """Journals and stored answers of the unedited model name probes by them."""
+    assert (SCORE.id, WRITE.id) == ("7f57efb4e5b41fc70181", "79206052322de877ccaa")
+
+
+@pytest.mark.parametrize("probe", [SCORE, WRITE], ids=["score", "write"])
+@pytest.mark.parametrize("field", ["instruction", "instruction_in_context"])
+def test_instructions_count(probe: ScoreProbe | GenerateProbe, field: str) -> None:
+    told = probe.model_copy(update={field: "Answer."})
+    assert type(probe).model_validate(told.model_dump()).id != probe.id
+
+
+@pytest.mark.parametrize("probe", [SCORE, WRITE], ids=["score", "write"])
+def test_an_edit_leaves_the_instruction_alone_and_may_call_for_another(probe: ScoreProbe | GenerateProbe) -> None:
+    def with_event(prompt: str) -> str:
+        return f"Event: Lima moved.\n{prompt}"
+
+    told = probe.model_copy(update={"instruction": "Answer."})
+    assert instructed(probe, None) == probe.prompt
+    assert instructed(told, None) == f"Answer.\n\n{probe.prompt}"
+    assert instructed(told, with_event) == f"Answer.\n\nEvent: Lima moved.\n{probe.prompt}"
+    other = told.model_copy(update={"instruction_in_context": "Use the event."})
+    assert instructed(other, with_event) == f"Use the event.\n\nEvent: Lima moved.\n{probe.prompt}"
+    assert instructed(other, lambda prompt: prompt) == instructed(other, None) == f"Answer.\n\n{probe.prompt}"

@@ -1,0 +1,121 @@
+"""Metrics pooled over questions: values, intervals and differences by case; each against a plain, slow version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from curation.stats.bootstrap import Resampling, drawn
+from curation.stats.intervals import NO_SPREAD
+from evaluation.metrics.pooled import (
+    POOLED,
+    POOLED_STUDENT,
+    PooledMean,
+    common_questions,
+    contributions,
+    pooled_difference,
+    pooled_interval,
+)
+from schemas.answers import CaseScores, ItemScore
+
+
+class Right(PooledMean):
+    """A metric by that name."""
+
+    name = "right"
+
+
+def scored(case: str, *values: float | None) -> CaseScores:
+    items = tuple(ItemScore(probe=f"{case}/{n}", item="i", value=v) for n, v in enumerate(values))
+    return CaseScores(case=case, metric="right", items=items)
+
+
+def table(**cases: tuple[float | None, ...]) -> dict[str, CaseScores]:
+    return {case: scored(case, *values) for case, values in cases.items()}
+
+
+ONE = table(a=(1, 1, 1, 0), b=(0,), c=(1, None), d=(), e=(None,))
+
+
+def slow_draws(rows: list[list[tuple[float, ...]]], resampling: Resampling) -> np.ndarray:
+    """Ratios of whole cases put together again, question by question: rows are cases of questions' values."""
+    out = []
+    for counts in np.concatenate(list(drawn(len(rows), resampling))):
+        questions = [q for row, count in zip(rows, counts, strict=True) for _ in range(int(count)) for q in row]
+        out.append(np.mean(questions, axis=0))
+    return np.array(out)
+
+
+def test_every_question_counts_once_and_cases_without_one_are_in_no_mean() -> None:
+    found = Right().summarise(list(ONE.values()))
+    assert (found.mean, found.items, found.cases, found.unscored) == (4 / 6, 6, 3, 2)
+    assert (found.level, found.kind) == ("question", POOLED)
+    none = Right().summarise([scored("d"), scored("e", None)])
+    assert (none.mean, none.half, none.cases, none.items, none.unscored) == (None, None, 0, 0, 1)
+    assert Right().summarise([]).mean is None
+
+
+def test_the_interval_has_the_variance_of_cases_drawn_anew() -> None:
+    resampling = Resampling(300, seed=5)
+    draws = slow_draws([[(1,), (1,), (1,), (0,)], [(0,)], [(1,)]], resampling)[:, 0]
+    fast = pooled_interval([(3, 4), (0, 1), (1, 1)], resampling=resampling)
+    assert fast.half == pytest.approx(1.96 * np.sqrt(draws.var() * 3 / 2), rel=1e-9)
+    assert fast.ends is not None and 0 < fast.ends[0] < 4 / 6 < fast.ends[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("sums", "mean", "low"),
+    [([(3.0, 3.0)] * 12, 1.0, 0.735), ([(2.0, 2.0), (5.0, 5.0)], 1.0, 0.158)],
+    ids=["twelve", "two"],
+)
+def test_cases_that_all_agree_have_the_exact_interval_of_as_many_cases(
+    sums: list[tuple[float, float]], mean: float, low: float
+) -> None:
+    """Not of as many questions: those of one case may all stand or fall together."""
+    found = pooled_interval(sums)
+    assert found.mean == mean and found.ends == (pytest.approx(low, abs=1e-3), 1.0)
+
+
+def test_a_single_case_has_no_interval_and_values_without_a_scale_have_students() -> None:
+    assert pooled_interval([(1.0, 3.0)])[:4] == (1 / 3, None, 1, None)
+    spread = pooled_interval([(9.0, 3.0), (4.0, 2.0), (30.0, 6.0)], None)
+    assert spread.kind == POOLED_STUDENT and spread.ends is not None and spread.ends[1] > 5
+    assert pooled_interval([(6.0, 3.0), (4.0, 2.0)], None).kind == NO_SPREAD
+
+
+TWO = table(a=(0, 1, 0, 0), b=(1,), c=(1, 1), d=(1,), f=(1,))
+
+
+def test_a_difference_is_over_the_questions_that_both_scored() -> None:
+    assert {k: tuple(v) for k, v in common_questions(ONE, TWO).items()} == {
+        "a": (3, 1, 4),
+        "b": (0, 1, 1),
+        "c": (1, 1, 1),
+    }
+    resampling = Resampling(300, seed=2)
+    found = pooled_difference(ONE, TWO, resampling=resampling)
+    rows = [[(1, 0), (1, 1), (1, 0), (0, 0)], [(0, 1)], [(1, 1)]]
+    draws = slow_draws(rows, resampling)
+    assert found.mean == pytest.approx((4 - 3) / 6) and found.n == 3
+    assert found.half == pytest.approx(1.96 * np.sqrt((draws[:, 0] - draws[:, 1]).var() * 3 / 2), rel=1e-9)
+    back = pooled_difference(TWO, ONE, resampling=resampling)
+    assert found.low is not None and found.low == pytest.approx(-back.high) and found.high == pytest.approx(-back.low)  # type: ignore[operator]
+    assert pooled_difference(ONE, {}).mean is None and pooled_difference(ONE, table(a=(1,))).n == 1
+
+
+def test_a_question_that_all_cases_differ_in_excludes_no_difference_and_equal_sides_do_not() -> None:
+    many = {f"k{n}": scored(f"k{n}", 1, 1) for n in range(12)}
+    none = {f"k{n}": scored(f"k{n}", 0, 0) for n in range(12)}
+    apart, same = pooled_difference(many, none), pooled_difference(many, many)
+    assert apart.low is not None and apart.low > 0.4 and apart.high == 1.0
+    assert same.mean == 0 and same.low is not None and same.low < 0 < (same.high or 0)
+
+
+def test_contributions_have_the_pooled_value_as_their_plain_mean() -> None:
+    found = contributions({"one": ONE, "two": TWO, "nothing": table(a=(None,))})
+    assert set(found) == {"one", "two"} and set(found["one"]) == set(found["two"]) == {"a", "b", "c"}
+    assert np.mean(list(found["one"].values())) == pytest.approx(4 / 6)
+    assert np.mean(list(found["two"].values())) == pytest.approx(3 / 6)
+    gap = [found["one"][k] - found["two"][k] for k in "abc"]
+    assert np.mean(gap) == pytest.approx(pooled_difference(ONE, TWO).mean or 0)
+    assert contributions({}) == {}
