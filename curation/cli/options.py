@@ -25,7 +25,7 @@ PATH = click.Path(path_type=Path)
 TEXTS = {
     "--store": "The store (a DuckDB file).",
     "--editors": "Editing methods, by label or name; divided by commas or given again.",
-    "--heldout": "Split that will be evaluated (mini or a split file); nothing may be shared with it.",
+    "--heldout": "Split that will be evaluated (mini, open:test, or a split file); nothing may be shared with it.",
     "--seed": "Seed of the random draw.",
     "--limit": "Take at most this many:",
     "--json": "Print one JSON value instead of text.",

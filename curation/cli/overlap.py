@@ -116,7 +116,7 @@ def partition(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Divide the frozen split SOURCE (a file, or 'mini') into parts that share no subject, relation or edited fact.
+    """Divide the frozen split SOURCE (a file, mini, open) into parts that share no subject, relation or edited fact.
 
     Example: scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
     """
@@ -161,7 +161,8 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
     """Check what A (evaluation cases) shares with B (what a method was trained on).
 
     \b
-    Each is 'mini', 'shipped', a frozen split, a store (.duckdb), a text file (one text a line) or a file of facts.
+    Each is 'mini', 'open' (or a part), 'shipped', a frozen split, a store (.duckdb), a text file (one text a line)
+    or a file of facts.
     Levels: same_edit, same_fact, same_subject_relation, same_subject, same_text, near_text.
 
     Example: scedit split overlap mini shipped --fail-on same_edit

@@ -53,7 +53,7 @@ def publish(
 
     \b
     OUT_DIR must be new or empty. datasets.load_dataset(OUT_DIR) works on it, offline too.
-    The split comes from the store, or from --split-file; the name 'mini' alone means the split that we ship.
+    The split comes from the store, or from --split-file; shipped ones need neither.
 
     Example: scedit split publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
@@ -88,8 +88,8 @@ def publish(
 
 
 def _split(name: str, store: Store | None, file: Path | None) -> Split:
-    """The split by that name, from the file, the store, or (``mini``) the package."""
-    from curation.shipped import mini_split
+    """The split by that name, from the file, the store, or (a shipped one) the package."""
+    from curation.shipped import SPLITS, shipped_split
     from curation.splits.split_file import open_split
     from schemas.core.errors import UserError
 
@@ -100,8 +100,8 @@ def _split(name: str, store: Store | None, file: Path | None) -> Split:
         return made
     if store is not None:
         return store.open_split(name)
-    if name == "mini":
-        return mini_split()
+    if name in SPLITS:
+        return shipped_split(name)
     raise UserError(f"where is the split '{name}'?", fix="say --store STORE or --split-file FILE")
 
 

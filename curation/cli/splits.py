@@ -74,7 +74,7 @@ def freeze(
 @identity_options
 @json_option
 def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> None:
-    """Add a frozen split file, or 'mini', and all its records to a store.
+    """Add a frozen split file, or a shipped split ('mini', 'open', 'open:test'), and all its records to a store.
 
     A key that stands in the store with other content is a conflict: nothing is added. --as NAME keeps both, as a split
     NAME of its own.
@@ -99,7 +99,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
 @click.command()
 @click.argument("name")
 @click.argument("path", type=click.Path(path_type=Path))
-@store_option()
+@store_option(required=False, also="Left out: a shipped split (mini, open, open:dev, open:test).")
 @shared_option(
     "--format",
     "format_name",
@@ -113,17 +113,21 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     help="With easyedit: also the lists of portability and locality that EasyEdit's own KnowEdit reader looks for.",
 )
 @writes(folders=("path",))
-def export(name: str, path: Path, store_path: Path, format_name: str, knowedit_lists: bool) -> None:
+def export(name: str, path: Path, store_path: Path | None, format_name: str, knowedit_lists: bool) -> None:
     """Write the frozen split NAME to PATH, in our format or in one of other tools.
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """
+    from contextlib import ExitStack
+
     from curation.export.formats import chosen_exporter
     from curation.export.formats import export as write
+    from curation.shipped import shipped_split
     from curation.store.store import Store
 
-    with Store.open(store_path) as store:
-        made = store.open_split(name)
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.open(store_path)) if store_path else None
+        made = store.open_split(name) if store else shipped_split(name)
         written = write(made, path, format_name, knowedit_lists)
         gaps = chosen_exporter(format_name, knowedit_lists).gaps(made)
     click.echo(

@@ -80,17 +80,17 @@ def _text(data: Any) -> OwnedText:
 
 
 def open_collection(source: Path | str) -> TextCollection:
-    """One side from a name: ``mini``, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
+    """One side: a shipped split's name, ``shipped``, a frozen split, a store, a text file (one text a line), facts.
 
     Raises:
         UserError: nothing there, or no known kind of file.
     """
-    from curation.shipped import mini_split
+    from curation.shipped import SPLITS, shipped_split
     from curation.splits.split_file import open_split
 
     path, name = Path(source), Path(source).name
-    if str(source) == "mini":
-        return TextCollection.from_cases("mini", mini_split().cases)
+    if str(source) in SPLITS:
+        return TextCollection.from_cases(str(source), shipped_split(str(source)).cases)
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":

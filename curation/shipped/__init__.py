@@ -8,8 +8,13 @@ from typing import Any
 
 from curation.splits.split_file import Split, load_split, open_split
 from schemas.core.config import read_toml
+from schemas.core.errors import UserError
 
 _HERE = Path(__file__).parent
+
+SPLITS = ("mini", "open", "open:dev", "open:test")
+"""Names of the frozen splits that come with the program."""
+SHIPPED_NAMES = "mini, open, open:dev, open:test"
 
 
 def facts_path() -> Path:
@@ -99,8 +104,29 @@ def mini_split() -> Split:
     return load_split(mini_path())
 
 
+def shipped_split(name: str) -> Split:
+    """The split that comes with the program under a name of ``SPLITS``.
+
+    Raises:
+        UserError: there is none of that name.
+        DataError: the shipped file was changed.
+
+    Example:
+        >>> shipped_split("open:dev").name, len(shipped_split("open").cases)
+        ('open-dev', 404)
+    """
+    from curation.shipped.open_cases import open_part, open_release
+
+    if name not in SPLITS:
+        raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
+    if name == "mini":
+        return mini_split()
+    part = name.partition(":")[2]
+    return open_part(part) if part else open_release()
+
+
 def named_split(name: str) -> Split:
-    """The split that a command line names: ``mini``, or a frozen split file, whose cases stay on the disk.
+    """The split that a command line names: a shipped one, or a frozen split file, whose cases stay on the disk.
 
     Raises:
         UserError, DataError: as ``curation.splits.split_file.open_split``.
@@ -109,7 +135,7 @@ def named_split(name: str) -> Split:
         >>> named_split("mini").name
         'mini'
     """
-    return mini_split() if name == "mini" else open_split(name)
+    return shipped_split(name) if name in SPLITS else open_split(name)
 
 
 @lru_cache(maxsize=1)

@@ -217,8 +217,16 @@ def load_split(path: Path | str) -> Split:
         UserError: there is no such file.
         DataError: cut off, edited, or not a split file; names the line.
     """
-    path = Path(path)
-    lines = _lines(path)
+    return read_split(_lines(Path(path)), Path(path))
+
+
+def read_split(lines: Iterable[tuple[int, str]], path: Path) -> Split:
+    """The same of numbered lines that were read already; ``path`` is where they came from, for messages.
+
+    Raises:
+        DataError: cut off, edited, or not a split file; names the line.
+    """
+    lines = iter(lines)
     header, cases, extras = _header(next(lines, (1, ""))[1], path), list[AnyCase](), list[Extra]()
     for record in _records(lines, path):
         if isinstance(record, Extra):
@@ -300,6 +308,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[AnyCase | Extra]:
     for number, line in lines:
+        if not line.strip():
+            continue
         try:
             if line.startswith('{"extra":'):
                 yield Extra.model_validate(json.loads(line)["extra"])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from construction.llm.connection import Access
 
 _FILE = click.Path(path_type=Path)
-_SUPPORT = "Cases to demonstrate with: shipped, demonstrations, or a split file; never evaluated ones."
+_SUPPORT = "Cases to demonstrate with: shipped, demonstrations, open:dev, or a split file; never evaluated ones."
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,13 @@ class ApiCommandOptions:
 
 @click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
 @store_option("store", also="It receives cases and scripts, and is created if necessary.")
-@click.option("--split", "name", default="mini", show_default=True, help="Split: mini, or one in --store.")
+@click.option(
+    "--split",
+    "name",
+    default="mini",
+    show_default=True,
+    help="Split: mini, open, open:dev, open:test, or one in --store.",
+)
 @shared_option("--split-file", type=_FILE)
 @editors_option(default="none,prompt,ike,script_ike")
 @shared_option("--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of a method, such as ike.k=8.")
@@ -112,6 +118,7 @@ def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str,
     """The cases, and the methods set up for a model without weights."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
+    from curation.shipped import SPLITS
     from evaluation.api_models.editing import make_editor
     from evaluation.runs.config import SplitChoice
     from evaluation.runs.plan import choose
@@ -123,7 +130,7 @@ def _prepare(options: ApiCommandOptions, access: Access) -> tuple[Any, dict[str,
     if options.split_file:
         wanted = SplitChoice(file=options.split_file)
     else:
-        wanted = SplitChoice(name=name, store=None if name == "mini" else options.store)
+        wanted = SplitChoice(name=name, store=None if name in SPLITS else options.store)
     split = open_split(wanted)
     cases = choose(split, kinds=("counterfactual",), limit=options.limit)
     own = override({}, options.settings)

@@ -54,7 +54,7 @@ class TrainCommandOptions:
 )
 @editors_option(required=True, also="Exactly one.")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
-@click.option("--support", "name", help="Shipped cases: shipped or demonstrations.")
+@click.option("--support", "name", help="Shipped cases: shipped, demonstrations or open:dev.")
 @click.option("--facts", type=_FILE, help="A file of facts; cases are made of them.")
 @shared_option("--split-file", type=_FILE)
 @store_option("store", required=False, also="With --split: read the cases from it.")

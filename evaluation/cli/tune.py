@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evaluation.tuning.search import SearchResult
 
 _FILE = click.Path(path_type=Path)
-_DEVELOPMENT = "a split file, mini, shipped, or a name with --store"
+_DEVELOPMENT = "a split file, open:dev, mini, shipped, or a name with --store"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,11 @@ class TuneCommandOptions:
 )
 @editors_option(required=True)
 @click.option(
-    "--split", "development", required=True, metavar="DEV", help="Development cases: a split file, mini, or shipped."
+    "--split",
+    "development",
+    required=True,
+    metavar="DEV",
+    help="Development cases: a split file, open:dev, mini, or shipped.",
 )
 @store_option("store", required=False, also="DEV is a split of it.")
 @heldout_option(multiple=True)
@@ -81,6 +85,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from evaluation.models.language_model import LM
     from evaluation.runs.progress import Progress
     from evaluation.runs.session import open_named_split
+    from evaluation.runs.support import refuse_reserved
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
@@ -92,6 +97,7 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     split = (
         _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
     )
+    refuse_reserved(split.cases, where=f"--split {dev}")
     refuse_evaluated(split, evaluated)
     names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
     config = _config(options, names, split)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from curation.shipped import SPLITS
 from evaluation.metrics import METRICS
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.regimes.config import RegimeChoice
@@ -22,7 +23,9 @@ DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
 
 
 class SplitChoice(Options):
-    """Where the cases come from: ``store`` and ``name``, a frozen ``file``, or the shipped split ``mini``.
+    """Where the cases come from: ``store`` and ``name``, a frozen ``file``, or the name of a shipped split.
+
+    Shipped are ``mini``, ``open`` and its parts ``open:dev`` and ``open:test``.
 
     Example:
         >>> SplitChoice(name="mini").shipped
@@ -39,13 +42,13 @@ class SplitChoice(Options):
             raise ValueError("give either a file, or a name (with a store), not both")
         if self.file is None and self.name is None:
             raise ValueError('give name = "mini", a store and a name, or a file')
-        if self.store is None and self.name is not None and self.name != "mini":
-            raise ValueError(f"the split '{self.name}' needs a store (only 'mini' is shipped)")
+        if self.store is None and self.name is not None and self.name not in SPLITS:
+            raise ValueError(f"the split '{self.name}' needs a store (shipped are {', '.join(SPLITS)})")
         return self
 
     @property
     def shipped(self) -> bool:
-        """Whether it is the split that comes with the program."""
+        """Whether it is a split that comes with the program."""
         return self.file is None and self.store is None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
+from curation.shipped import SHIPPED_NAMES, SPLITS
 from curation.splits.split_file import Split, load_split
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import ModelScorer, scored, written
@@ -40,16 +41,18 @@ def open_split(choice: SplitChoice) -> Split:
 
         with Store.open(choice.store) as store:
             return store.split(choice.name or "mini")
-    from curation.shipped import mini_split
+    from curation.shipped import shipped_split
 
-    return mini_split()
+    return shipped_split(choice.name or "mini")
 
 
-def open_named_split(name: str, store: Path | None = None, *, allowed: str = "mini or a split file") -> Split:
+def open_named_split(
+    name: str, store: Path | None = None, *, allowed: str = f"{SHIPPED_NAMES}, or a split file"
+) -> Split:
     """Read the split that a command line names.
 
     Args:
-        name: ``mini`` or a frozen split file; with a store, the name of a split in it.
+        name: A shipped split (``mini``, ``open:test``) or a frozen split file; with a store, a split in it.
         store: Where the split is kept.
         allowed: What the error says, where a command takes more.
 
@@ -58,7 +61,7 @@ def open_named_split(name: str, store: Path | None = None, *, allowed: str = "mi
     """
     if store is not None:
         return open_split(SplitChoice(store=store, name=name))
-    if name == "mini":
+    if name in SPLITS:
         return open_split(SplitChoice(name=name))
     if not Path(name).is_file():
         raise UserError(f"there is no split file '{name}'", allowed=allowed)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from curation.shipped import SPLITS
 from curation.similarity.rouge import plain_text
 from curation.splits.partition import names_of
 from curation.splits.split_file import Split, cases_digest, load_split
@@ -22,7 +23,7 @@ from schemas.facts import Fact, Neighbour
 
 log = logging.getLogger(__name__)
 
-SHIPPED = ("shipped", "demonstrations", "mini")
+SHIPPED = ("shipped", "demonstrations", "mini", "open:dev")
 KEPT = 2  # neighbours a case gets from a list of facts
 
 
@@ -31,7 +32,7 @@ class SupportChoice(Options):
 
     Attributes:
         name: ``shipped`` (the demonstrations and the facts that come with the program), ``demonstrations`` (those
-            alone), ``mini``; or, with ``store``, a split in the store.
+            alone), ``mini``, ``open:dev``; or, with ``store``, a split in the store.
         store: A store. ``file``: a frozen split file. ``facts``: a file of facts; cases are made of them.
         prefix: Take only cases whose key begins so (a part of a split).
         limit: Take so many, drawn with ``seed``.
@@ -62,6 +63,10 @@ class SupportChoice(Options):
         if sum(x is not None for x in (self.name, self.file, self.facts)) != 1:
             raise ValueError(f"give one of: a name ({', '.join(SHIPPED)}, or one in a store), a file, facts")
         if self.store is None and self.name is not None and self.name not in SHIPPED:
+            if self.name in SPLITS:
+                raise ValueError(
+                    f"'{self.name}' is for evaluation only, nothing may learn from it (open:dev is for that)"
+                )
             raise ValueError(f"the split '{self.name}' needs a store (shipped are {', '.join(SHIPPED)})")
         if self.store is not None and self.name is None:
             raise ValueError("a store needs the name of a split")
@@ -94,7 +99,7 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     The whole split counts, not only the cases that a run takes of it, so that its limit changes nothing here.
 
     Raises:
-        UserError: a case overlaps and is not to be left out, or none is left.
+        UserError: a case overlaps and is not to be left out, is one of ``open:test``, or none is left.
     """
     if choice is None:
         return Support()
@@ -102,7 +107,9 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     if choice.facts is not None or choice.name == "shipped":
         cases, left = _from_facts(choice, evaluated)
     else:
-        cases, left = _drop_overlap(_open(choice), choice, evaluated)
+        opened = _open(choice)
+        refuse_reserved(opened, where=choice.label)
+        cases, left = _drop_overlap(opened, choice, evaluated)
     cases = [c for c in cases if c.key.startswith(choice.prefix) and c.fact.new is not None]
     if not cases:
         raise UserError("no case of the support is left", where=choice.label, fix="name other cases, or fewer limits")
@@ -152,9 +159,25 @@ def _open(choice: SupportChoice) -> Sequence[Case]:
 
         with Store.open(choice.store) as store:
             return store.split(choice.name or "").cases
-    from curation.shipped import demonstrations_split, mini_split
+    from curation.shipped import demonstrations_split, shipped_split
 
-    return (mini_split() if choice.name == "mini" else demonstrations_split()).cases
+    return (demonstrations_split() if choice.name == "demonstrations" else shipped_split(choice.name or "")).cases
+
+
+def refuse_reserved(cases: Iterable[Case], *, where: str) -> None:
+    """Refuse to learn from a case that ``open:test`` holds, under whatever name it comes.
+
+    Raises:
+        UserError: it names the case.
+    """
+    from curation.shipped.open_cases import reserved_case
+
+    if key := reserved_case(cases):
+        raise UserError(
+            f"'{key}' is a case of open:test, from which nothing may learn",
+            where=where,
+            fix="learn from open:dev, or from cases of your own",
+        )
 
 
 def _drop_overlap(

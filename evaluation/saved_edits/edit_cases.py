@@ -1,4 +1,4 @@
-"""The cases of an edit that is to be saved: a file of facts, a frozen split, or ``mini``."""
+"""The cases of an edit that is to be saved: a file of facts, a frozen split, or a shipped one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def open_edit_cases(source: str, *, limit: int | None = None) -> tuple[Case, ...
     Neighbours that are edited themselves are left out: that they change is wanted.
 
     Args:
-        source: ``mini``, a frozen split file (which also holds script prompts), or a file of facts in any format of
-            ``scedit data formats``.
+        source: A shipped split, a frozen split file (which also holds script prompts), or a file of facts in any
+            format of ``scedit data formats``.
         limit: Take at most so many.
 
     Raises:
@@ -35,13 +35,15 @@ def open_edit_cases(source: str, *, limit: int | None = None) -> tuple[Case, ...
 
 def _read(source: str) -> Sequence[Case]:
     from curation.loaders import load
-    from curation.shipped import mini_split
+    from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 
-    if source == "mini":
-        return mini_split().cases
+    if source in SPLITS:
+        return shipped_split(source).cases
     path = Path(source)
     if source != "shipped" and not path.is_file():
-        raise UserError(f"there is no file '{source}'", allowed="a file of facts, a split file, mini, shipped")
+        raise UserError(
+            f"there is no file '{source}'", allowed=f"a file of facts, a split file, {SHIPPED_NAMES}, shipped"
+        )
     if source != "shipped" and _is_split(path):
         return load_split(path).cases
     return cases_from_facts(load(source).require())

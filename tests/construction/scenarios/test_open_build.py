@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.shipped import demonstrations_split
+from curation.shipped.open_cases import open_path, verified_text
 from curation.splits.split_file import Split, load_split, write_split
 from evaluation.editors.training_data import TrainingData
 from schemas.core.errors import UserError
@@ -79,3 +80,13 @@ def test_what_is_written_is_told(
     assert open_build.main([str(tmp_path)]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dev.jsonl", "open.jsonl", "test.jsonl"]
     assert f"open.jsonl: {CASES} cases, 4 relations" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_is_shipped_is_what_the_sources_make(tmp_path: Path) -> None:
+    whole = build(open_build.sources()).whole
+    write_split(whole, tmp_path / "open.jsonl")
+    open_build.pack(tmp_path / "open.jsonl", tmp_path)
+    assert (tmp_path / "open.jsonl").read_bytes() == verified_text(open_path()).encode("utf-8")
+    listed = [path.with_name("checksums.sha256").read_text("utf-8") for path in (open_path(), tmp_path / "x")]
+    assert listed[0] == listed[1]

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import scedit
-from curation.shipped import mini_split
+from curation.shipped import mini_split, shipped_split
 from curation.splits.split_file import load_split, make_split, write_split
+from schemas.core.errors import UserError
 
 
 def invoke(*args: object) -> str:
@@ -35,6 +36,21 @@ def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
     assert frozen["cases"] >= header["cases"], "all of mini passes the default rule"
     assert load_split(tmp_path / "own.jsonl").digest == frozen["digest"]
     assert "own@1.0.0" in invoke("store", "list", "split", "-s", store)
+
+
+def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
+    out = tmp_path / "dev.json"
+    assert "of open-dev@0.9.0" in invoke("split", "export", "open:dev", out, "--format", "scedit-cf")
+    assert len(json.loads(out.read_text(encoding="utf-8"))) == len(
+        [case for case in shipped_split("open:dev").cases if case.fact.change == "counterfactual"]
+    )
+    header = json.loads(invoke("split", "add", "open:dev", "-s", store, "--json"))
+    assert (header["split"], header["digest"]) == ("open-dev", shipped_split("open:dev").digest)
+    again = tmp_path / "again.jsonl"
+    invoke("split", "export", "open-dev", again, "-s", store)
+    assert load_split(again).digest == header["digest"] and load_split(again).extras == shipped_split("open:dev").extras
+    with pytest.raises(UserError, match="no split 'mine' comes with the program"):
+        invoke("split", "export", "mine", out)
 
 
 def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: Path, store: Path) -> None:

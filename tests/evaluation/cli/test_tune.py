@@ -49,3 +49,13 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
         command, ["--editors", "ft", "--split", "nowhere.jsonl", "--out", str(tmp_path / "out")]
     )
     assert isinstance(missing.exception, UserError) and "no split file 'nowhere.jsonl'" in str(missing.exception)
+
+
+def test_what_is_reported_on_is_not_tuned_on(tmp_path: Path) -> None:
+    for name in ("open:test", "open"):
+        words = ["--editors", "ft", "--split", name, "--out", str(tmp_path / "out")]
+        refused = CliRunner().invoke(command, words)
+        assert isinstance(refused.exception, UserError) and not (tmp_path / "out").exists()
+        assert str(refused.exception).startswith(f"--split {name}: ") and "a case of open:test" in str(
+            refused.exception
+        )

@@ -62,7 +62,10 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
     assert open_named_split("tiny", tmp_path / "s.duckdb").digest == want.digest
     with pytest.raises(UserError, match="mini"):
         open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
-    with pytest.raises(UserError, match="there is no split file 'none.jsonl'; allowed: mini or a split file"):
+    with pytest.raises(
+        UserError,
+        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, or a split file",
+    ):
         open_named_split("none.jsonl")
     with pytest.raises(UserError, match="allowed: that"):
         open_named_split(str(tmp_path), allowed="that")

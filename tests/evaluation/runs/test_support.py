@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.shipped import demonstrations_split, mini_split
+from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.training_data import TrainingData
 from evaluation.runs.config import RunConfig
@@ -161,3 +161,56 @@ def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
     config: RunConfig = make_config(tmp_path, editors=["push"])
     Runner(config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support).run()
     assert seen and all(cases == support.cases for cases in seen)
+
+
+# --- the open split ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["open", "open:test"])
+def test_nothing_may_name_evaluated_open_cases_as_support(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' is for evaluation only, nothing may learn from it"):
+        make_config(tmp_path, split="mini", support=name)
+
+
+def test_open_test_cases_are_refused_under_any_name(tmp_path: Path) -> None:
+    write_split(make_split("mine", shipped_split("open:test").cases[:3]), tmp_path / "mine.jsonl")
+    with pytest.raises(UserError, match="is a case of open:test, from which nothing may learn") as error:
+        open_support(SupportChoice(file=tmp_path / "mine.jsonl", overlapping="leave_out"), mini_split())
+    assert "\n" not in str(error.value)
+
+
+def test_open_dev_is_for_learning_beside_test_only() -> None:
+    dev, test = shipped_split("open:dev"), shipped_split("open:test")
+    got = open_support(SupportChoice(name="open:dev"), test)
+    assert len(got.cases) == len(dev.cases) and not got.left_out
+    for split in (dev, shipped_split("open")):
+        with pytest.raises(UserError, match=f"shares the case 'case/open/.*evaluated split '{split.name}'"):
+            open_support(SupportChoice(name="open:dev"), split)
+
+
+def test_shipped_support_shares_nothing_with_the_open_split() -> None:
+    split = shipped_split("open")
+    for support in ("shipped", "demonstrations"):
+        got = open_support(SupportChoice(name=support), split)
+        learnt = TrainingData.of(support, got.cases)
+        assert len(got.cases) >= 12 and not [case.key for case in split.cases if learnt.shares(case)]
+
+
+def test_support_that_shares_a_subject_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    subject = shipped_split("open:test").cases[0].fact.subject
+    write_split(make_split("mine", cases_from_facts([peru_fact("mine", subject=subject)])), tmp_path / "mine.jsonl")
+    config = make_config(
+        tmp_path / "run", split="open:test", support={"file": str(tmp_path / "mine.jsonl")}, editors=["none", "ike"]
+    )
+    for act in (execute, size):
+        with pytest.raises(
+            UserError, match=f"shares the subject '{subject.text}' with the evaluated split 'open-test'"
+        ):
+            act(config)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:
+    found = size(make_config(tmp_path / "run", split="open:test", support="open:dev", editors=["none", "ike"]))
+    assert (found.split, found.cases) == ("open-test@0.9.0", len(shipped_split("open:test").cases))
+    assert found.support_cases == len(shipped_split("open:dev").cases)

@@ -1,11 +1,14 @@
-"""The coming split ``open``, made of its sources: import, freeze, and two parts that share no relation and no subject.
+"""The split ``open``, made of its sources: import, freeze, and two parts that share no relation and no subject.
 
 ``python -m tests.support.construction.open_build FOLDER`` writes ``open.jsonl``, ``dev.jsonl`` and ``test.jsonl``; the
-same sources make the same bytes. Nothing is shipped until the sources are complete (decision 015).
+same sources make the same bytes. With ``--ship`` it also packs the whole split into ``curation/shipped/open``, with its
+checksum, where ``split = "open"`` finds it (decision 015).
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +18,10 @@ from typing import NamedTuple
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
+from curation.shipped.open_cases import FOLDER, PARTS, divided
 from curation.splits.partition import By, separate
 from curation.splits.split_extras import Extras
-from curation.splits.split_file import Split, make_split, part_of, write_split
+from curation.splits.split_file import Split, make_split, write_split
 from curation.store.store import Store
 from tests.support.construction.open_review import SOURCE, sources
 
@@ -45,21 +49,25 @@ def build(paths: Sequence[Path], *, dev: int = DEV) -> OpenParts:
             frozen = freeze(kept, "open", SplitRule(), version=VERSION)
             cases, times = tuple(frozen.cases), Extras(list(frozen.extras))
             details = {name: frozen.header[name] for name in ("rule", "counts")}
-            whole = make_split("open", cases, version=VERSION, details=details)._replace(extras=times)
     share = dev / len(cases)
     parts = separate(cases, by=BY, parts={"dev": share, "test": 1 - share}, seed=SEED, neighbours=True)
-    made = {}
-    for name in ("dev", "test"):
-        keys = set(parts.keys(name))
-        said = {"part_of": f"open@{VERSION}", "divided_by": list(BY), "neighbours": True, "seed": SEED}
-        part = part_of(whole, f"open-{name}", keys, details=said)
-        made[name] = part._replace(extras=Extras(times.of([case.fact.key for case in part.cases])))
-    return OpenParts(whole, made["dev"], made["test"])
+    keys = {name: parts.keys(name) for name in PARTS}
+    said = {"parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys}}
+    whole = make_split("open", cases, version=VERSION, details=details | said)._replace(extras=times)
+    return OpenParts(whole, *(divided(whole, name) for name in PARTS))
+
+
+def pack(split: Path, folder: Path) -> None:
+    """Put a split file into a folder, compressed, with the list of its checksum."""
+    data = split.read_bytes()
+    (folder / f"{split.name}.gz").write_bytes(gzip.compress(data, mtime=0))
+    (folder / "checksums.sha256").write_text(f"{hashlib.sha256(data).hexdigest()}  {split.name}\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     """Build into a folder and print what came of it."""
-    folder = Path(arguments[0])
+    ship = "--ship" in arguments
+    folder = Path(next(a for a in arguments if a != "--ship"))
     folder.mkdir(parents=True, exist_ok=True)
     for name, split in build(sources())._asdict().items():
         path = folder / ("open.jsonl" if name == "whole" else f"{name}.jsonl")
@@ -69,6 +77,8 @@ def main(arguments: list[str]) -> int:
             f"{path}: {len(split.cases)} cases, {len(relations)} relations, {path.stat().st_size / 1e6:.1f} MB, "
             f"{split.digest[:12]}\n{', '.join(relations)}\n"
         )
+    if ship:
+        pack(folder / "open.jsonl", FOLDER)
     return 0
 
 
