@@ -11,6 +11,7 @@ from schemas.raters import ADJUDICATED, Rater, rater_of_rating
 
 Aspect = Literal["executability", "coherence", "consistency", "completeness"]
 SCALES: dict[str, tuple[int, int]] = {"likert7": (1, 7)}
+RATING_SCALE = (1.0, 7.0)  # lowest and highest value of likert7, as statistics take it
 
 
 Shown = Literal["raw", "steps"]

@@ -20,6 +20,7 @@ from curation.stats.panel import Agreement, agreement, leave_one_out, pairwise, 
 from curation.stats.rating_table import RatingTable, rating_table
 from curation.stats.reliability import ceiling, narrowed
 
+_DRIFT = ("answers in order", "differences from the others")
 PUBLISHED = {"executability": 0.59, "coherence": 0.35, "consistency": -0.09, "completeness": 0.25}
 """Krippendorff's alpha between three people, ScEdit Table 5; 400 scripts, level not stated."""
 PUBLISHED_MEAN = 0.275
@@ -171,7 +172,8 @@ def _correlate(
     if len(x) < 3:
         few = undefined("correlation", f"they share {len(x)} items", n=len(x))
         return RaterPair(a, b, few, few, same)
-    rho, tau = spearman(x, y, cases, resampling=resampling), kendall(x, y, cases, resampling=resampling)
+    names = (f"answers of {a}", f"answers of {b}")
+    rho, tau = (f(x, y, cases, resampling=resampling, names=names) for f in (spearman, kendall))
     return RaterPair(a, b, rho, tau, same)
 
 
@@ -189,7 +191,8 @@ def _drift(
             continue
         order = np.argsort(np.argsort([saved[ratings.units[u], person] for u in shared], kind="stable"), kind="stable")
         gap = [float(ratings.values[u, n] - np.nanmean(others[u])) for u in shared]
-        out[person] = spearman(order.tolist(), gap, [ratings.cases[u] for u in shared], resampling=resampling)
+        cases = [ratings.cases[u] for u in shared]
+        out[person] = spearman(order.tolist(), gap, cases, resampling=resampling, names=_DRIFT)
     return out
 
 

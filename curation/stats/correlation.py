@@ -18,6 +18,7 @@ from curation.stats.estimates import Estimate, Floats, Groups, Ints, grouped, su
 
 Kind = Literal["spearman", "kendall"]
 Null = Literal["exchangeable", "zero"]
+NAMES = ("values of x", "values of y")
 _NEARLY = 1 - 1e-6  # a correlation of 1 has no Fisher transform
 LEAST_OFF_MODE = 3  # cases that differ from a side's commonest value; with fewer, intervals hold the truth too seldom
 _MOST_CELLS = 2_500  # cells of the contingency table up to which resamples are computed together
@@ -30,6 +31,7 @@ def spearman(
     *,
     resampling: Resampling = DEFAULT,
     null: Null = "exchangeable",
+    names: tuple[str, str] = NAMES,
 ) -> Estimate:
     """Spearman's rho with an interval from resampling cases and a permutation p.
 
@@ -44,6 +46,7 @@ def spearman(
         resampling: Resamples (also the number of permutations), seed, confidence.
         null: What p is for: ``exchangeable`` (the y of whole cases could change places: no association beyond that of
             what stands in the same place in all cases) or ``zero`` (the coefficient of these pairs is 0 over cases).
+        names: What x and y are, for reasons and notes ("all ratings are equal (7)").
 
     Example:
         >>> found = spearman([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], resampling=Resampling(99))
@@ -52,11 +55,16 @@ def spearman(
         >>> spearman([1, 1, 1], [1, 2, 3]).text()
         'undefined, because all values of x are equal (1)'
     """
-    return _correlation("spearman", x, y, cases, resampling, null)
+    return _correlation("spearman", (x, y), cases, resampling, null, names)
 
 
 def kendall(
-    x: Sequence[float], y: Sequence[float], cases: Sequence[str] | None = None, *, resampling: Resampling = DEFAULT
+    x: Sequence[float],
+    y: Sequence[float],
+    cases: Sequence[str] | None = None,
+    *,
+    resampling: Resampling = DEFAULT,
+    names: tuple[str, str] = NAMES,
 ) -> Estimate:
     """Kendall's tau-b with an interval from resampling cases and a permutation p; arguments as for ``spearman``.
 
@@ -64,7 +72,7 @@ def kendall(
         >>> round(kendall([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], resampling=Resampling(0)).value, 3)
         0.8
     """
-    return _correlation("kendall", x, y, cases, resampling)
+    return _correlation("kendall", (x, y), cases, resampling, "exchangeable", names)
 
 
 def severity(
@@ -99,26 +107,26 @@ def _pairs(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
 
 def _correlation(
     kind: Kind,
-    x: Sequence[float],
-    y: Sequence[float],
+    sides: tuple[Sequence[float], Sequence[float]],
     cases: Sequence[str] | None,
     resampling: Resampling,
-    null: Null = "exchangeable",
+    null: Null,
+    names: tuple[str, str],
 ) -> Estimate:
-    a, b = _pairs(x, y)
+    a, b = _pairs(*sides)
     groups = grouped(list(cases) if cases is not None else _coefficient_names(len(a)))
     if len(groups.of) != len(a):
         raise ValueError("values and cases differ in length")
     n = len(groups.names)
     if len(a) < 2:
         return undefined(kind, "there are fewer than two pairs", n=len(a), cases=n)
-    for name, data in (("x", a), ("y", b)):
+    for name, data in zip(names, (a, b), strict=True):
         if (data == data[0]).all():
-            return undefined(kind, f"all values of {name} are equal ({data[0]:g})", n=len(a), cases=n)
+            return undefined(kind, f"all {name} are equal ({data[0]:g})", n=len(a), cases=n)
     draws = _draws(kind, a, b, groups, resampling)
     value = _by_scipy(kind, a, b)
     low, high, note = student_ends_of_draws(value, draws, FISHER, resampling, cases=n)
-    if resampling.resamples and (too_equal := _too_equal(a, b, groups)):
+    if resampling.resamples and (too_equal := _too_equal(a, b, groups, names)):
         low, high, note = None, None, too_equal
     if null == "zero":
         p, why = (_p_of_zero(value, draws, n), "") if low is not None else (None, "")
@@ -129,15 +137,15 @@ def _correlation(
     return Estimate(kind, value, low, high, len(a), n, method, p, note=notes)
 
 
-def _too_equal(a: Floats, b: Floats, groups: Groups) -> str:
+def _too_equal(a: Floats, b: Floats, groups: Groups, names: tuple[str, str]) -> str:
     """Why these pairs vary too little for an interval; "" where they do not."""
-    for name, data in (("x", a), ("y", b)):
+    for name, data in zip(names, (a, b), strict=True):
         values, times = np.unique(data, return_counts=True)
         mode = values[times.argmax()]
         off = len(np.unique(groups.of[data != mode]))
         if off < LEAST_OFF_MODE:
             cases = "1 case differs" if off == 1 else f"{off} cases differ"
-            return f"no interval: only {cases} from the commonest value of {name} ({mode:g})"
+            return f"no interval: only {cases} from the commonest of the {name} ({mode:g})"
     return ""
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curation.stats.bounded import Scale, clustered_interval
 from curation.stats.estimates import Estimate, Floats, Ints, grouped, undefined
 from curation.stats.intervals import NO_SPREAD, not_excluded, unsupported, varies
 from schemas.core.ids import seed
@@ -94,12 +95,14 @@ class Calibrated(NamedTuple):
     saved: float | None
 
 
-def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
+def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None) -> Calibrated:
     """Estimate the panel's mean of one method on one aspect.
 
     Args:
         units: All scripts with a judge's score, those that people rated with the people's mean and its probability.
         confidence: Of all intervals.
+        scale: Lowest and highest possible rating; no interval leaves it, and at 95 % that of the judge alone is the
+            default one of a mean on a scale (``clustered_interval``). None where there is none.
 
     Raises:
         ValueError: a probability outside 0 to 1, or a value that is not finite.
@@ -112,7 +115,7 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
     """
     check(units)
     cases = len({u.case for u in units})
-    alone = _estimate("judge alone", contributions(_as_labels(units), cross=False, fixed=0.0), confidence)
+    alone = _judge_alone(units, confidence, scale)
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST:
         why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST}"
@@ -124,10 +127,10 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
     bias = contributions([u._replace(human=None if u.human is None else u.judge - u.human) for u in units], fixed=0.0)
     one, two = variance(powered), variance(people)
     return Calibrated(
-        powered=_estimate("prediction-powered", powered, confidence),
-        human=_estimate("people alone", people, confidence),
+        powered=_within(_estimate("prediction-powered", powered, confidence), scale),
+        human=_within(_estimate("people alone", people, confidence), scale),
         judge=alone,
-        bias=_estimate("judge less people", bias, confidence),
+        bias=_within(_estimate("judge less people", bias, confidence), _gap_scale(scale)),
         weight=powered.weight,
         labelled=labelled,
         cases=cases,
@@ -135,13 +138,16 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95) -> Calibrated:
     )
 
 
-def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: float = 0.95) -> Estimate:
+def difference(
+    first: Sequence[Unit], second: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None
+) -> Estimate:
     """The panel's mean of one method less that of another, over the cases that both have; paired by case.
 
     Args:
         first: Units of the one.
         second: Units of the other; each may have a sample of its own.
         confidence: Of the interval.
+        scale: Lowest and highest possible rating; the interval stays within what they allow.
     """
     name = "prediction-powered difference"
     check([*first, *second])
@@ -160,7 +166,7 @@ def difference(first: Sequence[Unit], second: Sequence[Unit], *, confidence: flo
         refused=a.refused or b.refused,
     )
     found = _estimate(name, merged._replace(units=a.units + b.units), confidence)
-    return found._replace(p=_p_value(merged))
+    return _within(found._replace(p=_p_value(merged)), _gap_scale(scale))
 
 
 def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
@@ -282,6 +288,32 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
     half = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))) * math.sqrt(variance(contributions))
     how = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
     return Estimate(name, value, value - half, value + half, units, cases, how)
+
+
+def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:
+    """The mean of the judge's case means, with the interval that tables of ratings print for it."""
+    plain = contributions(_as_labels(units), cross=False, fixed=0.0)
+    found = _estimate("judge alone", plain, confidence)
+    if scale is None or confidence != 0.95 or agree(plain):
+        return _within(found, scale)
+    on_scale = clustered_interval([u.judge for u in units], [u.case for u in units], scale=scale)
+    if on_scale.ends is None:
+        return found
+    low, high = on_scale.ends
+    return found._replace(low=low, high=high, method=f"{on_scale.kind}, 95 %", note="")
+
+
+def _gap_scale(scale: Scale | None) -> Scale | None:
+    """What the difference of two values of a scale may be."""
+    return None if scale is None else (scale[0] - scale[1], scale[1] - scale[0])
+
+
+def _within(estimate: Estimate, scale: Scale | None) -> Estimate:
+    """The estimate with an interval that does not leave the scale, save for an estimate beyond its end."""
+    if scale is None or estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = max(estimate.low, scale[0]), min(estimate.high, scale[1])
+    return estimate._replace(low=min(low, estimate.value), high=max(high, estimate.value))
 
 
 def agree(estimate: Contributions) -> bool:

@@ -176,7 +176,7 @@ def _judge_against_people(
         name,
         len(both),
         len(set(cases)),
-        spearman(x, y, cases, resampling=resampling),
+        spearman(x, y, cases, resampling=resampling, names=("ratings of the judge", "ratings of people")),
         alpha(two, level="interval", resampling=resampling),
         severity(x, y, cases),
         top,

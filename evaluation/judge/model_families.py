@@ -70,7 +70,7 @@ def family_conflicts(judge: str, *, writers: Iterable[str], authors: Iterable[st
     """
     own, out = families_of(judge), []
     if not own:
-        return [f"whose model {judge} is, is not known: whether it rates its own family cannot be told"]
+        return [f"The family of {judge} is not known, so it may be rating scripts of its own family"]
     for what, models in (("scripts", writers), ("answers to questions", authors)):
         same = [m for m in sorted(set(models)) if families_of(m) & own]
         if same:

@@ -33,10 +33,10 @@ from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.ratings import RATING_SCALE
 
 VIEWS: tuple[View, ...] = ("pooled", "within", "between")
 _CORRELATING = Resampling(1000)
-RATING_SCALE = (1.0, 7.0)
 
 
 class TextSection(NamedTuple):

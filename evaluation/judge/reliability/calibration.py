@@ -20,7 +20,7 @@ from evaluation.judge.reliability.rubric import rated_under_old_form
 from evaluation.judge.steps import JudgeInput
 from schemas.core.errors import UserError
 from schemas.raters import Rater
-from schemas.ratings import Aspect, Shown
+from schemas.ratings import RATING_SCALE, Aspect, Shown
 
 ESTIMAND = (
     "what this panel of people would say on average (mean over cases of the mean over scripts of the panel's mean "
@@ -132,7 +132,7 @@ def calibrate_judge(
     for aspect in ASPECTS:
         for method, some in sorted(units.get(aspect, {}).items()):
             labels = needed(some, wanted.width) if wanted.width is not None else None
-            rows.append(CalibrationRow(method, aspect, calibrate(some), labels))
+            rows.append(CalibrationRow(method, aspect, calibrate(some, scale=RATING_SCALE), labels))
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
     return Calibration(name, rows, _gaps(units, wanted.against), names, synthetic, dict(left), wanted.estimator)
@@ -232,7 +232,8 @@ def _gaps(units: Mapping[Aspect, Mapping[Method, Sequence[Unit]]], against: str 
         methods = units.get(aspect, {})
         for family, pairs in _families(methods, against).items():
             found = [
-                CalibratedDifference(a, b, aspect, difference(methods[a], methods[b]), None, family) for a, b in pairs
+                CalibratedDifference(a, b, aspect, difference(methods[a], methods[b], scale=RATING_SCALE), None, family)
+                for a, b in pairs
             ]
             corrected = holm({str(n): g.estimate.p for n, g in enumerate(found)})
             out += [g._replace(p=corrected[str(n)]) for n, g in enumerate(found)]

@@ -119,5 +119,6 @@ def length_correlation(
     if len(scored) < 3:
         return undefined("correlation with length", f"{len(scored)} scripts are scored, fewer than 3", n=len(scored))
     words = [float(len(text.split())) for _, text, _ in scored]
-    found = spearman([float(s) for s, _, _ in scored], words, [case for _, _, case in scored], resampling=resampling)
+    ratings_read, cases = [float(s) for s, _, _ in scored], [case for _, _, case in scored]
+    found = spearman(ratings_read, words, cases, resampling=resampling, names=("ratings", "lengths"))
     return found._replace(name="correlation with length")

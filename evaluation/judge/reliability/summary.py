@@ -26,7 +26,7 @@ from evaluation.judge.reliability.panel import (
 )
 from evaluation.judge.reliability.rubric import RubricReport, RuledScript, check_against_rubric
 from evaluation.judge.steps import JudgeInput
-from schemas.ratings import Aspect
+from schemas.ratings import RATING_SCALE, Aspect
 
 _KINDS = ("no usable reply", "no evidence", "false quote", "not asked")
 
@@ -154,7 +154,7 @@ def method_rating(
     """One cell, from (case, score or None) of every script."""
     good = [(case, s) for case, s in said if s is not None]
     values, cases = [s for _, s in good], [c for c, _ in good]
-    found, single = clustered_interval(values, cases, scale=(1.0, 7.0)), mean_interval(values)
+    found, single = clustered_interval(values, cases, scale=RATING_SCALE), mean_interval(values)
 
     def bound(fill: float) -> float | None:
         means = case_means([fill if s is None else s for _, s in said], [c for c, _ in said])

@@ -149,7 +149,7 @@ def test_too_few_cases_off_the_commonest_value_have_no_interval(kind):
         found = OURS[kind](*pair, cases, resampling=Resampling(200))
         assert (found.low, found.high) == (None, None)
         assert found.value is not None and found.p is not None
-        assert found.note == f"no interval: only 2 cases differ from the commonest value of {side} (7)"
+        assert found.note == f"no interval: only 2 cases differ from the commonest of the values of {side} (7)"
     y[40] = 6.0
     found = OURS[kind](x, y, cases, resampling=Resampling(200))
     assert found.low is not None
@@ -160,4 +160,4 @@ def test_of_zero_there_is_no_p_without_an_interval():
     y = [7.0] * 19 + [1.0]
     found = spearman(list(range(20)), y, resampling=Resampling(200), null="zero")
     assert found.p is None
-    assert found.note == "no interval: only 1 case differs from the commonest value of y (7)"
+    assert found.note == "no interval: only 1 case differs from the commonest of the values of y (7)"

@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from curation.stats.bounded import clustered_interval
 from curation.stats.label_budget import needed
 from curation.stats.prediction_powered import LEAST, Unit, best_weight, calibrate, contributions, difference, variance
 from curation.stats.proportions import binomial_interval
@@ -89,6 +90,29 @@ def test_too_few_labels_say_so() -> None:
     assert needed(units, 0.3).scripts is None
     with pytest.raises(ValueError, match="no unit has a human rating"):
         contributions([Unit("a", 1.0)])
+
+
+def test_no_interval_leaves_the_scale() -> None:
+    """Two cases: Student's interval leaves the scale on both sides; near the ceiling it reaches beyond 7."""
+    two = calibrate([Unit("a", 1.0), Unit("b", 7.0)], scale=(1.0, 7.0)).judge
+    assert two.low is not None and two.high is not None
+    assert 1.0 <= two.low < 2.0 and 6.0 < two.high <= 7.0 and not two.note
+    free = calibrate([Unit("a", 1.0), Unit("b", 7.0)]).judge
+    assert free.low is None or free.low < 1.0
+    said = (7.0, 7.0, 6.5, 7.0, 6.4, 7.0, 6.2, 7.0, 6.0, 5.5, 1.0, 7.0)
+    units = [Unit(f"c{n}", max(1.0, y - (n % 2)), y, 0.5) for n, y in enumerate(said)]
+    bounded, plain = calibrate(units, scale=(1.0, 7.0)), calibrate(units)
+    assert plain.human.high is not None and plain.human.high > 7.0 and bounded.human.high == 7.0
+    assert bounded.human.low == plain.human.low and bounded.powered.value == plain.powered.value
+    ones = [Unit(u.case, 1.0, 1.0 + 0.01 * n, 0.5) for n, u in enumerate(units)]
+    assert difference(units, ones).high > 6.0 >= difference(units, ones, scale=(1.0, 7.0)).high  # type: ignore[operator]
+
+
+def test_the_judge_alone_has_the_interval_of_the_tables_of_ratings() -> None:
+    units = draw(np.random.default_rng(3), cases=20, scripts=2)
+    found = calibrate(units, scale=(1.0, 7.0)).judge
+    table = clustered_interval([u.judge for u in units], [u.case for u in units], scale=(1.0, 7.0))
+    assert (found.low, found.high) == table.ends and found.value == pytest.approx(table.mean)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_the_figures_are_those_of_the_plain_function(tmp_path):
         Unit(s.case, real[s.id] + 1, real[s.id] if int(s.case.split("land")[1]) % 2 == 0 else None, 0.5)
         for s in sorted(scripts, key=lambda s: s.id)
     ]
-    plain = calibrate(units)
+    plain = calibrate(units, scale=(1.0, 7.0))
     row = next(r for r in data(call(store, "--json"))["rows"] if r["editor"] == "rome")
     for name in ("powered", "human", "judge", "bias"):
         one = getattr(plain, name)
