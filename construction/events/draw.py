@@ -19,8 +19,8 @@ from schemas.facts import Entity, Source
 CAP = 300.0
 """No entity is drawn as if it occurred more often (ELKEN A.1)."""
 
-TRIES = 30
-"""Draws for each event that is wanted, at least 200 for a template; then the lists hold no more."""
+TRIES, LEAST = 30, 2000
+"""Draws for each event that is wanted, and for a template at least; then the lists hold no more."""
 
 
 class FilledTemplate(NamedTuple):
@@ -86,7 +86,7 @@ def draw_events(
     found: dict[str, FilledTemplate] = {}
     infeasible: Counter[str] = Counter()
     drawn = 0
-    while len(found) < count and drawn < max(200, TRIES * count):
+    while len(found) < count and drawn < max(LEAST, TRIES * count):
         drawn += 1
         roles = {role: rng.choices(choices[role], weights[role])[0].entity for role in choices}
         if reason := _add_derived(roles, template, table) or _why_infeasible(roles, template, table):

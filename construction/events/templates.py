@@ -101,11 +101,10 @@ class TemplateFile(Options):
             for place in template.places.values():
                 if not self.of_type(place.type):
                     raise ValueError(f"template '{template.name}': there is no entity of the type '{place.type}'")
-            for asked in (*(t for t in template.impacted if t.definite), *template.untouched):
-                if self.wording(asked.relation) is None:
-                    raise ValueError(
-                        f"template '{template.name}': no question is worded for the relation '{asked.relation}'"
-                    )
+            asked = [*(t.relation for t in template.impacted if t.definite), *(t.relation for t in template.untouched)]
+            for relation in asked:
+                if self.wording(relation) is None:
+                    raise ValueError(f"template '{template.name}': no question is worded for the relation '{relation}'")
         return self
 
 
@@ -126,6 +125,6 @@ def read_templates(path: Path, table: FactTable) -> TemplateFile:
                         f"the path '{name}' has no fact: the table knows no '{relation}' of anything",
                         where=f"{path}, template '{template.name}'",
                         allowed=", ".join(sorted(table.relations)) or "nothing, as there are no facts",
-                        fix="name a file with such facts: --facts FILE",
+                        fix="name a file with such facts: --facts-from FILE",
                     )
     return found

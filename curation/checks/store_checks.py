@@ -39,6 +39,14 @@ STORE_CHECKS = Registry(
         "token_boundary",
         "verify_leak",
         "verify_depends",
+        "cut_guidance",
+        "telling_word",
+        "verify_cut",
+        "information_kept",
+        "options_differ",
+        "stands_alone",
+        "repeats_sibling",
+        "subject_named",
     ),
 )
 

@@ -170,7 +170,7 @@ class EventTemplate(Frozen):
     @model_validator(mode="after")
     def _known_roles(self) -> EventTemplate:
         used = [p.role for p in self.paths]
-        used += [t.role for t in (*self.impacted, *self.untouched, *self.feasible)]
+        used += [*(t.role for t in self.impacted), *(t.role for t in self.untouched), *(r.role for r in self.feasible)]
         used += [t.path.role for t in self.impacted if not t.unknown]
         used += [rule.other for rule in self.feasible if rule.other]
         if strangers := [role for role in used if role not in self.roles]:

@@ -14,6 +14,7 @@ import pytest
 
 from annotation_ui.tasks import TASKS
 from construction.checks import CHECKS, RuleCheck, Stage
+from construction.events.checks import EVENT_CHECKS
 from curation.checks.store_checks import STORE_CHECKS
 from curation.export.formats import EXPORTERS
 from curation.loaders import LOADERS
@@ -25,7 +26,8 @@ from schemas.core.registry import Registry
 from tests.support import ROOT
 from tests.support.imports import PACKAGES, parsed, source_files
 
-REGISTRIES = {r.kind: r for r in (CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, TASKS, VARIANTS)}
+OURS = (CHECKS, EVENT_CHECKS, STORE_CHECKS, EDITORS, EXPORTERS, LOADERS, METRICS, TASKS, VARIANTS)
+REGISTRIES = {r.kind: r for r in OURS}
 
 
 def components() -> Iterator[tuple[str, str]]:
@@ -96,6 +98,7 @@ def test_no_package_names_a_component_of_another_as_text(package: str) -> None:
 def test_listing_names_imports_no_model_library() -> None:
     heavy = ("torch", "transformers", "streamlit", "sklearn")
     modules = "construction.checks curation.checks.store_checks curation.export.formats curation.loaders"
+    modules += " construction.events.checks"
     modules += " evaluation.editors evaluation.metrics annotation_ui.tasks"
     code = (
         f"import sys, importlib, schemas.core.registry as r\nfor m in {modules.split()!r}:\n"

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from scedit import cli
 from tests.docs.pages import DOCS, blocks
+from tests.support.construction.event_templates import facts
 
 PAGE = DOCS / "events.md"
 
@@ -24,7 +25,7 @@ def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 @pytest.mark.slow
 def test_from_the_published_files_to_a_split(folder: Path) -> None:
-    first, second = (block.text for block in blocks(PAGE, "bash"))
+    first, _, second = (block.text for block in blocks(PAGE, "bash"))
     said = {}
     for line in first.strip().splitlines():
         done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
@@ -43,3 +44,23 @@ def test_the_python_of_the_page(folder: Path) -> None:
     exec(block.text, names)
     split = names["split"]
     assert (split.type == "event" and split.all_cases[0].facts) or split.all_cases[0].tendencies  # type: ignore[attr-defined]
+
+
+def test_the_template_of_the_page_gives_an_event_with_its_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's template, with the entities, facts and wordings that a page has no room for."""
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(PAGE, "toml")
+    asked = [(r, "What is the " + r + " of {subject}?") for r in ("P118", "P1618", "P27")]
+    more = [f'[[relation]]\nid = "{name}"\nquestions = ["{text}"]' for name, text in asked]
+    more += [f'[[entity]]\ntype = "club"\nname = "{name}"' for name in ("Alba", "Brenta")]
+    (tmp_path / "templates.toml").write_text("\n".join([block.text, *more]), encoding="utf-8")
+    lines = [fact.model_dump_json() for fact in facts()]
+    (tmp_path / "facts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    for line in blocks(PAGE, "bash")[1].text.strip().splitlines()[:2]:
+        words = shlex.split(line)[1:] if "--dry-run" in line else shlex.split(line)[1:-2]
+        words += ["--no-paraphrase", "--in-scope", "0", "--out-of-scope", "0"]
+        done = CliRunner().invoke(cli, words, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    assert "1 unknown, 1 background" in done.output

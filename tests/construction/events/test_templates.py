@@ -51,7 +51,7 @@ def test_a_path_of_which_no_fact_is_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
         read(tmp_path / "t.toml", contents)
     assert str(error.value).startswith(f"{tmp_path}/t.toml, template 'transfer': the path 'B.P118.P17' has no fact: ")
-    assert "allowed: P118, P27, P54, P641; name a file with such facts: --facts FILE" in str(error.value)
+    assert "allowed: P118, P27, P54, P641; name a file with such facts: --facts-from FILE" in str(error.value)
     assert read(tmp_path / "t.toml", contents, ("First League", "P17", "Peru")).template
 
 

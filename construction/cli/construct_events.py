@@ -1,0 +1,121 @@
+"""The command data construct-events: events and their questions, from templates and topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from construction.llm.cli_options import calls_in_words, journal_option, model_options, refuse_unanswered
+from curation.cli.options import json_option, shared_option, store_option
+
+_FACTS = "File of facts that answer paths and out-of-scope questions, or 'shipped'; repeatable."
+_TOPIC = "Also have events of this topic written, such as Energy; repeatable."
+_IN, _OUT = "Tendency questions per event that it changes.", "Tendency questions per event that it leaves alone."
+_LICENCE = "Licence of what the model writes about topics."
+
+
+@click.command("construct-events")
+@click.argument("templates", type=click.Path(path_type=Path), required=False)
+@store_option("store", also="Created if absent.")
+@click.option("--facts-from", "facts", multiple=True, help=_FACTS)
+@click.option(
+    "--events", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Events of each template."
+)
+@click.option(
+    "--most-frequent",
+    "cap",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    show_default=True,
+    help="Frequencies of entities count up to this.",
+)
+@shared_option("--seed", type=int, default=0, show_default=True, also="Another one draws other events.")
+@click.option(
+    "--untouched",
+    type=click.IntRange(0, 50),
+    default=5,
+    show_default=True,
+    help="Out-of-scope factual questions per event, at most.",
+)
+@click.option("--paraphrase/--no-paraphrase", default=True, show_default=True, help="Have events worded as news.")
+@click.option("--topic", "topics", multiple=True, help=_TOPIC)
+@click.option(
+    "--topic-events",
+    "events_per_topic",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="Events of each topic, asked for ten at a time.",
+)
+@click.option("--in-scope", "inside", type=click.IntRange(0, 20), default=6, show_default=True, help=_IN)
+@click.option("--out-of-scope", "outside", type=click.IntRange(0, 20), default=2, show_default=True, help=_OUT)
+@click.option(
+    "--most-alike",
+    "threshold",
+    type=click.FloatRange(min=0.01, max=1.0),
+    default=0.4,
+    show_default=True,
+    help="Of two events of topics with a ROUGE-1 above this one goes.",
+)
+@click.option("--profile", help="Prompts to use: 'paper', or 'embedded' for the model of this name.")
+@click.option("--licence", default="not stated", show_default=True, help=_LICENCE)
+@journal_option
+@click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
+@shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
+@model_options
+@json_option
+def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Draw events from TEMPLATES, have them paraphrased, and write questions about them and about topics' events.
+
+    Factual questions follow from the templates and the facts; a model paraphrases the events and writes tendency
+    questions. With --no-paraphrase --in-scope 0 --out-of-scope 0 and no topic, no model is asked.
+
+    Every reply is recorded before it is used: give the same command again to resume a stopped or killed run.
+
+    \b
+    Examples:
+      scedit data construct-events templates.toml --facts-from facts.jsonl --store events.duckdb --dry-run
+      scedit data construct-events templates.toml --facts-from facts.jsonl --store events.duckdb --model gpt-4o-mini
+      scedit data construct-events --topic Energy --topic Law --store events.duckdb --model gpt-4o-mini
+    """  # noqa: D301 - click needs the real backspace
+    from construction.events.job import EventJob, prepare_events, run_events
+    from construction.llm.session import StoppedEarly
+    from construction.pipeline.progress import ProgressDisplay
+
+    prepared = prepare_events(EventJob(**options))
+    expected = prepared.estimate()
+    if dry_run:
+        _show_estimate(len(prepared.drawn), expected, as_json=as_json)
+        return
+    try:
+        access = prepared.job.access
+        live = ProgressDisplay(expected={access.label: expected.calls} if prepared.asks else {})
+        counts = run_events(prepared, live=live)
+    except StoppedEarly as stopped:
+        click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
+        raise SystemExit(stopped.exit_status) from None
+    if as_json:
+        click.echo(counts.model_dump_json())
+    else:
+        from construction.report.text import quality_sentence
+
+        click.echo("\n".join(counts.lines()))
+        if counts.quality:
+            click.echo(quality_sentence(counts.quality))
+        click.echo(f"Stored in {prepared.job.store}. Next: scedit split freeze NAME --store {prepared.job.store}")
+    refuse_unanswered(counts.unfinished, "call")
+
+
+def _show_estimate(drawn: int, expected: Any, *, as_json: bool) -> None:
+    """What would be done."""
+    import json
+
+    if as_json:
+        click.echo(json.dumps({"events": drawn, **expected._asdict()}))
+        return
+    from schemas.text.counting import counted
+
+    calls = calls_in_words(expected.calls, expected.tokens_in, expected.tokens_out, expected.cost)
+    click.echo(f"{counted(drawn, 'event')} of templates; {calls}. Nothing was asked or written.")

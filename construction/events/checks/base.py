@@ -1,0 +1,83 @@
+"""What a check of events is: a name, a version, and a pure function from an event and its questions to one verdict."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from curation.checks.store_checks import CheckContext, StoreCheck
+from schemas.core.records import Record
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.verdicts import Verdict
+
+BARE = "template_text"
+"""Where an event's lineage keeps the words of its template."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventInputs:
+    """What a check may look at.
+
+    Attributes:
+        event: The event.
+        bare: The event as its template words it; None where that is not known.
+        facts: Its factual questions.
+        question: The tendency question that is judged, where one is.
+        earlier: Tendency questions of the event that came before it.
+    """
+
+    event: Event
+    bare: str | None = None
+    facts: tuple[FactQuestion, ...] = ()
+    question: TendencyQuestion | None = None
+    earlier: tuple[TendencyQuestion, ...] = ()
+
+
+class EventCheck(StoreCheck):
+    """Base of the checks on events; written once, as ``judge_one``, for construction and for what a store holds.
+
+    Attributes:
+        not_applicable: Reason of the ``keep`` on a stored item that the check does not apply to.
+    """
+
+    on: ClassVar[str] = "tendency_question"
+    batch: ClassVar[int] = 1000
+    not_applicable: ClassVar[str] = "does not apply"
+
+    def applies(self, inputs: EventInputs) -> bool:
+        """Whether there is anything to judge; where not, construction leaves no verdict."""
+        return True
+
+    def judge_one(self, inputs: EventInputs) -> Verdict:
+        """The verdict on the event, or on the question where the check is about questions."""
+        raise NotImplementedError
+
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+        """Verdicts on items of a store; a question whose event is not there stays due."""
+        for item, inputs in (self._events if self.on == Event.kind else self._questions)(items, around):
+            yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
+
+    def _events(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
+        asked: dict[str, list[FactQuestion]] = defaultdict(list)
+        for question in around.store.of_parents(FactQuestion, {item.key for item in items}):
+            asked[question.event].append(question)
+        for item in items:
+            assert isinstance(item, Event)
+            told = (line.detail.get(BARE) for line in around.store.lineage(item.id))
+            bare = next((text for text in told if isinstance(text, str)), None)
+            yield item, EventInputs(event=item, bare=bare, facts=tuple(asked[item.key]))
+
+    def _questions(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
+        questions = [item for item in items if isinstance(item, TendencyQuestion)]
+        keys = {question.event for question in questions}
+        events = {event.key: event for event in around.store.by_keys(Event, keys)}
+        siblings: dict[str, list[TendencyQuestion]] = defaultdict(list)
+        for sibling in around.store.of_parents(TendencyQuestion, keys):
+            siblings[sibling.event].append(sibling)
+        for question in questions:
+            if (event := events.get(question.event)) is not None:
+                earlier = tuple(s for s in siblings[event.key] if s.key < question.key)
+                yield question, EventInputs(event=event, question=question, earlier=earlier)

@@ -1,0 +1,216 @@
+"""One construction of events as a person asks for it: files and options, made into events, an estimate and a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from construction.events.draw import CAP, draw_events
+from construction.events.duplicates import THRESHOLD
+from construction.events.fact_table import FactTable
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
+from construction.events.prompt_file import EventPrompts, load_event_prompts
+from construction.events.questions import UNTOUCHED, ask_facts
+from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
+from construction.events.tally import EventCounts, EventTally
+from construction.events.templates import read_templates
+from construction.llm.attempts import attempts_of, note_attempts
+from construction.llm.cli_options import journal_of
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.session import ModelSession, model_session
+from construction.pipeline.author_models import profile_of
+from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.session import TICK_SECONDS
+from curation.loaders import load
+from curation.store.store import Store
+from schemas.core.config import Options
+from schemas.core.errors import UserError
+from schemas.facts import Fact, Source
+
+_REPLY_TOKENS = {"paraphrase": 90, "topic_events": 350, "tendency_questions": 700}
+
+
+class EventJob(Options):
+    """What is to be constructed, from what, with which model.
+
+    Attributes:
+        templates: File of templates (TOML); None where only events of topics are wanted.
+        store: The DuckDB file; made if absent.
+        access: The model and how it is asked.
+        facts: Files of facts that answer paths and out-of-scope questions.
+        events: Events of each template.
+        cap: An entity's frequency counts up to this.
+        seed: Another one draws other events.
+        untouched: Out-of-scope factual questions of an event, at most.
+        profile: Prompts to use; None for those of the model.
+        licence: Of what the model writes about topics.
+        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        fsync: Force every reply to the disk.
+
+    The other attributes are those of ``EventPlan``.
+    """
+
+    templates: Path | None
+    store: Path
+    access: Access
+    facts: tuple[str, ...] = ()
+    events: int = 100
+    cap: float = CAP
+    seed: int = 0
+    untouched: int = UNTOUCHED
+    paraphrase: bool = True
+    topics: tuple[str, ...] = ()
+    events_per_topic: int = 100
+    inside: int = 6
+    outside: int = 2
+    threshold: float = THRESHOLD
+    profile: str | None = None
+    licence: str = "not stated"
+    journal_path: Path | None = None
+    fsync: bool = False
+
+    @property
+    def journal(self) -> Path:
+        """The replies on record."""
+        return self.journal_path or journal_of(self.store)
+
+    @property
+    def plan(self) -> EventPlan:
+        """What to construct."""
+        return EventPlan(
+            paraphrase=self.paraphrase,
+            topics=self.topics,
+            events_per_topic=self.events_per_topic,
+            inside=self.inside,
+            outside=self.outside,
+            threshold=self.threshold,
+            source=Source(name="events of topics", licence=self.licence),
+            batch=1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20,
+        )
+
+
+class PreparedEvents(NamedTuple):
+    """A job whose events are drawn; nothing is asked or written yet."""
+
+    job: EventJob
+    plan: EventPlan
+    prompts: EventPrompts
+    drawn: tuple[DrawnEvent, ...]
+    tally: EventTally
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model is asked at all."""
+        questions = bool(self.plan.inside + self.plan.outside)
+        return bool(self.plan.topics) or bool(self.drawn and (self.plan.paraphrase or questions))
+
+    def estimate(self) -> CallEstimate:
+        """First attempts of all calls; replies on record are counted, too, and every event of a topic stays."""
+        counter, plan = CallCounter(), self.plan
+        paraphrase, tendency = ParaphraseStep(self.prompts.paraphrase), TendencyStep(self.prompts.tendency_questions)
+        topics = TopicStep(self.prompts.topic_events, plan.source)
+        asked = bool(plan.inside + plan.outside)
+        for one in self.drawn:
+            if plan.paraphrase:
+                counter.add(paraphrase.prompt(one.event), reply_tokens=_REPLY_TOKENS["paraphrase"])
+            if asked:
+                ask = TendencyAsk(one.event, plan.inside, plan.outside)
+                counter.add(tendency.prompt(ask), reply_tokens=_REPLY_TOKENS["tendency_questions"])
+        for topic in plan.topic_asks:
+            counter.add(topics.prompt(topic), reply_tokens=_REPLY_TOKENS["topic_events"])
+            if asked:
+                turns = tendency.wording.chat({"event": "x" * 100, "inside": "6", "outside": "2"})
+                counter.add(turns, reply_tokens=_REPLY_TOKENS["tendency_questions"], times=topic.events)
+        return counter.estimate(self.job.access.price())
+
+
+def prepare_events(job: EventJob) -> PreparedEvents:
+    """Read templates and facts, and draw the events.
+
+    Raises:
+        UserError: a file that cannot be read, a fault in a template, a limit without a price, or nothing to construct.
+    """
+    plan = job.plan
+    if job.templates is None and not plan.topics:
+        raise UserError("there is nothing to construct", fix="name a file of templates, or topics: --topic Energy")
+    if (plan.topics or plan.paraphrase or plan.inside + plan.outside) and job.access is not None:
+        job.access.check()
+    prompts = load_event_prompts(job.profile or profile_of(job.access, "paper"))
+    tally, drawn = EventTally(), list[DrawnEvent]()
+    if job.templates is not None:
+        drawn = list(_draw(job, job.templates, tally))
+    return PreparedEvents(job, plan, prompts, tuple(drawn), tally)
+
+
+def _draw(job: EventJob, path: Path, tally: EventTally) -> Iterable[DrawnEvent]:
+    table = FactTable(fact for name in job.facts for fact in _facts(name))
+    lists = read_templates(path, table)
+    for template in lists.template:
+        draw = draw_events(template, lists, table, count=job.events, cap=job.cap, number=str(job.seed))
+        tally.n["drawn"] += draw.drawn
+        for reason, count in draw.infeasible.items():
+            tally.lose("draw", f"{template.name}: {reason}", count)
+        if again := draw.drawn - len(draw.events) - sum(draw.infeasible.values()):
+            tally.lose("draw", f"{template.name}: drawn before", again)
+        for filled in draw.events:
+            yield DrawnEvent(filled, lists.source, ask_facts(filled, lists, table, untouched=job.untouched))
+
+
+def _facts(name: str) -> list[Fact]:
+    found = load(name)
+    return [*found.require(), *(r for r in found.records if isinstance(r, Fact))]
+
+
+def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCounts:
+    """Construct; on any error what is finished stays in journal and store.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        BudgetReached: the next call does not fit the budget.
+        StoppedEarly: Ctrl-C or SIGTERM.
+    """
+    job, plan = prepared.job, prepared.plan
+    if not prepared.asks:
+        with Store.open(job.store, create=True) as store:
+            work = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
+            return asyncio.run(work(prepared.drawn))
+    with (
+        model_session(job.journal, job.access, fsync=job.fsync) as session,
+        Store.open(job.store, create=True) as store,
+    ):
+        cache = ReplyCache(session.journal)
+        attempts = attempts_of(cache, job.access.attempts)
+        note_attempts(cache, attempts)
+        session = session._replace(access=job.access.model_copy(update={"attempts": attempts}))
+        try:
+            return session.run(_construct(prepared, session, store, live))
+        finally:
+            live.end(session.budget)
+
+
+def _unasked(plan: EventPlan) -> EventPlan:
+    """The plan where there is nobody to ask."""
+    return plan.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})
+
+
+async def _construct(
+    prepared: PreparedEvents, session: ModelSession, store: Store, live: ProgressDisplay
+) -> EventCounts:
+    async with session.client() as client:
+        live.watch(lambda: [client.progress])
+
+        async def tick() -> None:
+            while True:
+                await asyncio.sleep(TICK_SECONDS)
+                live.tick(session.budget)
+
+        ticking = asyncio.create_task(tick())
+        try:
+            work = EventConstruction(store, client, prepared.plan, prepared.prompts, tally=prepared.tally)
+            return await work(prepared.drawn)
+        finally:
+            ticking.cancel()

@@ -1,0 +1,238 @@
+"""What a model is asked about events, and what its replies mean: paraphrases, events of a topic, tendency questions."""
+
+from __future__ import annotations
+
+import random
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_validator
+
+from construction.events.prompt_file import EventPrompt
+from construction.llm.prompt_text import tidy
+from construction.llm.step import Message, PromptStep, Request
+from construction.scripts.prompt_file_step import SAMPLES
+from curation.loaders.formats.elken import question_key
+from schemas.core.config import explain
+from schemas.core.ids import digest, seed, slug
+from schemas.events.event import Event, EventRole
+from schemas.events.questions import LETTERS, Scope, TendencyQuestion
+from schemas.facts import Entity, Source
+
+R = TypeVar("R")
+W = TypeVar("W")
+
+LONGEST = 2000  # characters of a text in a reply; a longer one is no event and no question
+
+
+def _short(text: str) -> str:
+    if not tidy(text):
+        raise ValueError("must not be empty")
+    if len(text) > LONGEST:
+        raise ValueError(f"has at most {LONGEST} characters")
+    return tidy(text)
+
+
+ReplyText = Annotated[str, AfterValidator(_short)]
+"""One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
+
+
+class ParaphraseReply(BaseModel):
+    """One report."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: ReplyText
+
+
+class WrittenEvent(BaseModel):
+    """One event of a topic, and what it is about."""
+
+    model_config = ConfigDict(extra="forbid")
+    event: ReplyText
+    subject: ReplyText
+
+
+class TopicReply(BaseModel):
+    """Events of a topic."""
+
+    model_config = ConfigDict(extra="forbid")
+    events: list[WrittenEvent]
+
+    @field_validator("events")
+    @classmethod
+    def _some(cls, events: list[WrittenEvent]) -> list[WrittenEvent]:
+        if not events:
+            raise ValueError("at least one event is needed")
+        return events
+
+
+class WrittenQuestion(BaseModel):
+    """One question with three options; the answer is the letter of one."""
+
+    model_config = ConfigDict(extra="forbid")
+    question: ReplyText
+    options: list[ReplyText]
+    answer: Literal["A", "B", "C"]
+    about_subject: bool
+
+    @field_validator("options")
+    @classmethod
+    def _three(cls, options: list[str]) -> list[str]:
+        if len(options) != len(LETTERS):
+            raise ValueError(f"three options are needed, not {len(options) or 'none'}")
+        return options
+
+
+class TendencyReply(BaseModel):
+    """Questions in scope and out of scope."""
+
+    model_config = ConfigDict(extra="forbid")
+    in_scope: list[WrittenQuestion]
+    out_of_scope: list[WrittenQuestion]
+
+    @field_validator("in_scope")
+    @classmethod
+    def _some(cls, questions: list[WrittenQuestion]) -> list[WrittenQuestion]:
+        if not questions:
+            raise ValueError("at least one question is needed")
+        return questions
+
+
+class EventStep(PromptStep[R, W]):
+    """A step with a prompt file; its name, version and sampling parameters come from there."""
+
+    def __init__(self, prompt: EventPrompt) -> None:
+        self.wording, self.name, self.version = prompt, prompt.name, prompt.version
+
+    def sample(self, item: R, *names: str, attempt: int) -> Request:
+        """The request for one attempt; its sample number holds the prompt's version, as of every step with a file."""
+        parameters = self.wording.sampling(*names, str(attempt))
+        return self.request(item, parameters=parameters, sample=SAMPLES * (self.version - 1) + attempt)
+
+
+class ParaphraseStep(EventStep[Event, Event]):
+    """Words an event anew."""
+
+    reply = ParaphraseReply
+
+    def prompt(self, item: Event) -> list[Message]:
+        """The messages about the event as its template words it."""
+        named = "; ".join(r.entity.text for r in item.roles if r.entity.text in item.text)
+        return self.wording.chat({"event": item.text, "names": named or "none"})
+
+    def parse(self, item: Event, reply: BaseModel) -> list[Event]:
+        """The event in the model's words."""
+        assert isinstance(reply, ParaphraseReply)
+        return [item.model_copy(update={"text": reply.text})]
+
+
+class TopicAsk(NamedTuple):
+    """One call for events of a topic: number ``call`` of the topic's, from 0."""
+
+    topic: str
+    events: int
+    call: int
+
+
+class TopicStep(EventStep[TopicAsk, Event]):
+    """Writes events of a topic.
+
+    Args:
+        prompt: The wording.
+        source: Where the events come from.
+    """
+
+    reply = TopicReply
+
+    def __init__(self, prompt: EventPrompt, source: Source) -> None:
+        super().__init__(prompt)
+        self._source = source
+
+    def prompt(self, item: TopicAsk) -> list[Message]:
+        """The messages for one call."""
+        return self.wording.chat({"topic": item.topic, "count": str(item.events)})
+
+    def parse(self, item: TopicAsk, reply: BaseModel) -> list[Event]:
+        """The events, at most as many as asked for."""
+        assert isinstance(reply, TopicReply)
+        return [
+            Event(
+                key=f"events/{slug(item.topic)}/{digest([written.event])[:10]}",
+                text=written.event,
+                type=item.topic,
+                origin="generated",
+                roles=(EventRole(role="subject", entity=Entity(text=written.subject)),),
+                source=self._source,
+            )
+            for written in reply.events[: item.events]
+        ]
+
+
+class TendencyAsk(NamedTuple):
+    """One call for the questions about an event."""
+
+    event: Event
+    inside: int
+    outside: int
+
+
+class WrittenTendencies(NamedTuple):
+    """What a reply held: questions, and why the others are none."""
+
+    questions: tuple[TendencyQuestion, ...]
+    refused: tuple[str, ...]
+
+
+class TendencyStep(EventStep[TendencyAsk, WrittenTendencies]):
+    """Writes tendency questions; the order of options is drawn anew, so that no letter hangs on the scope."""
+
+    reply = TendencyReply
+
+    def prompt(self, item: TendencyAsk) -> list[Message]:
+        """The messages about one event."""
+        return self.wording.chat({"event": item.event.text, "inside": str(item.inside), "outside": str(item.outside)})
+
+    def parse(self, item: TendencyAsk, reply: BaseModel) -> list[WrittenTendencies]:
+        """The questions, each text once, at most as many of a scope as asked for."""
+        assert isinstance(reply, TendencyReply)
+        made: dict[str, TendencyQuestion] = {}
+        refused: list[str] = []
+        parts: tuple[tuple[Scope, list[WrittenQuestion], int], ...] = (
+            ("in", reply.in_scope, item.inside),
+            ("out", reply.out_of_scope, item.outside),
+        )
+        for scope, written, most in parts:
+            for one in written[:most]:
+                earlier = made.get(one.question.casefold())
+                if earlier is not None:
+                    both = "in and out of scope" if earlier.scope != scope else "asked twice"
+                    refused.append(f"one question is {both}")
+                    if earlier.scope != scope:
+                        del made[one.question.casefold()]
+                    continue
+                try:
+                    made[one.question.casefold()] = tendency_question(item.event, one, scope)
+                except ValidationError as error:
+                    refused.append(explain(error).partition(" (")[0])
+        return [WrittenTendencies(tuple(made.values()), tuple(refused))]
+
+
+def tendency_question(event: Event, written: WrittenQuestion, scope: Scope) -> TendencyQuestion:
+    """A question as a record, its options in a drawn order.
+
+    Raises:
+        ValidationError: two options are equal.
+    """
+    places = list(range(len(LETTERS)))
+    random.Random(seed("options", event.key, written.question)).shuffle(places)
+    right = LETTERS.index(written.answer)
+    return TendencyQuestion.model_validate(
+        {
+            "key": question_key(event.key, "tendency", written.question),
+            "event": event.key,
+            "text": written.question,
+            "options": tuple(written.options[place] for place in places),
+            "answer": LETTERS[places.index(right)],
+            "scope": scope,
+            "about_event_subject": written.about_subject,
+        }
+    )

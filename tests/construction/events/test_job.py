@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from construction.events.job import EventJob, prepare_events, run_events
+from construction.llm.connection import Access
+from construction.llm.cost.budget import BudgetReached
+from construction.pipeline.progress import ProgressDisplay
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.events.event import Event
+from tests.support.construction.event_author import answer
+from tests.support.construction.event_templates import data, facts, write
+from tests.support.scripted_server import ScriptedServer
+
+LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a job over the small file of templates."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    path = tmp_path / "facts.jsonl"
+    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
+    file = write(tmp_path / "t.toml", data())
+
+    def make(url: str = "http://127.0.0.1:9/v1", *, access: dict[str, Any] | None = None, **changes: Any) -> EventJob:
+        told = Access(model="m", base_url=url, **(access or {}))
+        fields = {"templates": file, "store": tmp_path / "s.duckdb", "facts": (str(path),), "events": 4}
+        return EventJob(**{**fields, "access": told, **changes})
+
+    return make
+
+
+def test_without_anything_to_ask_no_model_is_needed(job: Any, tmp_path: Path) -> None:
+    prepared = prepare_events(job(paraphrase=False, inside=0, outside=0))
+    assert not prepared.asks and prepared.estimate().calls == 0
+    counts = run_events(prepared, live=LIVE)
+    assert (counts.events, counts.calls, counts.quality) == (4, 0, None) and counts.drawn >= 4
+    assert not (tmp_path / "s.duckdb.llm.jsonl").exists()
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert len(list(store.all(Event))) == 4
+
+
+def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
+    with ScriptedServer(answer) as server:
+        wanted = job(server.url, topics=("Energy",), events_per_topic=10)
+        prepared = prepare_events(wanted)
+        assert prepared.estimate().calls == 4 + 4 + 1 + 10
+        counts = run_events(prepared, live=LIVE)
+        again = run_events(prepare_events(wanted), live=LIVE)
+    assert counts.calls and again.calls == 0
+    assert counts.model_copy(update={"calls": 0}) == again
+
+
+def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
+    with ScriptedServer(answer) as server:
+        with pytest.raises(BudgetReached):
+            run_events(prepare_events(job(server.url, access={"max_tokens": 4000, "reply_tokens": 900})), live=LIVE)
+        part = len(server.requests)
+        counts = run_events(prepare_events(job(server.url)), live=LIVE)
+        assert 0 < part < len(server.requests) == part + counts.calls
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"templates": None}, "nothing to construct; name a file of templates, or topics"),
+        ({"facts": ()}, "has no fact: the table knows no"),
+        ({"profile": "none"}, "no profile 'none'"),
+        ({"access": {"max_cost": 1.0}}, "--max-cost needs a price"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_is_asked(
+    job: Any, changes: Any, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=said):
+        prepare_events(job(**changes))
+    assert not (tmp_path / "s.duckdb").exists()
+
+
+def test_batches_are_one_transaction(job: Any) -> None:
+    assert job(access={"batch": True}).plan.batch > 10_000 and job().plan.batch == 20
+    assert json.loads(job().model_dump_json())["events"] == 4

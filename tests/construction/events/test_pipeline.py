@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from construction.events.checks.base import BARE
+from construction.events.draw import draw_events
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
+from construction.events.prompt_file import load_event_prompts
+from construction.events.questions import ask_facts
+from construction.events.tally import EventCounts, EventTally
+from construction.llm.step import Request
+from curation.rules.event_rule import EventRule
+from curation.rules.event_selection import EventSelectionStream
+from curation.store.store import Store
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
+from tests.support.construction.event_author import write
+from tests.support.construction.event_templates import table, templates
+from tests.support.construction.scripted_client import client_of
+from tests.support.facts import SOURCE
+
+PLAN = EventPlan(topics=("Energy",), events_per_topic=20, inside=3, outside=1, source=SOURCE, batch=2)
+
+
+def author(request: Request) -> str:
+    return write(request.messages[-1].content, call=request.sample)
+
+
+def drawn() -> list[DrawnEvent]:
+    lists, facts = templates(), table()
+    events = draw_events(lists.template[0], lists, facts, count=6).events
+    return [DrawnEvent(f, lists.source, ask_facts(f, lists, facts)) for f in events]
+
+
+def construct(
+    path: Path, answer: Callable[[Request], Any] = author, plan: EventPlan = PLAN, tally: EventTally | None = None
+) -> tuple[EventCounts, Any]:
+    client = client_of(answer)
+    with Store.open(path, create=True) as store:
+        work = EventConstruction(store, client, plan, load_event_prompts("paper"), tally=tally or EventTally())
+        return asyncio.run(work(drawn())), client
+
+
+def contents(path: Path) -> Any:
+    with Store.open(path) as store:
+        records = [sorted((r.key, r.id) for r in store.all(c)) for c in (Event, FactQuestion, TendencyQuestion)]
+        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
+        lineage = sorted((x.item_id, x.stage, x.request or "") for x in store.lineages())
+        return records, verdicts, lineage
+
+
+def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> None:
+    counts, client = construct(tmp_path / "s.duckdb")
+    (events, facts, tendencies), verdicts, lineage = contents(tmp_path / "s.duckdb")
+    assert counts.events == 6 and counts.topic_events == 20 and counts.topic_kept < 20
+    assert len(events) == 6 + 20  # duplicates are stored, and dropped by verdict
+    assert sum(v[2] == "drop" and "event_duplicate" in v[0] for v in verdicts) == 20 - counts.topic_kept
+    assert len(facts) == counts.facts_in + counts.facts_out and counts.unknown == 6
+    assert counts.background == 6 and counts.unfinished == 0
+    assert len(tendencies) == counts.tendencies_in + counts.tendencies_out == 4 * (6 + counts.topic_kept)
+    assert counts.kept_in < counts.tendencies_in  # "this event" stands in some
+    assert {x[1] for x in lineage} >= {"fact_questions", "paraphrase", "tendency_questions", "topic_events"}
+    assert {i for i, *_ in lineage} == {id for _, id in (*events, *facts, *tendencies)}
+    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    assert lost["checks", "drop by stands_alone"] == counts.tendencies_in - counts.kept_in
+    assert lost["topics", "ROUGE-1 above 0.4 with an earlier event"] == 20 - counts.topic_kept
+    assert lost["facts", "does not change for certain"] == 6
+    assert client.calls == counts.calls
+
+
+def test_a_paraphrase_that_loses_a_name_is_asked_again_and_then_given_up(tmp_path: Path) -> None:
+    def loses(request: Request) -> str:
+        user = request.messages[-1].content
+        return json.dumps({"text": "Good news."}) if "Names that" in user else author(request)
+
+    counts, client = construct(tmp_path / "s.duckdb", loses)
+    assert counts.paraphrased == 0 and counts.events == 6
+    asked = [r for r in client.asked if "Names that" in r.messages[-1].content]
+    assert len(asked) == 18 and len({(r.messages, r.sample) for r in asked}) == 18  # three attempts each
+    with Store.open(tmp_path / "s.duckdb") as store:
+        for event in (e for e in store.all(Event) if e.origin == "template"):
+            (line,) = store.lineage(event.id)
+            assert line.stage == "template" and line.detail[BARE] == event.text
+    reasons = [loss for loss in counts.losses if loss.stage == "paraphrase"]
+    assert sum(loss.count for loss in reasons) == 18 and all("is lost" in loss.reason for loss in reasons)
+
+
+def test_a_paraphrase_that_passes_takes_the_place_of_the_templates_words(tmp_path: Path) -> None:
+    def keeps(request: Request) -> str:
+        user = request.messages[-1].content
+        if "Names that" not in user:
+            return author(request)
+        event = next(line for line in user.splitlines() if line.startswith("Event: ")).removeprefix("Event: ")
+        return json.dumps({"text": f"A surprise. {event}"})
+
+    counts, _ = construct(tmp_path / "s.duckdb", keeps)
+    assert counts.paraphrased == counts.events == 6
+    with Store.open(tmp_path / "s.duckdb") as store:
+        events = [e for e in store.all(Event) if e.origin == "template"]
+        assert all(e.text.startswith("A surprise. ") for e in events)
+        for event in events:
+            (line,) = store.lineage(event.id)
+            assert line.stage == "paraphrase" and event.text == f"A surprise. {line.detail[BARE]}"
+            assert [v.label for v in store.verdicts([event.id])] == ["keep"]
+
+
+def test_what_has_no_answer_is_finished_by_a_later_run(tmp_path: Path) -> None:
+    def away(request: Request) -> str | None:
+        user = request.messages[-1].content
+        return None if "Questions in scope" in user and len(user) % 2 else author(request)
+
+    whole, _ = construct(tmp_path / "whole.duckdb")
+    first, _ = construct(tmp_path / "s.duckdb", away)
+    assert first.unfinished and first.tendencies_in < whole.tendencies_in
+    second, _ = construct(tmp_path / "s.duckdb")
+    assert second.unfinished == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
+
+
+def test_no_event_of_a_topic_is_taken_before_all_are_there(tmp_path: Path) -> None:
+    """Which of two like events goes hangs on the order of calls."""
+
+    def away(request: Request) -> str | None:
+        return None if "Topic" in request.messages[-1].content and request.sample == 0 else author(request)
+
+    counts, _ = construct(tmp_path / "s.duckdb", away)
+    assert counts.unfinished == 1 and counts.topic_events == 0
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert all(e.origin == "template" for e in store.all(Event))
+
+
+def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
+    counts, _ = construct(tmp_path / "s.duckdb", lambda _: "no JSON")
+    assert counts.topic_events == counts.tendencies_in == counts.paraphrased == 0 and counts.facts_in == 18
+    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    assert lost["topics", "unparseable reply"] == 20 and lost["tendencies", "unparseable reply"] == 6
+    assert lost["paraphrase", "unparseable reply"] == 18
+
+
+def test_what_checks_drop_is_not_in_a_split(tmp_path: Path) -> None:
+    counts, _ = construct(tmp_path / "s.duckdb")
+    with Store.open(tmp_path / "s.duckdb") as store:
+        cases = list(EventSelectionStream(store, EventRule()))
+    assert sum(len(case.tendencies) for case in cases) == counts.kept_in + counts.kept_out
+    assert len(cases) == counts.events + counts.topic_kept
