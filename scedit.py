@@ -101,9 +101,7 @@ COMMANDS: dict[str, Command | Group] = {
     "judge": Command("evaluation.cli.judge:judge", "Have a language model rate generated scripts."),
     "run": Command("evaluation.cli.run:run", "Edit a model and score it on a split."),
     "edit": Command("evaluation.cli.edit:edit", "Edit facts into a model and save it, or as a LoRA adapter."),
-    "run-api": Command(
-        "evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt (Table 8)."
-    ),
+    "run-api": Command("evaluation.cli.api_models:run_api", "Edit a model behind a chat endpoint through its prompt."),
     "report": Command("evaluation.cli.run:report", "Write tables and report.html from finished runs."),
     "results": Group("Look further into finished runs.", "results extract-scripts runs/mine --store my.duckdb"),
     "results extract-scripts": Command(

@@ -33,7 +33,7 @@ _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@A
 _VERIFY = "Second model that checks every question and prompt for leaks; named as for --author."
 _BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
 _ADD = "If another model, prompt or number wrote for the same facts before: keep both generations."
-_REPLACE = "The same, but the earlier generation no longer counts; it stays in the store."
+_REPLACE = "Like --add, but only the new generation counts; the earlier one stays in the store."
 
 
 @click.command()

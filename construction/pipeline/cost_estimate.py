@@ -99,7 +99,7 @@ class ConstructionEstimate(Frozen):
             f"{counted(self.tokens_in, 'token')} in and {self.tokens_out:,} out. {self.record.sentence()}"
         ]
         whole = StageEstimate(
-            stage="together", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
+            stage="total", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
         )
         rows = [*self.stages, *([whole] if self.stages else [])]
         width = max((len(s.stage) for s in rows), default=0)

@@ -83,7 +83,7 @@ def page(funnel: StoreYield) -> str:
         *_steps(funnel),
         "<h2>Why items were not kept</h2>",
         *_reasons(funnel),
-        *_section("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(funnel)),
+        *_section("Lengths of what was kept", ("", "mean", "min", "max"), lengths_rows(funnel)),
         *_section("Scripts by author model", AUTHORS_HEAD, authors_rows(funnel)),
         *_section("Calls, tokens and cost", COSTS_HEAD, costs_rows(funnel)),
         f'<p class="soft">{escape(dollars_note(funnel))}</p>',

@@ -51,7 +51,7 @@ class Table1(Frozen):
 
 
 class Length(Frozen):
-    """Mean, least and most of something counted over the kept items."""
+    """Mean, minimum and maximum of something counted over the kept items."""
 
     name: str
     mean: float

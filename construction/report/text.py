@@ -26,9 +26,9 @@ def quality_sentence(quality: str | None) -> str:
 def filtered_sentence(funnel: StoreYield) -> str:
     """Our share of questions left out, beside the paper's share of data."""
     return (
-        f"{funnel.filtered_percent:.2f} % of the questions written for edits came to no prompt that may stay (surplus "
-        f"ones aside, those for people to decide not counted). The paper filtered {PAPER_FILTERED} % of what GPT-4 "
-        "wrote, by checks, GPT-4 and people (Appendix B.2.2)."
+        f"{funnel.filtered_percent:.2f} % of the questions written for edits led to no prompt that is kept (surplus "
+        f"questions and those that wait for people are not counted). The paper filtered {PAPER_FILTERED} % of what "
+        "GPT-4 wrote, by checks, GPT-4 and people (Appendix B.2.2)."
     )
 
 
@@ -51,7 +51,7 @@ def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
 
 
 def lengths_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
-    """Name, mean, least, most."""
+    """Name, mean, minimum, maximum."""
     return [(x.name, f"{x.mean:.1f}", f"{x.least:,}", f"{x.most:,}") for x in funnel.lengths]
 
 
@@ -71,7 +71,7 @@ def costs_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Stage, model, calls, failed, tokens in and out, dollars; a last line for all."""
     rows = [(s.stage, s.model, s.calls, s.failed, s.tokens_in, s.tokens_out, s.cost) for s in funnel.spending]
     if len(rows) > 1:
-        rows.append(("together", "", *(_sum_known([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
+        rows.append(("total", "", *(_sum_known([r[n] for r in rows]) for n in range(2, 7))))  # type: ignore[arg-type]
     return [(r[0], r[1], *(_number(x) for x in r[2:6]), _money(r[6])) for r in rows]
 
 
@@ -102,9 +102,9 @@ def text(funnel: StoreYield) -> Iterator[str]:
             yield f"{name:24s}{counts[0]:8,d}{counts[1]:9,d}{counts[2]:9,d}{a:>8s}{b:>8s}"
     yield ""
     cut = ", ".join(f"{step}: {n:,}" for step, n in funnel.steps.items())
-    yield f"Cut in step  {cut}"
+    yield f"Prompts by the step that was cut: {cut}"
     yield f"{funnel.early_percent:.2f} % in step 1 before filtering; the paper: {PAPER_EARLY} % (Appendix B.2.1)"
-    yield from _rows("Lengths of what was kept", ("", "mean", "least", "most"), lengths_rows(funnel))
+    yield from _rows("Lengths of what was kept", ("", "mean", "min", "max"), lengths_rows(funnel))
     yield from _rows("Scripts by author model", AUTHORS_HEAD, authors_rows(funnel))
     yield from _rows("Calls, tokens and cost", COSTS_HEAD, costs_rows(funnel))
     yield dollars_note(funnel)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     help="Judge with this model; repeatable: one after another.",
 )
 @shared_option("--set", "settings", multiple=True, metavar="CHECK.NAME=VALUE")
-@limit_option(also="items a check.")
+@limit_option(also="items per check.")
 @click.option("--again", is_flag=True, help="Also judge what has a verdict; the new one replaces it.")
 @shared_option("--dry-run", is_flag=True, also="Items due, and cost.")
-@click.option("--blocks", "only_blocks", is_flag=True, help="Read every block and row of the file instead, and stop.")
+@click.option("--blocks", "only_blocks", is_flag=True, help="Check the file itself instead: read every block and row.")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and stop.")
 @json_options
 def check(

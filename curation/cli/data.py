@@ -46,7 +46,7 @@ def _reading_options(command: F) -> F:
 
 @click.command("import")
 @click.argument("facts")
-@store_option(also="It is made if need be.")
+@store_option(also="Created if absent.")
 @_reading_options
 @limit_option(also="facts, without what else the file holds.")
 @identity_options
@@ -62,7 +62,7 @@ def import_(
     identity: Identity,
     as_json: bool,
 ) -> None:
-    """Bring FACTS (a file, or 'shipped') and what else the file holds into a store, which is made if need be.
+    """Import FACTS (a file, or 'shipped') into a store, with everything else that the file holds.
 
     A key that another file or split uses for other content is a conflict: nothing is imported. A corrected file under
     the same --source replaces all that the source brought, and what it no longer holds is gone from the store.
@@ -144,8 +144,8 @@ def audit(
 ) -> None:
     """Load files (or all of a folder) and count what is wrong with them, by file and kind.
 
-    What facts of one file say against those of another is listed with the later file. Nothing is mended: with
-    --propose-errata you get what could be left out, to be read and given to 'scedit split freeze --errata'.
+    Contradictions between files are listed with the later file. No file is changed: --propose-errata writes a list of
+    what could be left out; review it and pass it to 'scedit split freeze --errata'.
 
     Example: scedit data audit data/counterfact --examples 2
     """

@@ -175,7 +175,7 @@ def _with_identity(command: F, name: str) -> F:
             raise click.UsageError("give --replace or --as, not both")
         return command(*args, identity=Identity(source_name, replace, prefix), **options)
 
-    beside = "Put this name before all keys, so that both stand."
+    beside = "Put this name before all keys, so that both versions are kept."
     taken = "Take the place of other sources' records with the same keys."
     again = "Name of the source in the store; the same name again replaces all that it brought."
     with_identity = click.option("--as", "prefix", metavar="NAME", help=beside)(with_identity)

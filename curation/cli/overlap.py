@@ -154,7 +154,7 @@ def partition(
 @click.argument("a")
 @click.argument("b")
 @click.option("--threshold", type=float, default=0.8, show_default=True, help="ROUGE-1 F of near-duplicate texts.")
-@click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True, help="Examples a level.")
+@click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True, help="Examples per level.")
 @click.option("--fail-on", "fail_on", multiple=True, help="Exit with an error when this level shares anything.")
 @json_option
 def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str, ...], as_json: bool) -> None:

@@ -68,7 +68,7 @@ def _split(name: str, store: object) -> Split:
 @click.command("add")
 @click.argument("item")
 @click.argument("what")
-@click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL); made if need be.")
+@click.option("--file", "path", type=_PATH, required=True, help="Errata file (JSONL). Created if absent.")
 @click.option(
     "--action",
     type=click.Choice(["drop", "hold", "note"]),

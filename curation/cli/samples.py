@@ -16,8 +16,8 @@ _PATH = click.Path(path_type=Path)
 @click.command()
 @click.argument("name")
 @store_option()
-@click.option("--out", type=_PATH, required=True, help="Folder for one sheet a person.")
-@click.option("--person", "people", multiple=True, required=True, help="Who judges; give it once a person.")
+@click.option("--out", type=_PATH, required=True, help="Folder for one sheet per person.")
+@click.option("--person", "people", multiple=True, required=True, help="Who judges; repeat it for each person.")
 @click.option("--percent", type=float, default=10.0, show_default=True, help="How much of the split (the paper: 10).")
 @click.option(
     "--unit",
@@ -31,7 +31,7 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Items a stratum at the least.",
+    help="Minimum number of items per stratum.",
 )
 @seed_option(also="Another one draws other items.")
 @shared_option(

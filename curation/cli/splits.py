@@ -70,7 +70,7 @@ def freeze(
 
 @click.command()
 @click.argument("source")
-@store_option()
+@store_option(also="Created if absent.")
 @identity_options
 @json_option
 def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> None:

@@ -36,7 +36,7 @@ class Identity(NamedTuple):
         source: Name of the source; made of the file's name and digest where it is None. The same name again replaces
             all that it brought before.
         replace: Take the place of other sources' records with the same keys.
-        prefix: Put this name before all keys, so that both stand; it is the source's name too, where none is given.
+        prefix: Put this name before all keys, so that both versions are kept; also the source's name if none is given.
     """
 
     source: str | None = None

@@ -1,4 +1,4 @@
-"""Why an item is in a split or out of it: the road from the item to its case, with every verdict on the way."""
+"""Why an item is in a split or out of it: the path from the item to its case, with every verdict on it."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def explain_event(
         said = Standing("out", f"its event '{key}' is not in the store")
     else:
         said = _standing(ruling, record, events[0], asked)
-    road: list[Record] = [record, *(e for e in events if e.key != record.key)]
-    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in road)
+    path: list[Record] = [record, *(e for e in events if e.key != record.key)]
+    steps = tuple(ExplanationStep(r, ruling.decide(r), tuple(store.verdicts([r.id]))) for r in path)
     return Explanation(
         record.key, record.kind, said.status, said.why, steps, tuple(threshold_text(t) for t in rule.thresholds)
     )

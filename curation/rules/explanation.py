@@ -1,4 +1,4 @@
-"""What an explanation consists of: the way from an item to its case, with every verdict on it."""
+"""What an explanation consists of: the path from an item to its case, with every verdict on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemas.verdicts import Verdict
 
 
 class ExplanationStep(NamedTuple):
-    """One record on the road: what the rule makes of it by itself, and all verdicts on it, counted or not."""
+    """One record on the path: what the rule makes of it by itself, and all verdicts on it, counted or not."""
 
     record: Record
     judged: Decision
@@ -18,14 +18,14 @@ class ExplanationStep(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Whether an item is in, the deciding reason, and the road.
+    """Whether an item is in, the deciding reason, and the path.
 
     Attributes:
         status: ``in``, ``out`` (dropped, or its case cannot be), or ``held`` (waits for people).
         why: The deciding reason in a clause.
-        steps: The item first, then what it hangs on.
+        steps: The item first, then the records it depends on.
         thresholds: The rule's thresholds in words.
-        contradictions: What other facts in the store say against the facts on the road.
+        contradictions: What other facts in the store say against the facts on the path.
     """
 
     key: str

@@ -47,7 +47,7 @@ class ApiCommandOptions:
 
 
 @click.command(epilog="Example: scedit run-api --store closed.duckdb --model gpt-4.1-mini --limit 100 --dry-run")
-@store_option("store", also="It receives cases and scripts, and is created if necessary.")
+@store_option("store", also="Created if absent. It receives cases and scripts.")
 @click.option(
     "--split",
     "name",

@@ -33,6 +33,8 @@ class RegimeChoice(Options):
     @model_validator(mode="before")
     @classmethod
     def _accept_bare_name(cls, data: Any) -> Any:
+        if not isinstance(data, str | dict | RegimeChoice):
+            raise ValueError('give a name, such as "single", or a table, such as { name = "batch", size = 10 }')
         return {"name": data} if isinstance(data, str) else data
 
     @model_validator(mode="after")

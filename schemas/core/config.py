@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from schemas.core.decoding import line_of, why_not_utf8
 from schemas.core.errors import DataError, UserError
@@ -16,12 +17,55 @@ from schemas.core.registry import suggest
 
 
 class Options(BaseModel):
-    """Options of a component: immutable, unknown names refused."""
+    """Options of a component: immutable. Refused: unknown names, true or false for a number, infinite numbers.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Example:
+        >>> class Cut(Options):
+        ...     length: int
+        >>> validate(Cut, {"length": True}, where="cut.toml")
+        Traceback (most recent call last):
+        ...
+        schemas.core.errors.DataError: cut.toml: length: Input should be a number, not true or false
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_values(cls, value: Any, info: ValidationInfo) -> Any:
+        """Pydantic reads true as 1: ``limit = true`` would be one case."""
+        if info.field_name and _holds_truth_value(value) and _takes_numbers_only(cls, info.field_name):
+            raise ValueError("Input should be a number, not true or false")
+        return value
 
 
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
+TOML_TYPES = {"tuple_type": "a list", "list_type": "a list", "model_type": "a table", "dict_type": "a table"}
+"""Complaints of pydantic in Python's words, and what the value should be in TOML's."""
+
+
+def _holds_truth_value(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(part, bool) for part in parts)
+
+
+@functools.cache
+def _takes_numbers_only(cls: type[BaseModel], field: str) -> bool:
+    kinds = set(_kinds(cls.model_fields[field].annotation))
+    return bool(kinds & {int, float}) and not kinds & {bool, Any}
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The plain types that an annotation is made of; of a Literal, those of its values."""
+    if get_origin(annotation) is Literal:
+        yield from map(type, get_args(annotation))
+    elif get_origin(annotation) is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif parts := get_args(annotation):
+        for part in parts:
+            yield from _kinds(part)
+    else:
+        yield annotation
 
 
 def explain(error: ValidationError, *, known: Sequence[str] = ()) -> str:
@@ -32,6 +76,8 @@ def explain(error: ValidationError, *, known: Sequence[str] = ()) -> str:
     if first["type"] == "extra_forbidden":
         near = suggest(str(first["loc"][-1]), list(known))
         message = "unknown field" + (f", did you mean '{near}'?" if near else "")
+    elif first["type"] in TOML_TYPES:
+        message = f"Input should be {TOML_TYPES[first['type']]}"
     text = f"{place}: {message}" if place else message
     return text + (f" (and {len(rest)} more)" if rest else "")
 

@@ -1,4 +1,4 @@
-"""The rule checks over a store say what they say during construction, and judge what came by another road."""
+"""The rule checks over a store say what they say during construction, and judge items that came in another way."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_store_counted_by_hand_is_told_in_its_own_figures(by_hand):
     ours = next(i for i, line in enumerate(lines) if line.startswith("ScEdit-CF, this store"))
     assert lines[ours].split()[-5:] == ["1", "2", "1", "2.00", "1.00"]
     assert lines[ours + 1].split()[-5:] == ["1,830", "7,342", "13,672", "4.01", "7.47"]
-    assert any(line.startswith("Cut in step  1: 1, 2: 5") for line in lines)
+    assert any(line.startswith("Prompts by the step that was cut: 1: 1, 2: 5") for line in lines)
     why = [line for line in lines if "leak_in_prompt says drop" in line]
     assert len(why) == 1 and why[0].split()[0] == "1"
 
@@ -71,7 +71,7 @@ def test_cases_of_nothing_are_no_share():
 
 def test_costs_add_up_only_where_all_is_known():
     known = yield_of(spending=(spent(), spent("questions", cost=0.25)))
-    assert costs_rows(known)[-1] == ("together", "", "8", "2", "2,000", "20", "0.7500")
+    assert costs_rows(known)[-1] == ("total", "", "8", "2", "2,000", "20", "0.7500")
     part = yield_of(spending=(spent(), spent("verify", cost=None, tokens_in=None, model="qwen")))
     assert costs_rows(part)[-1][4] == "-" and costs_rows(part)[-1][6] == "-"
     assert "qwen" in dollars_note(part) and "--prices" in dollars_note(part) and "qwen" not in dollars_note(known)

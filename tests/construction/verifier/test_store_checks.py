@@ -16,7 +16,7 @@ from tests.support.scripted_server import ScriptedServer
 
 
 def oracle(payload):
-    """Quotes the labelled words, knowing the labels: the road from the set to the score is right."""
+    """Quotes the labelled words, knowing the labels: the pipeline from the set to the score is right."""
     user = payload["messages"][-1]["content"]
     words = [p.words.text for p in leak_prompts() if p.words and p.prompt in user]
     return json.dumps({"why": "known", "quotes": words})

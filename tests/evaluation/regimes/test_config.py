@@ -49,7 +49,10 @@ def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
         pytest.param({"name": "sequential", "score": "later"}, "score", id="an unknown moment"),
         pytest.param("sequencial", "name", id="an unknown name"),
         pytest.param({"name": "single", "sise": 3}, "did you mean 'size'", id="an unknown key"),
-        pytest.param(["single"], "valid dictionary", id="a list"),
+        pytest.param(["single"], "give a name, such as .*or a table", id="a list"),
+        pytest.param({"name": "batch", "size": True}, "size: Input should be a number", id="true for a size"),
+        pytest.param({"name": "sequential", "size": [True, 5]}, "size: Input should be a number", id="true in a list"),
+        pytest.param({"name": "batch", "size": float("inf")}, "size", id="an infinite size"),
     ],
 )
 def test_what_is_refused(choice: Any, why: str) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from schemas.core.config import Options, override, read_toml, validate
 from schemas.core.errors import DataError, UserError
@@ -11,6 +13,12 @@ from schemas.core.errors import DataError, UserError
 
 class Params(Options):
     layer: int = 5
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    shares: dict[str, float] = Field(default_factory=dict)
+    rate: Annotated[float, Field(gt=0)] = 1.0
+    either: int | bool = 3
+    free: Any = None
+    flag: Literal[True] | int = 3
 
 
 def test_unknown_option_names_the_near_one() -> None:
@@ -57,13 +65,25 @@ def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
         ({"layer": "x"}, "run.toml: layer: Input should be a valid integer, unable to parse string as an integer"),
         ({"zzz": 1}, "run.toml: zzz: unknown field"),
         ({"zzz": 1, "layer": "x"}, "(and 1 more)"),
-        (3, "Input should be a valid dictionary or instance of Params"),
+        (3, "run.toml: Input should be a table"),
+        ({"sizes": 3}, "run.toml: sizes: Input should be a list"),
+        ({"layer": True}, "run.toml: layer: Input should be a number, not true or false"),
+        ({"sizes": [4, False]}, "run.toml: sizes: Input should be a number"),
+        ({"shares": {"a": True}}, "run.toml: shares: Input should be a number"),
+        ({"rate": True}, "run.toml: rate: Input should be a number"),
+        ({"rate": math.inf}, "run.toml: rate: Input should be a finite number"),
+        ({"rate": math.nan}, "run.toml: rate: Input should be a finite number"),
     ],
 )
 def test_a_mistake_is_one_sentence(data: object, sentence: str) -> None:
     with pytest.raises(DataError) as caught:
         validate(Params, data, where="run.toml")
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [{"either": True}, {"free": [True]}, {"flag": True}, {"layer": 3.0}])
+def test_a_truth_value_stands_where_the_option_takes_one(data: dict[str, Any]) -> None:
+    assert validate(Params, data, where="run.toml").model_dump() == Params().model_dump() | data
 
 
 def test_options_do_not_change() -> None:

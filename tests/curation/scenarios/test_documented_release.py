@@ -1,4 +1,4 @@
-"""The documented road, walked with the commands: from candidate to 1.1.0 with people, errata and a false patch."""
+"""The documented release, by its commands: from candidate to 1.1.0 with people, errata and a false patch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(*words: object) -> str:
 def judged(store: Path, folder: Path) -> None:
     """Two people answer the sample of the latest candidate, yes to all."""
     people = ("--person", "ann", "--person", "bob")
-    run("split", "sample", "draw", "road", "-s", store, "--out", folder, "--format", "csv", *people)
+    run("split", "sample", "draw", "documented", "-s", store, "--out", folder, "--format", "csv", *people)
     for path in folder.glob("*.csv"):
         with open(path, encoding="utf-8-sig", newline="") as file:
             rows: list[dict[str, Any]] = list(csv.DictReader(file))
@@ -41,25 +41,25 @@ def judged(store: Path, folder: Path) -> None:
 
 
 def freeze(store: Path, version: str, *words: object) -> dict[str, Any]:
-    said = run("split", "freeze", "road", "--version", version, "-s", store, *words, "--json")
+    said = run("split", "freeze", "documented", "--version", version, "-s", store, *words, "--json")
     return dict(json.loads(said))
 
 
 def test_from_candidate_to_1_1_0(tmp_path: Path) -> None:
-    store, errata, out = tmp_path / "s.duckdb", tmp_path / "errata.jsonl", tmp_path / "road.jsonl"
+    store, errata, out = tmp_path / "s.duckdb", tmp_path / "errata.jsonl", tmp_path / "documented.jsonl"
     import_split(make_split("first", CASES[:4]), store, origin="tests", identity=Identity(source="mini"))
     freeze(store, "1.0.0-candidate")
     with pytest.raises(UserError, match="waits for a quality sample"):
-        run("split", "release", "road", "-s", store)
+        run("split", "release", "documented", "-s", store)
     judged(store, tmp_path / "first")
-    assert json.loads(run("split", "release", "road", "-s", store, "--json"))["version"] == "1.0.0"
+    assert json.loads(run("split", "release", "documented", "-s", store, "--json"))["version"] == "1.0.0"
 
     question = CASES[0].questions[0]  # a rewritten question passes for no patch
     with Store.open(store, write=True) as opened:
         opened.put([question.model_copy(update={"text": "How else can it be done?"})])
     freeze(store, "1.0.1-candidate")
-    with pytest.raises(UserError, match=r"road 1.0.1 after 1.0.0 hides a major change"):
-        run("split", "release", "road", "-s", store, "--version", "1.0.1", "--without-sample", "a patch")
+    with pytest.raises(UserError, match=r"documented 1.0.1 after 1.0.0 hides a major change"):
+        run("split", "release", "documented", "-s", store, "--version", "1.0.1", "--without-sample", "a patch")
     with Store.open(store, write=True) as opened:
         opened.put([question])
 
@@ -69,11 +69,11 @@ def test_from_candidate_to_1_1_0(tmp_path: Path) -> None:
     candidate = freeze(store, "1.1.0-candidate", "--errata", errata)
     assert candidate["cases"] == 6 and candidate["counts"]["fact: dropped by erratum"] == 1
     assert "a minor change, version 1.1.0 or later after 1.0.0" in run(
-        "split", "diff", "road@1.0.0", "road@1.1.0-candidate", "-s", store
+        "split", "diff", "documented@1.0.0", "documented@1.1.0-candidate", "-s", store
     )
     judged(store, tmp_path / "second")
-    header = json.loads(run("split", "release", "road", "-s", store, "--out", out, "--json"))
+    header = json.loads(run("split", "release", "documented", "-s", store, "--out", out, "--json"))
     assert (header["version"], header["release"]["level"]) == ("1.1.0", "minor")
     assert header["release"]["before"]["version"] == "1.0.0" and header["errata"][0]["item"] == bad
     assert header["quality"]["samples"] and load_split(out).header["header_digest"] == header["header_digest"]
-    assert "OUT, erratum drops the fact" in run("split", "explain", bad, "-s", store, "--split", "road")
+    assert "OUT, erratum drops the fact" in run("split", "explain", bad, "-s", store, "--split", "documented")
