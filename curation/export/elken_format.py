@@ -13,11 +13,8 @@ from curation.splits.split_extras import Extras
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import record_keys
 from schemas.cases import EventCase
-from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
+from schemas.events.questions import LETTERS, SCOPE_LISTS, FactQuestion, TendencyQuestion
 from schemas.facts import Entity
-
-LISTS = (("qas", "in"), ("local_qas", "out"))
-"""The shape's lists of questions, by scope."""
 
 
 def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iterator[dict[str, Any]]:
@@ -35,7 +32,7 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iter
         row |= {"subject": _entity(event.roles[0].entity)} if event.roles else {}
         for name, asked in (("tendency", case.tendencies), ("fact", case.facts)):
             told = [(q.scope, (_fact(q) if isinstance(q, FactQuestion) else _tendency(q)) | more[q.key]) for q in asked]
-            row[name] = {part: [r for s, r in told if s == scope] for part, scope in LISTS}
+            row[name] = {part: [r for s, r in told if s == scope] for part, scope in SCOPE_LISTS.items()}
         row |= {"edit_id": event.source.item} if event.source.item else {}
         yield row | more[event.key]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from curation.splits.case_stream import CaseStream
 from curation.splits.split_extras import Extras
@@ -55,25 +55,9 @@ def with_prefix(record: R, prefix: str) -> R:
         >>> moved.key, moved.fact
         ('b/f/1/q', 'b/f/1')
     """
-    if isinstance(record, Case):
-        return record.model_copy(
-            update={
-                "key": f"case/{prefix}/{record.key.removeprefix('case/')}",
-                "fact": with_prefix(record.fact, prefix),
-                "questions": tuple(with_prefix(q, prefix) for q in record.questions),
-                "prompts": tuple(with_prefix(p, prefix) for p in record.prompts),
-                "neighbours": tuple(_neighbour(n, prefix) for n in record.neighbours),
-            }
-        )
-    if isinstance(record, EventCase):
-        return record.model_copy(
-            update={
-                "key": f"case/{prefix}/{record.key.removeprefix('case/')}",
-                "event": with_prefix(record.event, prefix),
-                "facts": tuple(with_prefix(q, prefix) for q in record.facts),
-                "tendencies": tuple(with_prefix(q, prefix) for q in record.tendencies),
-            }
-        )
+    if isinstance(record, Case | EventCase):
+        key = f"case/{prefix}/{record.key.removeprefix('case/')}"
+        return record.model_copy(update={"key": key, **_moved_parts(record, prefix)})
     if record.kind not in _NAMED:
         raise UserError(
             f"a {record.kind} belongs to one content and cannot be imported under another key",
@@ -98,6 +82,22 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
     cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.all_cases))
     extras = Extras(with_prefix(e, prefix) for e in split.extras)
     return Split(prefix, split.version, running.hexdigest(), cases, header, extras)
+
+
+def _moved_parts(case: Case | EventCase, prefix: str) -> dict[str, Any]:
+    """What stands in a case, by field, under the keys with the prefix."""
+    if isinstance(case, EventCase):
+        return {
+            "event": with_prefix(case.event, prefix),
+            "facts": tuple(with_prefix(q, prefix) for q in case.facts),
+            "tendencies": tuple(with_prefix(q, prefix) for q in case.tendencies),
+        }
+    return {
+        "fact": with_prefix(case.fact, prefix),
+        "questions": tuple(with_prefix(q, prefix) for q in case.questions),
+        "prompts": tuple(with_prefix(p, prefix) for p in case.prompts),
+        "neighbours": tuple(_neighbour(n, prefix) for n in case.neighbours),
+    }
 
 
 def _neighbour(neighbour: CaseNeighbour, prefix: str) -> CaseNeighbour:

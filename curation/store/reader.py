@@ -180,7 +180,7 @@ class StoreReader(BlockReader):
                 fix=f"did you mean '{near}'?" if near else "freeze one with: scedit split freeze",
             )
         label = max(found, key=_age)
-        header = json.loads(self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchall()[0][0])
+        header = self._split_header(label)
 
         def read() -> Iterator[AnyCase]:
             running = RunningDigest()
@@ -200,13 +200,17 @@ class StoreReader(BlockReader):
         """Script prompts of a split (``name@version``) and its neighbours'; of events, fact and tendency questions."""
         near = "sum(len(json_extract(r.body, '$.neighbours[*].prompts[*]')))"
         fields = f"sum(json_array_length(r.body, '$.prompts')), {near}"
-        header = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchone()
-        if header is not None and json.loads(header[0]).get("type") == "event":
+        if self._split_header(label).get("type") == "event":
             fields = "sum(json_array_length(r.body, '$.facts')), sum(json_array_length(r.body, '$.tendencies'))"
         rows = self._db.execute(
             f"SELECT {fields} FROM split_cases c JOIN records r ON r.id = c.case_id WHERE c.split = ?", [label]
         ).fetchall()
         return int(rows[0][0] or 0), int(rows[0][1] or 0)
+
+    def _split_header(self, label: str) -> dict[str, Any]:
+        """The header of the split ``name@version``; empty where there is none."""
+        row = self._db.execute("SELECT header FROM splits WHERE name = ?", [label]).fetchone()
+        return {} if row is None else dict(json.loads(row[0]))
 
     def split(self, name: str) -> Split:
         """The same with all cases in memory and without extras: what a run needs.

@@ -45,16 +45,13 @@ def logits_at(
         more = after.arguments(mask, limit=lm.limit)
     elif depths is not None:
         more["position_ids"] = depths
-    if not lm.layout.plain_head:
-        logits: Tensor = lm.model(input_ids=ids, **more).logits
-        if isinstance(rows, Tensor) and isinstance(places, Tensor):
-            rows, places = rows.to(logits.device), places.to(logits.device)
-        return logits[rows, places].to(lm.device).float()
-    states: Tensor = lm.module(lm.layout.base)(input_ids=ids, **more).last_hidden_state
-    if isinstance(rows, Tensor) and isinstance(places, Tensor):  # a spread model's states may lie on another device
-        rows, places = rows.to(states.device), places.to(states.device)
-    picked: Tensor = lm.module(lm.layout.head)(states[rows, places])
-    return picked.to(lm.device).float()
+    plain = lm.layout.plain_head
+    out = (lm.module(lm.layout.base) if plain else lm.model)(input_ids=ids, **more)
+    values: Tensor = out.last_hidden_state if plain else out.logits
+    if isinstance(rows, Tensor) and isinstance(places, Tensor):  # a spread model's values may lie on another device
+        rows, places = rows.to(values.device), places.to(values.device)
+    picked: Tensor = values[rows, places]
+    return (lm.module(lm.layout.head)(picked) if plain else picked).to(lm.device).float()
 
 
 def last_mlp(lm: LM) -> list[nn.Module]:

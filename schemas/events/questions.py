@@ -13,6 +13,8 @@ from schemas.facts import Entity, Object, Relation
 Scope = Literal["in", "out"]
 """``in``: after the edit the answer must be the given one. ``out``: the answer must stay what it was."""
 
+SCOPE_LISTS: dict[str, Scope] = {"qas": "in", "local_qas": "out"}
+"""What ELKEN's released shape calls its lists of questions, and their scope."""
 LETTERS = ("A", "B", "C")
 UNKNOWN = "unknown"
 """The answer of a question whose old answer an event takes away without giving a new one."""

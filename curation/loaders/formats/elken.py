@@ -16,11 +16,10 @@ from curation.loaders.fields import rest, strings, text_of, wikidata
 from curation.loaders.sources import ELKEN
 from schemas.core.ids import digest
 from schemas.events.event import Event, EventRole
-from schemas.events.questions import FactQuestion, Scope, TendencyQuestion
+from schemas.events.questions import SCOPE_LISTS, FactQuestion, Scope, TendencyQuestion
 from schemas.facts import Entity, Object, Relation
 
 _OPTIONS = re.compile(r"\s*\(A\)(.*?)\(B\)(.*?)\(C\)(.*)", re.DOTALL)
-_LISTS: tuple[tuple[str, Scope], ...] = (("qas", "in"), ("local_qas", "out"))
 _MISSPELT = {"famale": "female"}
 _ASK_FACT = frozenset({"question", "subject", "answer", "rel_id", "type", "alias"})
 _ASK_TENDENCY = frozenset({"question", "candidate", "answer"})
@@ -61,7 +60,7 @@ class Elken(FormatReader):
             roles=(EventRole(role="subject", entity=_entity(subject)),) if subject else (),
             source=self.upstream.source(data.get("edit_id")),
         )
-        for part, scope in _LISTS:
+        for part, scope in SCOPE_LISTS.items():
             for asked in data["fact"][part]:
                 yield from self._fact(key, asked, scope, row)
             for asked in data["tendency"][part]:
