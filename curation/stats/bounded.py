@@ -130,23 +130,31 @@ def student_ends(spread: Spread) -> Scale | None:
     return spread.mean - half, spread.mean + half
 
 
-def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE) -> Interval:
+def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, tail: float = _TAIL) -> Interval:
     """Mean of independent values (one a case) with the default 95 % interval; ``half`` stays the published one.
 
     Args:
         values: One value a case.
         scale: Lowest and highest possible value; None where there are none (then Student's t).
+        tail: Chance left out at each end where there is a scale: 0.025 for 95 %.
 
     Example:
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
         [0.359, 0.996]
     """
     published = mean_interval(values)
-    return published if len(values) < 2 else _interval(published, spread_of(values), _scale_if_valid(scale, values))
+    if len(values) < 2:
+        return published
+    return _interval(published, spread_of(values), _scale_if_valid(scale, values), tail)
 
 
 def clustered_interval(
-    values: Sequence[float], cases: Sequence[str], neighbours: Sequence[str | None] = (), scale: Scale | None = SHARE
+    values: Sequence[float],
+    cases: Sequence[str],
+    neighbours: Sequence[str | None] = (),
+    scale: Scale | None = SHARE,
+    *,
+    tail: float = _TAIL,
 ) -> Interval:
     """Mean of case means with its default interval: two-way where neighbours recur in several cases, else by case.
 
@@ -155,15 +163,16 @@ def clustered_interval(
         cases: The case of each value.
         neighbours: The neighbour of each value, None where it has none; empty where no value has one.
         scale: Lowest and highest possible value; None where there are none.
+        tail: Chance left out at each end where there is a scale: 0.025 for 95 %.
     """
     by_case: dict[str, list[float]] = defaultdict(list)
     for value, case in zip(values, cases, strict=True):
         by_case[case].append(value)
     means = [sum(v) / len(v) for v in by_case.values()]
     if len(means) < 2 or not neighbours or not recurs(cases, neighbours):
-        return bounded_interval(means, scale)
+        return bounded_interval(means, scale, tail=tail)
     spread = crossed_spread(values, cases, [str(n) for n in neighbours])
-    return _interval(mean_interval(means), spread, _scale_if_valid(scale, values))
+    return _interval(mean_interval(means), spread, _scale_if_valid(scale, values), tail)
 
 
 def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str]) -> Estimate:
@@ -189,9 +198,9 @@ def _scale_if_valid(scale: Scale | None, values: Iterable[float]) -> Scale | Non
     return scale if scale is not None and all(scale[0] <= v <= scale[1] for v in values) else None
 
 
-def _interval(published: Interval, spread: Spread, scale: Scale | None) -> Interval:
+def _interval(published: Interval, spread: Spread, scale: Scale | None, tail: float = _TAIL) -> Interval:
     if scale is not None:
-        return published._replace(ends=beta_ends(spread, scale), kind=TWO_WAY if spread.crossed else BY_CASE)
+        return published._replace(ends=beta_ends(spread, scale, tail=tail), kind=TWO_WAY if spread.crossed else BY_CASE)
     ends = student_ends(spread)
     return published._replace(ends=ends, kind=NO_SPREAD if ends is None else STUDENT)
 

@@ -186,9 +186,9 @@ def _answers(part: ReportSection) -> dict[str, Any]:
 
 def _harmonic(part: ReportSection) -> dict[str, Any]:
     """The harmonic means by method, and their names."""
-    scores = harmonic_scores(part.tables[0], part.metrics)
+    scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
     names = list(dict.fromkeys(s.name for s in scores))
-    by = {label: [s.value for s in scores if s.label == label] for label in dict.fromkeys(s.label for s in scores)}
+    by = {label: [s for s in scores if s.label == label] for label in dict.fromkeys(s.label for s in scores)}
     return {"harmonic": by, "harmonic_names": names}
 
 

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
-from evaluation.report.harmonic_score import harmonic_mean, harmonic_scores
+from curation.stats.bounded import clustered_interval
+from evaluation.report.harmonic_score import harmonic_ends, harmonic_mean, harmonic_scores
 from evaluation.report.sections import make_sections
 from evaluation.runs.results import load_run
+from schemas.answers import CaseScores, ItemScore
 from tests.support.report.read_report import finished
 
 
@@ -20,8 +24,44 @@ def test_the_harmonic_mean_is_near_zero_as_soon_as_one_is(values: list[float], m
 
 def test_scores_are_of_the_rates_in_the_table(tmp_path: Path) -> None:
     ((part,), _) = make_sections([load_run(finished(tmp_path))], None, None)
-    found = {(s.label, s.name): s.value for s in harmonic_scores(part.tables[0], part.metrics)}
+    scores = harmonic_scores(part.tables[0], part.metrics, part.scores)
+    found = {(s.label, s.name): s.value for s in scores}
     row = next(r for r in part.tables[0].rows if r.label == "push")
     rates = [row.summaries[m].mean for m in ("es", "ps", "ns")]
     assert found["push", "S (ES, PS, NS)"] == pytest.approx(3 / sum(1 / r for r in rates if r) if all(rates) else 0.0)
-    assert harmonic_scores(part.tables[0], [m for m in part.metrics if m.name == "es"]) == []
+    assert harmonic_scores(part.tables[0], [m for m in part.metrics if m.name == "es"], part.scores) == []
+    for score in scores:
+        assert score.ends is not None and 0 <= score.ends[0] <= (score.value or 0.0) <= score.ends[1] <= 1
+
+
+def scored(*values: float) -> list[CaseScores]:
+    items = [ItemScore(probe="p", item="i", value=float(v)) for v in values]
+    return [CaseScores(case=str(n), metric="es", items=(item,)) for n, item in enumerate(items)]
+
+
+def test_ends_by_hand() -> None:
+    """One rate: its own exact interval; two: those of 97.5 %, joined."""
+    three = scored(1.0, 1.0, 0.0)
+    assert harmonic_ends([three]) == pytest.approx(clustered_interval([1.0, 1.0, 0.0], ["a", "b", "c"]).ends)
+    low, high = 0.0125, 1 - 0.0125
+    exact = float(stats.beta.ppf(low, 12, 1))
+    assert harmonic_ends([scored(*[1.0] * 12)] * 2) == pytest.approx((exact, 1.0))
+    none = harmonic_ends([scored(*[1.0] * 12), scored(*[0.0] * 12)])
+    assert none == pytest.approx((0.0, harmonic_mean([1.0, float(stats.beta.ppf(high, 1, 12))])))
+    assert harmonic_ends([three, scored(1.0)]) is None
+    assert harmonic_ends([]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cases", [6, 20])
+def test_the_interval_holds_the_truth(cases: int) -> None:
+    """Rates that depend on each other (the same cases fail) and such that do not."""
+    rng, truth = np.random.default_rng(cases), harmonic_mean([0.9, 0.7, 0.5])
+    for together in (True, False):
+        held = 0
+        for _ in range(400):
+            drawn = rng.random((1 if together else 3, cases)).repeat(3 if together else 1, axis=0)
+            ends = harmonic_ends([scored(*(row < rate)) for row, rate in zip(drawn, (0.9, 0.7, 0.5), strict=True)])
+            assert ends is not None
+            held += ends[0] <= truth <= ends[1]
+        assert held >= 0.94 * 400
