@@ -135,7 +135,7 @@ def _rating_finding(text: TextSection) -> str:
     order = ranked_aspects(source, text.unranked)["coherence"]
     leading = [label for label in edited if order.get(label) == "first"]
     program = ", a program that answers by rules and no language model" if source.scripted else ""
-    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: {'the highest is ' if leading else ''}"
-    told += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
+    told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
+    told += ("the highest is " if leading else "") + ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
     plain = [label for label in rated if label in text.unranked]
     return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."
