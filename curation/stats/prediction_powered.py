@@ -119,9 +119,7 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST:
         why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST}"
-        none = [
-            undefined(name, why, n=labelled, cases=cases) for name in ("prediction-powered", "people alone", "bias")
-        ]
+        none = [undefined(x, why, n=labelled, cases=cases) for x in ("prediction-powered", "people alone", "bias")]
         return Calibrated(none[0], none[1], alone, none[2], None, labelled, cases, None)
     powered, people = contributions(units), contributions(units, fixed=0.0)
     bias = contributions([u._replace(human=None if u.human is None else u.judge - u.human) for u in units], fixed=0.0)

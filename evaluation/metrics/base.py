@@ -150,8 +150,10 @@ class CaseMean:
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""
+        return self._summary(scores, clustered_interval(*scored_items(scores), scale_of_unit(self.unit)))
+
+    def _summary(self, scores: Sequence[CaseScores], interval: Interval, **more: Any) -> Summary:
         items = [i for s in scores for i in s.items]
-        interval = clustered_interval(*scored_items(scores), scale_of_unit(self.unit))
         return Summary(
             metric=self.name,
             mean=interval.mean,
@@ -163,6 +165,7 @@ class CaseMean:
             truncated=sum(i.reason.startswith(TRUNCATED) for i in items),
             ends=interval.ends,
             kind=interval.kind,
+            **more,
         )
 
 

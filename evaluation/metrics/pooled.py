@@ -2,8 +2,8 @@
 
 The value is a ratio of two sums over cases (Cochran 1977, chapter 6: the ratio estimator), so a case with eight
 questions weighs eight times as much as one with one. Questions of one case are not independent: whole cases are drawn
-anew (bootstrap), and the variance of these draws gives an interval that stays inside the scale and knows how few cases there
-are, as that of case means does (``curation.stats.bounded``). A case without a question of the kind is in no sum.
+anew (bootstrap), and the variance of these draws gives an interval that stays inside the scale and knows how few cases
+there are, as that of case means does (``curation.stats.bounded``). A case without a question of the kind is in no sum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums
 from curation.stats.bounded import PairedSpreads, Scale, Spread, beta_ends, ends_of_difference, student_ends
 from curation.stats.estimates import Floats
 from curation.stats.intervals import NO_SPREAD, Z95, Interval
-from evaluation.metrics.base import TRUNCATED, CaseMean, Summary, scale_of_unit
+from evaluation.metrics.base import CaseMean, Summary, scale_of_unit
 from schemas.answers import CaseScores
 
 POOLED = "beta, questions pooled, bootstrap by case"
@@ -31,22 +31,9 @@ class PooledMean(CaseMean):
 
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean over questions with its interval by case, and the counts."""
-        items = [i for s in scores for i in s.items]
         sums = [_sums([i.value for i in s.items if i.value is not None]) for s in scores]
         interval = pooled_interval([s for s in sums if s[1]], scale_of_unit(self.unit))
-        return Summary(
-            metric=self.name,
-            mean=interval.mean,
-            half=interval.half,
-            cases=interval.n,
-            items=sum(i.value is not None for i in items),
-            unscored=sum(i.value is None for i in items),
-            ties=sum(i.tie for i in items),
-            truncated=sum(i.reason.startswith(TRUNCATED) for i in items),
-            level="question",
-            ends=interval.ends,
-            kind=interval.kind,
-        )
+        return self._summary(scores, interval, level="question")
 
 
 def _sums(values: Sequence[float]) -> tuple[float, float]:

@@ -136,6 +136,7 @@ def _rating_finding(text: TextSection) -> str:
     leading = [label for label in edited if order.get(label) == "first"]
     program = ", a program that answers by rules and no language model" if source.scripted else ""
     told = f"Coherence with the new fact (1 to 7), rated by {source.title}{program}: "
-    told += ("the highest is " if leading else "") + ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
+    told += "the highest is " if leading else ""
+    told += ", ".join(f"{label} with {ratings_cell(edited[label].by_case)}" for label in leading or edited)
     plain = [label for label in rated if label in text.unranked]
     return told + (f"; {plain[0]} {ratings_cell(rated[plain[0]].by_case)}" if plain else "") + "."
