@@ -55,17 +55,7 @@ def with_prefix(record: R, prefix: str) -> R:
         >>> moved.key, moved.fact
         ('b/f/1/q', 'b/f/1')
     """
-    if isinstance(record, Case | EventCase):
-        key = f"case/{prefix}/{record.key.removeprefix('case/')}"
-        return record.model_copy(update={"key": key, **_moved_parts(record, prefix)})
-    if record.kind not in _NAMED:
-        raise UserError(
-            f"a {record.kind} belongs to one content and cannot be imported under another key",
-            where=record.key,
-            allowed=", ".join(_NAMED),
-            fix="import into a store of its own",
-        )
-    return record.model_copy(update={name: _add_prefix(getattr(record, name), prefix) for name in _NAMED[record.kind]})
+    return record.model_copy(update=_moved_fields(record, prefix))
 
 
 def split_with_prefix(split: Split, prefix: str) -> Split:
@@ -82,6 +72,20 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
     cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.all_cases))
     extras = Extras(with_prefix(e, prefix) for e in split.extras)
     return Split(prefix, split.version, running.hexdigest(), cases, header, extras)
+
+
+def _moved_fields(record: Record, prefix: str) -> dict[str, Any]:
+    """The fields of a record that hold keys, or records with keys, under the keys with the prefix."""
+    if isinstance(record, Case | EventCase):
+        return {"key": f"case/{prefix}/{record.key.removeprefix('case/')}", **_moved_parts(record, prefix)}
+    if record.kind not in _NAMED:
+        raise UserError(
+            f"a {record.kind} belongs to one content and cannot be imported under another key",
+            where=record.key,
+            allowed=", ".join(_NAMED),
+            fix="import into a store of its own",
+        )
+    return {name: _add_prefix(getattr(record, name), prefix) for name in _NAMED[record.kind]}
 
 
 def _moved_parts(case: Case | EventCase, prefix: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def verified_text(path: Path) -> str:
         lines = path.with_name("checksums.sha256").read_text(encoding="utf-8").splitlines()
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"the shipped split cannot be read: {error}", where=str(path), fix=_AGAIN) from None
-    said = dict(reversed(line.split(maxsplit=1)) for line in lines if " " in line)
+    said = {parts[1]: parts[0] for parts in (line.split(maxsplit=1) for line in lines) if len(parts) == 2}
     found = hashlib.sha256(data).hexdigest()
     if said.get(name) != found:
         raise DataError(
