@@ -13,7 +13,7 @@ from evaluation.analysis.two_way_intervals import TwoWayInterval, paired_items, 
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Normalisation, Summary, is_pooled, scale_of
-from evaluation.metrics.generation import GenerationChoice
+from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import contributions, pooled_difference
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import COMPONENT, asked_case
@@ -241,7 +241,8 @@ def merge_runs(runs: Sequence[Run]) -> list[Run]:
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         about = run.about
-        texts = GenerationChoice.model_validate(about.get("config", {}).get("generation") or {}).model_dump_json()
+        how = Generation.from_description(about)
+        texts = how.choice.model_dump_json() + how.events.model_dump_json()
         told = (about["model_revision"], about["dtype"], run.split.digest, about["regime"], texts)
         groups.setdefault(told, []).append(run)
     return [_merge_runs(group) for group in groups.values()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from evaluation.metrics.events.choice import EventChoice
 from schemas.core.config import Options
 from schemas.core.ids import seed
 
@@ -45,10 +47,21 @@ class GenerationChoice(Options):
 
 
 class Generation(NamedTuple):
-    """The choice, and the digest of the split that seeds are drawn from."""
+    """The choice, the digest of the split that seeds are drawn from, and how questions about events are asked."""
 
     choice: GenerationChoice = GenerationChoice()
     digest: str = ""
+    events: EventChoice = EventChoice()
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any]) -> Generation:
+        """As a finished run's ``run.json`` says."""
+        config = description.get("config", {})
+        return cls(
+            GenerationChoice.model_validate(config.get("generation") or {}),
+            description["split_digest"],
+            EventChoice.model_validate(config.get("events") or {}),
+        )
 
     def seed(self, case: str, purpose: str, item: str, sample: int = 0) -> int:
         """Seed of one text, from (split digest, case, purpose): the same for every method; 0 where nothing is drawn."""

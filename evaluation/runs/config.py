@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from curation.shipped import SPLITS
 from evaluation.metrics import METRICS
+from evaluation.metrics.events.choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.support import SupportChoice
@@ -87,6 +88,7 @@ class RunConfig(Options):
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
         metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
+        events: How questions about events are asked and read.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
@@ -111,6 +113,7 @@ class RunConfig(Options):
     editors: dict[str, EditorChoice]
     metrics: tuple[str, ...] = DEFAULT_METRICS
     generation: GenerationChoice = GenerationChoice()
+    events: EventChoice = EventChoice()
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[str, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
-from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.metrics.generation import Generation
 from evaluation.metrics.text_level.probes import objects, questions, scripts_for
 from evaluation.metrics.text_level.script_parser import parse, refused
 from evaluation.runs.results import EditorRun, Run, cases_by_key
@@ -40,8 +40,7 @@ class GeneratedScriptSource(NamedTuple):
 
 def generation_of(run: Run) -> Generation:
     """How a run's texts were written, as its folder says."""
-    told = run.about.get("config", {}).get("generation", {})
-    return Generation(GenerationChoice.model_validate(told), run.split.digest)
+    return Generation.from_description(run.about)
 
 
 def generated(run: Run, editors: Sequence[str] = ()) -> list[GeneratedScriptSource]:

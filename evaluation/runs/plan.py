@@ -10,7 +10,7 @@ from curation.splits.split_file import Split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
-from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.metrics.generation import Generation
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
@@ -103,8 +103,7 @@ def _metric_named(kind: type[Any], name: str) -> type[Any]:
 
 def metrics_of(description: Mapping[str, Any]) -> tuple[Metric, ...]:
     """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
-    told = GenerationChoice.model_validate(description.get("config", {}).get("generation", {}))
-    return load_metrics(description["metrics"], Generation(told, description["split_digest"]))
+    return load_metrics(description["metrics"], Generation.from_description(description))
 
 
 def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generation: Generation) -> tuple[Metric, ...]:
