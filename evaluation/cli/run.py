@@ -161,8 +161,8 @@ def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json:
         cells = [spread(row.summaries[m.name].interval).rjust(22) for m in metrics]
         failed = f"  {row.failed} failed" if row.failed else ""
         click.echo(label.ljust(wide) + "".join(cells) + seconds(row.seconds_edit).rjust(9) + failed)
-    titles = ", ".join(m.title for m in metrics if is_pooled(m))
-    pooled = f" {titles}: over all questions, the interval by case." if titles else ""
+    over = ", ".join(m.title for m in metrics if is_pooled(m))
+    pooled = f" {over}: over all questions, the interval by case." if over else ""
     click.echo(f"Percent [95 % interval] over {counted(table.cases, 'case')}.{pooled} Next: scedit report {config.out}")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from evaluation.edits.edit import Edit
-from schemas.cases import Case
+from schemas.cases import Case, EditRequest
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
@@ -63,6 +63,14 @@ class Editor(ABC):
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
         """Whether edits with these options depend on the run's support; a run without one is then refused."""
         return False
+
+    @classmethod
+    def wants_split(cls, options: Mapping[str, Any]) -> bool:
+        """Whether edits with these options depend on all edits of the split; ``read_split`` is then called first."""
+        return False
+
+    def read_split(self, requests: Sequence[EditRequest]) -> None:  # noqa: B027 - optional, not forgotten
+        """Told all edits of the split, whichever of them the run takes, before any edit is made."""
 
     @classmethod
     def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
@@ -131,14 +139,18 @@ class Editor(ABC):
         return [self.edit([request]) for request in requests]
 
 
-def asked(requests: Sequence[Fact]) -> Sequence[Fact]:
-    """The requests, each with a new object.
+Request = TypeVar("Request", Fact, EditRequest)
+
+
+def asked(requests: Sequence[Request]) -> Sequence[Request]:
+    """The requests; facts among them have a new object.
 
     Raises:
-        UserError: there are none, or one is not to be edited.
+        UserError: there are none, or a fact is not to be edited.
     """
     if not requests:
-        raise UserError("there is no fact to edit")
+        raise UserError("there is no edit to make")
     for request in requests:
-        _ = request.new_object
+        if isinstance(request, Fact):
+            _ = request.new_object
     return requests

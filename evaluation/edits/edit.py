@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evaluation.edits.weight_deltas import Delta, applied
+from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.probes import GenerateProbe, Probe
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -78,6 +80,40 @@ class PromptEdit(NoEdit):
     def rewrite(self, prompt: str) -> str:
         """The prefix, then the prompt."""
         return self.prefix + prompt
+
+
+NEVER = -745.0
+"""Log-probability (nats) of what is never said: the least whose probability is not 0 in double precision."""
+
+
+@dataclass(frozen=True)
+class ConstantAnswer(NoEdit):
+    """One text in answer to everything; no model is asked.
+
+    Example:
+        >>> probe = GenerateProbe(purpose="event_fact", item="q", prompt="Who?")
+        >>> ConstantAnswer(text="unknown").answers([probe])[0].written.text
+        'unknown'
+    """
+
+    text: str = ""
+
+    def answers(self, probes: Sequence[Probe]) -> list[Answer]:
+        """The text where one is asked for; targets are all equally improbable."""
+        return [self._answer(probe) for probe in probes]
+
+    def _answer(self, probe: Probe) -> Answer:
+        if isinstance(probe, GenerateProbe):
+            return Answer(probe=probe.id, written=GeneratedText(text=self.text, tokens=0, ended="stop"))
+        return Answer(
+            probe=probe.id, targets=tuple(TargetScore(text=t, logprob=NEVER, tokens=1) for t in probe.targets)
+        )
+
+
+def own_answers(edits: Sequence[Any], probes: Sequence[Probe]) -> list[Answer] | None:
+    """The answers of the newest edit, where it answers itself; None where the model is to be asked."""
+    answers = getattr(edits[-1], "answers", None) if edits else None
+    return None if answers is None else list(answers(probes))
 
 
 @dataclass(frozen=True)

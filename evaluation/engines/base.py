@@ -12,7 +12,8 @@ from schemas.cases import AnyCase
 from schemas.probes import GenerateProbe, Probe
 
 REWRITTEN = "rewritten_prompts"
-"""Note of a result: prompts of texts that the edit changed, each once, with the probes that were asked with it."""
+"""Note of a result: prompts of texts and of questions about events that the edit changed, each once, with the probes
+that were asked with it."""
 
 
 class Job(NamedTuple):
@@ -70,9 +71,10 @@ def plain(notes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rewritten(probes: Iterable[Probe], rewrite: Callable[[str], str] | None) -> dict[str, Any]:
-    """The note of what an edit made of the prompts of texts; empty where it leaves all as they are.
+    """The note of what an edit made of the prompts of texts and questions; empty where it leaves all as they are.
 
-    A text that is only put before prompts is kept once, however many prompts it stands before.
+    Scored prompts without an instruction (those of facts) are not noted. A text that is only put before prompts is kept
+    once, however many prompts it stands before.
 
     Example:
         >>> probe = GenerateProbe(purpose="script_question", item="q", prompt="How?")
@@ -81,12 +83,16 @@ def rewritten(probes: Iterable[Probe], rewrite: Callable[[str], str] | None) -> 
     """
     found: dict[tuple[str, str], list[str]] = {}
     for probe in probes if rewrite is not None else ():
-        if not isinstance(probe, GenerateProbe) or (text := rewrite(probe.prompt)) == probe.prompt:  # type: ignore[misc]
+        if not _is_noted(probe) or (text := rewrite(probe.prompt)) == probe.prompt:  # type: ignore[misc]
             continue
         before = text.endswith(probe.prompt)
         how = ("before", text[: len(text) - len(probe.prompt)]) if before else ("whole", text)
         found.setdefault(how, []).append(probe.id)
     return {REWRITTEN: [{kind: text, "probes": ids} for (kind, text), ids in found.items()]} if found else {}
+
+
+def _is_noted(probe: Probe) -> bool:
+    return isinstance(probe, GenerateProbe) or bool(probe.instruction)
 
 
 def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], asked: Collection[str]) -> dict[str, Any]:
@@ -102,7 +108,7 @@ def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], asked: Co
     return {**notes, **({REWRITTEN: both} if both else {})}
 
 
-def prompt_as_read(probe: GenerateProbe, notes: Mapping[str, Any]) -> str:
+def prompt_as_read(probe: Probe, notes: Mapping[str, Any]) -> str:
     """A probe's prompt as the edited model was given it, by the notes of its result; the instruction is left out."""
     for one in notes.get(REWRITTEN, ()):
         if probe.id in one["probes"]:

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from evaluation.edits.edit import own_answers
 from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
@@ -108,7 +109,7 @@ class FastEngine:
     def _score(self, edits: list[tuple[Job, Any]]) -> list[list[Answer] | Exception]:
         """Answers under every edit; edits that cannot share a batch are put on the model one at a time."""
         found: dict[str, list[Answer] | Exception] = {}
-        sharing = [(job, edit) for job, edit in edits if edit.deltas is not None]
+        sharing = [(job, edit) for job, edit in edits if _shares(edit)]
         asked = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None
         try:
@@ -120,7 +121,7 @@ class FastEngine:
         for n, ((job, _), one) in enumerate(zip(sharing, asked, strict=True)):
             found[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for job, edit in edits:
-            if edit.deltas is None:
+            if not _shares(edit):
                 found[job.key] = _value_or_error(partial(self._ask_alone, edit, job))
         return [found[job.key] for job, _ in edits]
 
@@ -128,6 +129,9 @@ class FastEngine:
         return _ask(self.scorer, [probes])[0]
 
     def _ask_alone(self, edit: EditLike, job: Job) -> list[Answer]:
+        own = own_answers([edit], job.probes)
+        if own is not None:
+            return own
         with edit.on(self.lm):
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
@@ -140,6 +144,11 @@ class FastEngine:
             JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=share * len(job.probes))
             for job, answers in zip(jobs, found, strict=True)
         ]
+
+
+def _shares(edit: EditLike) -> bool:
+    """Whether an edit is scored in one batch with others."""
+    return edit.deltas is not None and own_answers([edit], ()) is None
 
 
 def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer]]:

@@ -104,6 +104,14 @@ class EditorLike(Protocol):
         """Whether edits with these options depend on the run's support."""
         return False
 
+    def wants_split(self, options: Mapping[str, Any]) -> bool:
+        """Whether edits with these options depend on all edits of the split."""
+        return False
+
+    def read_split(self, requests: Sequence[Any]) -> None:
+        """Told all edits of the split, before any is made."""
+        return None
+
     def prepare(self, support: Sequence[Case]) -> None:
         """Whatever is needed once."""
         ...

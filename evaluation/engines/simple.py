@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from evaluation.edits.edit import own_answers
 from evaluation.engines.base import Job, JobResult, explained, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditorLike, Scorer
@@ -44,7 +45,10 @@ class SimpleEngine:
             edit = editor.edit([job.case.request])
             with edit.on(self.scorer.editable):
                 begun = time.perf_counter()
-                answers = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
+                own = own_answers([edit], job.probes)
+                if own is None:
+                    own = answer(self.scorer, job.probes, rewrite=edit.rewrite, batch_tokens=self.batch_tokens)
+                answers = own
                 scored = time.perf_counter() - begun
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
         except Exception as problem:  # one case's fault is that case's result; the others go on

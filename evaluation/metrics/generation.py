@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from schemas.core.config import Options
 from schemas.core.ids import seed
 

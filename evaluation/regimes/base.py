@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from evaluation.engines.base import Engine, JobResult
+from evaluation.edits.edit import own_answers
+from evaluation.engines.base import Engine, Job, JobResult
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.regimes.config import RegimeChoice
 from schemas.cases import AnyCase
@@ -59,6 +60,15 @@ class Regime(ABC):
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
     ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """Do units; each comes as soon as it is finished."""
+
+
+def ask_under(
+    edits: Sequence[Any], engine: Engine, jobs: Sequence[Job], rewrite: Callable[[str], str]
+) -> list[JobResult]:
+    """All jobs' probes asked under edits, the newest last: of the model as it stands, or of an edit that answers."""
+    own = [own_answers(edits, job.probes) for job in jobs]
+    found = [JobResult(job, answers) for job, answers in zip(jobs, own, strict=True) if answers is not None]
+    return found if len(found) == len(jobs) else engine.ask(jobs, rewrite=rewrite)
 
 
 def edits_digest(cases: Sequence[AnyCase]) -> str:

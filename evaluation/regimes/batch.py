@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from evaluation.engines.base import Job, JobResult, explained, plain
-from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class BatchRegime(Regime):
                 edit = context.editor.edit([case.request for case in batch])
                 spent = (time.perf_counter() - begun) / len(batch)
                 with edit.on(context.scorer.editable):
-                    found = context.engine.ask(jobs, rewrite=edit.rewrite)
+                    found = ask_under([edit], context.engine, jobs, edit.rewrite)
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
                 log.warning("a batch of %d edits failed: %s", len(batch), problem)

@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluation.edits.weight_deltas import DeltaStack
 from evaluation.engines.base import Job, JobResult, explained, plain
-from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, edits_digest
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from schemas.cases import AnyCase
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class SequentialRegime(Regime):
                     continue
                 jobs = [Job(u.key, u.case, missing(u)) for u in todo]
                 rewrite = _compose([edit.rewrite for edit in edits])
-                for unit, done in zip(todo, context.engine.ask(jobs, rewrite=rewrite), strict=True):
+                for unit, done in zip(todo, ask_under(edits, context.engine, jobs, rewrite), strict=True):
                     if unit.position == n:
                         done = done._replace(notes={**noted, **done.notes}, seconds_edit=spent, error=error)
                         done = done if error is None else done._replace(answers=())

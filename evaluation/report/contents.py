@@ -27,6 +27,9 @@ class Contents(NamedTuple):
         return frozenset(anchor for anchor, _ in self.menu)
 
 
+ANY_TYPE = ("paired", "seeds", "correlations", "forgetting")
+"""Sections that a run on edits of any type can have; the others that can be absent are about facts."""
+
 _SEQUENTIAL = """scedit run CONFIG --set 'regime={name = "sequential", size = [1, 10, 100]}' --out runs/sequential"""
 _SEEDS = "run a method again with another seed (editors.NAME.params.seed), and report both folders together"
 
@@ -43,8 +46,10 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
     single = part.run.about["regime"] == "single"
     judged = part.text is not None and part.text.judging is not None
     wrote = bool(part.writing.ladders or part.writing.naming)
+    facts = part.events is None
     wanted = [
         ("table", "Results", True, ""),
+        ("events", "Events", not facts, ""),
         ("paired", "Comparisons", bool(part.contests), "add a second method: scedit run CONFIG --editors none,ft,rome"),
         ("seeds", "Variation over seeds", bool(part.repeated), _SEEDS),
         ("ladder", "Where edits fail", wrote, "add s_es_gen and s_es_gen_question to the run's metrics"),
@@ -65,14 +70,15 @@ def contents(part: ReportSection, answers: list[AnsweredQuestion], *, texts_hint
         ),
         ("cost", "Cost", True, ""),
         ("counts", "Counts", True, ""),
-        ("cases", "Example cases", True, ""),
+        ("cases", "Example cases", facts, ""),
         ("answers", "Every answer", bool(answers), texts_hint),
         ("caveats", "Caveats", True, ""),
         ("next", "Next steps", True, ""),
         ("setup", "Set-up", True, ""),
     ]
     menu = tuple((anchor, title) for anchor, title, there, _ in wanted if there)
-    absent = tuple(AbsentSection(title, hint) for _, title, there, hint in wanted if not there)
+    missing = [one for one in wanted if not one[2] and (facts or one[0] in ANY_TYPE)]
+    absent = tuple(AbsentSection(title, hint) for anchor, title, _, hint in missing if anchor != "events")
     return Contents(menu, absent)
 
 

@@ -13,6 +13,7 @@ from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
 from evaluation.report.formatting import percent, spread
 from evaluation.report.sections import ReportSection, TextSection, main_source
+from schemas.events.event import Event
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
     names = ", ".join(methods) or "no method"
     model, split = narrative.model_name(str(run.about["model"])), run.about["split"]
     edited = (
-        f"{counted(table.cases, 'fact')}{f' ({kinds})' if kinds else ''} of the split {split} "
+        f"{counted(table.cases, run.split.type)}{f' ({kinds})' if kinds else ''} of the split {split} "
         f"{'was' if table.cases == 1 else 'were'} edited in {model} with {names}; "
         f"{_REGIMES.get(str(run.about['regime']), str(run.about['regime']))}. \u201c{run.baseline.label}\u201d is the "
         "model without an edit."
@@ -63,7 +64,10 @@ def first_screen(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Fi
 
 
 def _example(part: ReportSection) -> str:
-    fact = next((c.fact for c in part.run.split.cases if c.key in set(part.run.cases)), None)
+    keys = set(part.run.cases)
+    fact = next((c.request for c in part.run.split.all_cases if c.key in keys), None)
+    if isinstance(fact, Event):
+        return fact.text
     if fact is None or fact.new is None:
         return ""
     return f"{fact.fact_prompt} … {fact.old.text} → {fact.new.text}"

@@ -41,7 +41,9 @@ from evaluation.report.judge_calibration import JudgeCalibration
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.report.tradeoff_plot import tradeoff_plot
 from evaluation.runs.results import Run
+from schemas.cases import EditRequest
 from schemas.core.clock import now
+from schemas.events.event import Event
 from schemas.text.escaping import escape
 
 if TYPE_CHECKING:
@@ -171,7 +173,7 @@ def errors(run: Run) -> list[dict[str, str]]:
 
 def _answers(part: ReportSection) -> dict[str, Any]:
     """Every answer with what the filter needs: methods and cases in order, and their numbers."""
-    found = all_answers(part.run, None if part.text is None else part.text.texts)
+    found = all_answers(part.run, None if part.text is None else part.text.texts) if part.events is None else []
     labels = list(dict.fromkeys(a.label for q in found for a in q.answers))
     cases = {q.case.key: q.case for q in found}
     return {
@@ -217,7 +219,8 @@ def _template_values(part: ReportSection, store: Path | None = None) -> dict[str
         "summary": narrative.summary(part),
         "caveats": narrative.caveats(part),
         "plane": tradeoff_plot(table, part.metrics),
-        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation),
+        "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if part.events is None else [],
+        "events": part.events,
         "errors": errors(run),
         "blow_ups": _blow_ups(run),
         "environment": run.baseline.environment,
@@ -244,11 +247,11 @@ def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]
 
 def _blow_ups(run: Run) -> list[dict[str, Any]]:
     """Edits that their method flags, with the numbers it gives."""
-    cases = {c.key: c for c in run.split.cases}
+    cases = {c.key: c for c in run.split.all_cases}
     return [
         {
             "label": e.label,
-            "subject": cases[k].fact.subject.text,
+            "subject": _name_of(cases[k].request),
             "case": k,
             "norm_ratio": r.notes.get("norm_ratio"),
             "value_norm": r.notes.get("value_norm"),
@@ -257,6 +260,11 @@ def _blow_ups(run: Run) -> list[dict[str, Any]]:
         for k, r in e.results.items()
         if r.notes.get("blow_up")
     ]
+
+
+def _name_of(request: EditRequest) -> str:
+    """What an edit is called in a list: a fact's subject, an event's words."""
+    return request.text if isinstance(request, Event) else request.subject.text
 
 
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
+from curation.splits.case_stream import FACT
 from curation.stats.bounded import difference_interval
 from curation.stats.intervals import Interval, not_excluded
 from evaluation.analysis.comparison import Comparison, Ranking, Scores, mean_before_and_after
@@ -171,10 +172,11 @@ def _describe_metrics(run: Run, metrics: Sequence[Metric], normalisation: str) -
             "S-ES asks which of two objects is more probable at the cut, not what the model would write. A method that "
             "raises the new object everywhere gets a high S-ES and ruins S-NS: read the two together."
         )
-    out.append(
-        f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can change individual "
-        "outcomes where the two objects differ in length; it needs no new run: scedit report --normalisation."
-    )
+    if run.split.type == FACT:
+        out.append(
+            f"Objects are compared by {NORMALISATIONS[normalisation]}. The other normalisation can change individual "
+            "outcomes where the two objects differ in length; it needs no new run: scedit report --normalisation."
+        )
     if run.about["regime"] == "single":
         out.append("Each edit is made alone and undone before the next: results with many edits may differ.")
     else:

@@ -6,11 +6,15 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from curation.splits.case_stream import FACT
 from curation.stats.bootstrap import DEFAULT, Resampling
 from evaluation.analysis.attribution_ladder import KNOWN_CASES, KnownCases, StageBreakdown, stage_breakdowns
 from evaluation.analysis.breakdown import Breakdown, by_relation, by_step
 from evaluation.analysis.comparison import Comparison, Scores, compare, merge_runs, score_run
 from evaluation.analysis.correlations import Correlations, View, correlate
+from evaluation.analysis.events.by_questions import EventsByQuestions, by_questions
+from evaluation.analysis.events.routing import Routing, routings
+from evaluation.analysis.events.unknown_answers import UnknownAnswers, unknown_answers
 from evaluation.analysis.forgetting_series import ForgettingSeries, forgetting_series
 from evaluation.analysis.object_mentions import ObjectMentionCounts, count_mentions
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
@@ -28,6 +32,7 @@ from evaluation.analysis.text_statistics import (
 )
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation, is_pooled, scale_of
+from evaluation.metrics.generation import Generation
 from evaluation.runs.generated_scripts import generated, generation_of
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, cases_by_key
@@ -65,6 +70,14 @@ class TextAnalysis(NamedTuple):
     shapes: tuple[TextShape, ...]
 
 
+class EventAnalysis(NamedTuple):
+    """What a run on events shows beside its metrics."""
+
+    routings: tuple[Routing, ...]
+    unknown: tuple[UnknownAnswers, ...]
+    by_questions: tuple[EventsByQuestions, ...]
+
+
 class ReportSection(NamedTuple):
     """One run, or several of the same model, precision, split and regime as one."""
 
@@ -80,6 +93,7 @@ class ReportSection(NamedTuple):
     correlations: tuple[Correlations, ...]
     writing: TextAnalysis
     repeated: tuple[RepeatedMethod, ...] = ()
+    events: EventAnalysis | None = None
 
 
 def make_sections(
@@ -108,7 +122,7 @@ def make_sections(
         return parts, []
     used = {s.id for mine in own if mine is not None for s in mine.scripts}
     left = texts._replace(scripts=tuple(s for s in texts.scripts if s.id not in used))
-    cases = {k: c for run in merged for k, c in cases_by_key(run).items()}
+    cases = {k: c for run in merged if run.split.type == FACT for k, c in cases_by_key(run).items()}
     return parts, [text_section(left.of_model(model), cases, against=against) for model in left.models]
 
 
@@ -126,6 +140,8 @@ def texts_of_run(run: Run, texts: RatedTexts | None) -> RatedTexts | None:
 
     Those of a store come with their ratings; where it has none of this run, those of the run's own journal stand alone.
     """
+    if run.split.type != FACT:
+        return None
     found = None if texts is None else _stored_texts(run, texts)
     if found is not None:
         return found
@@ -171,6 +187,7 @@ def make_section(
                 against=against,
             )
             contests += [family._replace(share=m.unit == "fraction") for family in found]
+    facts = run.split.type == FACT
     text = None if texts is None else text_section(texts, cases_by_key(run), nulls, against=against)
     tables = compare(run, scores, metrics, resampling=DEFAULT)
     return ReportSection(
@@ -180,13 +197,18 @@ def make_section(
         tables,
         scores,
         tuple(contests),
-        (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)),
+        (*by_relation(run, scores, metrics), *by_step(run, scores, metrics)) if facts else (),
         tuple(forgetting_series(run, metrics, how)),
         text,
         _correlations(run, metrics, scores, text),
-        _text_analysis(run, how, text),
+        _text_analysis(run, how, text) if facts else TextAnalysis((), (), (), ()),
         tuple(seed_variation(tables[0], metrics)),
+        None if facts else _event_analysis(run, scores, metrics),
     )
+
+
+def _event_analysis(run: Run, scores: Scores, metrics: Sequence[Metric]) -> EventAnalysis:
+    return EventAnalysis(tuple(routings(run)), tuple(unknown_answers(run)), tuple(by_questions(run, scores, metrics)))
 
 
 def _correlations(
@@ -304,6 +326,7 @@ def why_not_comparable(parts: Sequence[ReportSection]) -> list[str]:
         "regime": [a["regime"] for a in abouts],
         "normalisation": [p.normalisation for p in parts],
         "writing of texts": [json.dumps(a.get("config", {}).get("generation")) for a in abouts],
+        "questions about events": [Generation.from_description(a).events.model_dump_json() for a in abouts],
     }
     return [
         f"{name}: " + ", ".join(f"part {n} {v}" for n, v in enumerate(values, 1))

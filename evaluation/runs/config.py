@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from curation.shipped import SPLITS
 from evaluation.metrics import METRICS
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.generation import GenerationChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.support import SupportChoice

@@ -24,7 +24,7 @@ from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.baseline_answers import BaselineAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import BASELINE, REGIME, ask, choose, load_metrics, make_manifest
+from evaluation.runs.plan import BASELINE, REGIME, ask, choose, load_metrics, make_manifest, plain_params
 from evaluation.runs.results import EditorFolder, write_run
 from evaluation.runs.support import Support
 from evaluation.runs.validity_variants import requested
@@ -111,6 +111,9 @@ class Runner:
         labels: dict[str, dict[str, Any]] = {BASELINE: {}} | {k: v.params for k, v in self.config.editors.items()}
         names = {BASELINE: BASELINE} | {k: v.name for k, v in self.config.editors.items()}
         editors = {label: self._make(names[label], labels[label]) for label in labels}
+        for editor in editors.values():
+            if editor.wants_split(plain_params(editor)):
+                editor.read_split([case.request for case in self.split.all_cases])
         plans = {
             label: make_manifest(
                 e,

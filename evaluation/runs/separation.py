@@ -64,6 +64,12 @@ def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support,
         with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
             options = preset(choice.name, model)
         options |= choice.params
+        if split.type != FACT and kind.wants_support(options):
+            raise UserError(
+                f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",
+                where=f"editors.{label}",
+                fix=f'set editors.{label}.params.memory = "split": all edits of the split',
+            )
         if kind.wants_support(options) and not support.cases:
             raise UserError(
                 f"'{choice.name}' learns from declared cases, and none are declared",

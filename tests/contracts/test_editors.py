@@ -54,6 +54,8 @@ def editor(method: str, lm: LM, folder: Path, **more: Any) -> Editor:
     made = make_editor(method, lm, Cache(folder / "cache"), options)
     if made.wants_support(made.params.model_dump()):
         made.prepare(SUPPORT)
+    if made.wants_split(made.params.model_dump()):
+        made.read_split([*FACTS, *(case.request for case in SUPPORT)])
     return made
 
 

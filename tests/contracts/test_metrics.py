@@ -14,10 +14,18 @@ from evaluation.runs.plan import load_metrics
 from schemas.cases import AnyCase
 from schemas.probes import Probe
 from tests.support.arithmetic import ArithmeticLM, make_case
-from tests.support.events import event_case
+from tests.support.events import event_case, make_fact_question
 
 FACTS = [make_case("Land1"), make_case("Land2"), make_case("Club1", change="temporal")]
-EVENTS = [event_case(), event_case("case/facts", tendencies=()), event_case("case/tendencies", facts=())]
+EVENTS = [
+    event_case(),
+    event_case(
+        "case/facts",
+        facts=(make_fact_question(), make_fact_question("In which league?", background=True)),
+        tendencies=(),
+    ),
+    event_case("case/tendencies", facts=()),
+]
 
 
 def cases_of(metric: Metric) -> list[AnyCase]:

@@ -1,4 +1,4 @@
-"""Null methods: no edit, boost."""
+"""Null methods: no edit, boost, one answer to all; another edit in context."""
 
-NULL_METHODS = frozenset({"none", "boost"})
+NULL_METHODS = frozenset({"none", "boost", "placebo", "say_unknown"})
 """Editors that show what a metric rewards without editing: tables have them, nothing ranks or correlates them."""

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from evaluation.editors.base import Editor, asked
-from evaluation.editors.in_context.retrieval import Bm25, Index, RetrievalEdit, filled, nearest, statement
+from evaluation.editors.in_context.retrieval import Bm25, Index, RetrievalEdit, filled, nearest, said_before, statement
 from evaluation.edits.edit import Edit
-from schemas.cases import Case
+from evaluation.metrics.events.probes import question_of
+from schemas.cases import Case, EditRequest
 from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 
 class Retrieval(Editor):
     """A memory of many edits; what is found is said as ``prompt`` says it, the nearest last.
 
-    The memory holds all requests of an edit. A single edit shares it with facts of the run's support, or retrieval
-    would have nothing to choose from.
+    The memory holds all requests of an edit. A single edit shares it with facts of the run's support or with all edits
+    of the split, or retrieval would have nothing to choose from. Events are looked up by the question alone.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
 
     costs: ClassVar[str] = "a look-up a prompt; longer prompts"
 
@@ -30,23 +34,36 @@ class Retrieval(Editor):
 
         Attributes:
             top: Facts put before a prompt.
-            memory: Facts in the memory at least; filled up from the support. 0: the requests alone.
+            memory: Facts in the memory at least; filled up from the support. 0: the requests alone. ``split``: all
+                edits of the split, whichever of them the run takes; events know only this and 0.
             above: Only facts that score more are put; None: always ``top``.
             seed: Of the draw from the support.
         """
 
         top: int = Field(default=1, ge=1)
-        memory: int = Field(default=100, ge=0)
+        memory: Annotated[int, Field(ge=0)] | Literal["split"] = 100
         above: float | None = 0.0
         seed: int = 0
 
     params: Any
     _support: tuple[Case, ...] = ()
+    _edits: tuple[EditRequest, ...] = ()
+    _index: tuple[tuple[str, ...], Index] | None = None
 
     @classmethod
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
         """Where the memory is filled up."""
-        return bool(options.get("memory", cls.Params.model_fields["memory"].default))
+        memory = _memory(cls, options)
+        return memory != "split" and bool(memory)
+
+    @classmethod
+    def wants_split(cls, options: Mapping[str, Any]) -> bool:
+        """Where the memory holds all edits of the split."""
+        return bool(_memory(cls, options) == "split")
+
+    def read_split(self, requests: Sequence[EditRequest]) -> None:
+        """Keep the edits that fill the memory."""
+        self._edits = tuple(requests)
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Keep the support: its facts fill the memory."""
@@ -56,22 +73,54 @@ class Retrieval(Editor):
     def index(self, texts: Sequence[str]) -> Index:
         """What finds the nearest of the memory's texts."""
 
-    def edit(self, requests: Sequence[Fact]) -> Edit:
-        """An edit that looks every prompt up."""
-        p = self.params
-        facts = filled(asked(requests), self._support, size=p.memory, draw=p.seed, who=self.name)
-        texts = [statement(fact) for fact in facts]
-        index = self.index(texts)
+    def edit(self, requests: Sequence[EditRequest]) -> Edit:
+        """An edit that looks every prompt up.
+
+        Raises:
+            UserError: events, and a memory that is filled with facts.
+        """
+        p, memory = self.params, self._remembered(asked(requests))
+        index = self._index_of(tuple(map(statement, memory)))
 
         def found(prompt: str) -> list[int]:
-            return nearest(index.scores(prompt), p.top, above=p.above)
+            return nearest(index.scores(question_of(prompt)), p.top, above=p.above)
 
         def find(prompt: str) -> str:
-            return "".join(f"{texts[i]}. " for i in reversed(found(prompt)))
+            return "".join(said_before(memory[i]) for i in reversed(found(prompt)))
 
-        keys = {r.key for r in requests}
-        own = sum(any(facts[i].key in keys for i in found(r.fact_prompt)) for r in requests)
-        return RetrievalEdit({"memory": len(texts), "found_by_fact_prompt": own / len(requests)}, find)
+        notes: dict[str, Any] = {"memory": len(memory)}
+        facts, keys = [r for r in requests if isinstance(r, Fact)], {r.key for r in requests}
+        if facts:
+            own = sum(any(memory[i].key in keys for i in found(r.fact_prompt)) for r in facts)
+            notes["found_by_fact_prompt"] = own / len(facts)
+        return RetrievalEdit(notes, find)
+
+    def _remembered(self, requests: Sequence[EditRequest]) -> Sequence[EditRequest]:
+        """What the memory holds: the requests, and what fills it."""
+        p = self.params
+        if p.memory == "split":
+            keys = {r.key for r in self._edits}
+            return [*self._edits, *(r for r in requests if r.key not in keys)]
+        facts = [r for r in requests if isinstance(r, Fact)]
+        if p.memory and len(facts) < len(requests):
+            raise UserError(
+                "a memory of events is not filled with facts",
+                where=f"editors.{self.name}.params.memory",
+                fix='set it to "split": all events of the split',
+            )
+        if not p.memory:
+            return list(requests)
+        return filled(facts, self._support, size=p.memory, draw=p.seed, who=self.name)
+
+    def _index_of(self, texts: tuple[str, ...]) -> Index:
+        """The index of a memory; that of the split is made once."""
+        if self._index is None or self._index[0] != texts:
+            self._index = (texts, self.index(texts))
+        return self._index[1]
+
+
+def _memory(kind: type[Retrieval], options: Mapping[str, Any]) -> Any:
+    return options.get("memory", kind.Params.model_fields["memory"].default)
 
 
 class Bm25Retrieval(Retrieval):

@@ -8,21 +8,23 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 
 from evaluation.editors.base import Editor, asked
-from evaluation.editors.in_context.retrieval import statement
+from evaluation.editors.in_context.retrieval import said_before, statement
 from evaluation.edits.edit import Edit, PromptEdit
+from schemas.cases import EditRequest
 from schemas.core.config import Options
-from schemas.facts import Fact
+from schemas.events.event import Event
 
 
 class InContextEditor(Editor):
     """Puts an instruction with the new facts before every prompt.
 
     Cohen et al. (2024, "Evaluating the Ripple Effects of Knowledge Editing") write "Imagine that" before the fact; the
-    sentence after it is ours. The template is an option.
+    sentence after it is ours. The template is an option. Events stand on a line each instead (ELKEN, Table 13).
     """
 
     name: ClassVar[str] = "ice"
     version: ClassVar[int] = 1
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = "an instruction to take the new fact as true stands before every prompt (in context)"
     costs: ClassVar[str] = "no search; longer prompts"
 
@@ -30,7 +32,8 @@ class InContextEditor(Editor):
         """Options of editing in context.
 
         Attributes:
-            template: What stands before a prompt; ``{facts}`` is replaced by the new facts, joined by "; ".
+            template: What stands before a prompt; ``{facts}`` is replaced by the new facts, joined by "; ". Not for
+                events.
         """
 
         template: str = Field(default="Imagine that {facts}. Answer accordingly, whatever you remember.\n")
@@ -44,7 +47,9 @@ class InContextEditor(Editor):
 
     params: Params
 
-    def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One instruction with all new facts."""
-        facts = "; ".join(statement(fact) for fact in asked(requests))
+    def edit(self, requests: Sequence[EditRequest]) -> Edit:
+        """One instruction with all new facts, or all events."""
+        if all(isinstance(request, Event) for request in asked(requests)):
+            return PromptEdit(prefix="".join(map(said_before, requests)))
+        facts = "; ".join(map(statement, requests))
         return PromptEdit(prefix=self.params.template.replace("{facts}", facts))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from curation.similarity.embeddings import MODEL, Embedder
 from evaluation.edits.edit import NoEdit
-from schemas.cases import Case
+from schemas.cases import Case, EditRequest
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from schemas.events.event import Event
 from schemas.facts import Fact
 
 if TYPE_CHECKING:
@@ -21,13 +22,20 @@ if TYPE_CHECKING:
 Similarity = Literal["embedding", "tfidf"]
 
 
-def statement(fact: Fact) -> str:
-    """The new fact in words: fact prompt, one space, new object.
+def statement(request: EditRequest) -> str:
+    """The edit in words. Of a fact: fact prompt, one space, new object. Of an event: its text.
 
     Raises:
-        UserError: the fact has no new object.
+        UserError: a fact has no new object.
     """
-    return f"{fact.fact_prompt} {fact.new_object.text}"
+    if isinstance(request, Event):
+        return request.statement
+    return f"{request.fact_prompt} {request.new_object.text}"
+
+
+def said_before(request: EditRequest) -> str:
+    """The edit as it stands before a prompt: a fact as a sentence, an event on a line of its own (ELKEN, Table 13)."""
+    return f"Event: {statement(request)}\n" if isinstance(request, Event) else f"{statement(request)}. "
 
 
 class Index(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
 from schemas.probes import GenerateProbe, ScoreProbe
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluation.metrics.base import Answers, target_values
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import choice_probes
 from evaluation.metrics.text_level.base import text_of
 from schemas.answers import Answer

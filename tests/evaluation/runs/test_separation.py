@@ -46,3 +46,15 @@ def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loade
     check_metrics(["es", "collapse"], facts)
     with pytest.raises(UserError, match=r"metrics: the metric 'es' takes facts, .* are events; allowed: .*collapse"):
         check_metrics(["collapse", "es"], events)
+
+
+def test_a_memory_that_is_filled_from_facts_is_refused_for_events() -> None:
+    events = make_split("e", [event_case()])
+    for memory, fits in (({}, False), ({"memory": 5}, False), ({"memory": 0}, True), ({"memory": "split"}, True)):
+        choice = {"name": "bm25", "params": memory}
+        config = RunConfig.model_validate({"split": "mini", "editors": [choice], "out": "o"})
+        if fits:
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+            continue
+        with pytest.raises(UserError, match=r'events; set editors.bm25.params.memory = "split"'):
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")

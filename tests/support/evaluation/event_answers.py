@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import choice_probes, fact_probe
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion

@@ -10,10 +10,14 @@ import pytest
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context.retrieval import Bm25
 from evaluation.editors.presets import make_editor
+from evaluation.metrics.event_choice import EventChoice
+from evaluation.metrics.events.probes import choice_probes, fact_probe
 from evaluation.models.language_model import LM
 from schemas.cases import Case
+from schemas.core.errors import UserError
 from tests.support.editors import memories
 from tests.support.editors.memories import PERU, country, prepared
+from tests.support.events import make_event, make_fact_question, make_tendency
 
 lm = memories.lm
 support = memories.support
@@ -61,3 +65,45 @@ def test_bm25_finds_the_edit_of_each_prompt(lm: LM, cache: Cache, support: list[
     assert both.rewrite("Is Chad a capital?") == (
         "The capital of Peru is Oslo. The capital of Chad is Rome. Is Chad a capital?"
     )
+
+
+EVENTS = [
+    make_event("e/1", "Alba Rail merged with Brenta Rail."),
+    make_event("e/2", "Corvo Foods moved its headquarters to Turin."),
+    make_event("e/3", "Dora Bank answered a question of its regulator."),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [("Who runs Brenta Rail?", 0), ("Where are the headquarters of Corvo?", 1), ("How high is Mont Blanc?", None)],
+)
+def test_the_split_is_the_memory_of_events_and_the_question_alone_looks_it_up(
+    question: str, found: int | None, lm: LM, cache: Cache
+) -> None:
+    """Not the words around it, "question" and "answer", which the third event holds."""
+    made = make_editor("bm25", lm, cache, {"memory": "split"})
+    made.read_split(EVENTS)
+    edit = made.edit(EVENTS[:1])
+    assert edit.notes == {"memory": 3}
+    before = "" if found is None else f"Event: {EVENTS[found].text}\n"
+    asked = make_fact_question(question, key="q"), make_tendency(question, key="t")
+    prompts = [fact_probe(asked[0], EventChoice()).prompt, choice_probes(asked[1], EventChoice())[1].prompt]
+    assert [edit.rewrite(prompt) for prompt in prompts] == [before + prompt for prompt in prompts]
+
+
+def test_a_memory_of_events_holds_the_request_and_is_not_filled_with_facts(lm: LM, cache: Cache) -> None:
+    made = make_editor("bm25", lm, cache, {"memory": "split"})
+    made.read_split(EVENTS[:2])
+    assert made.edit(EVENTS[2:]).notes == {"memory": 3}
+    alone = make_editor("bm25", lm, cache, {"memory": 0}).edit(EVENTS[:1])
+    assert alone.rewrite("Question: Who runs Brenta?\nAnswer:").startswith("Event: Alba Rail merged")
+    with pytest.raises(UserError, match=r'editors.bm25.params.memory: .*not filled with facts; set it to "split"'):
+        make_editor("bm25", lm, cache).edit(EVENTS[:1])
+
+
+def test_the_split_may_be_the_memory_of_facts_too(lm: LM, cache: Cache) -> None:
+    made = make_editor("bm25", lm, cache, {"memory": "split"})
+    made.read_split([PERU, country("Norway", "Oslo", "Lima")])
+    assert not made.wants_support(made.params.model_dump()) and made.wants_split(made.params.model_dump())
+    assert made.edit([PERU]).notes == {"memory": 2, "found_by_fact_prompt": 1.0}

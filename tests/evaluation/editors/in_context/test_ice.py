@@ -8,6 +8,7 @@ from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.editors import memories
 from tests.support.editors.memories import PERU, country
+from tests.support.events import make_event
 
 lm = memories.lm
 
@@ -20,3 +21,11 @@ def test_ice_instructs(lm: LM, cache: Cache) -> None:
     assert own.rewrite("How?") == "Say The capital of Peru is Oslo! How?"
     with pytest.raises(UserError, match=r"template: must hold \{facts\} exactly once"):
         make_editor("ice", lm, cache, {"template": "nothing"})
+
+
+def test_events_stand_on_a_line_each_and_the_template_is_for_facts(lm: LM, cache: Cache) -> None:
+    made = make_editor("ice", lm, cache)
+    events = [make_event(), make_event("e/2", "Corvo moved.")]
+    assert made.edit(events).rewrite("Question: who?\nAnswer:") == (
+        "Event: Alba Rail merged with Brenta Rail.\nEvent: Corvo moved.\nQuestion: who?\nAnswer:"
+    )

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import choice_probes
 from evaluation.metrics.events.reading import chosen_option, folded, is_right, is_same, says_unknown
 from schemas.answers import Answer, TargetScore

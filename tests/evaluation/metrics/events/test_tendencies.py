@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.inference.scoring import score
-from evaluation.metrics.events.choice import EventChoice
+from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.probes import choice_probes
 from evaluation.metrics.events.tendencies import (
     EventAllWhole,

@@ -1,0 +1,28 @@
+"""A null method that asks no model: the answer is always "unknown"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from evaluation.editors.base import Editor
+from evaluation.edits.edit import ConstantAnswer, Edit
+from schemas.cases import EditRequest
+from schemas.events.questions import UNKNOWN
+
+
+class SayUnknown(Editor):
+    """Answers every question with "unknown", and holds no target likelier than another.
+
+    More than a third of what published events change becomes unknown: a metric that this row does well on rewards the
+    word, not the edit.
+    """
+
+    name: ClassVar[str] = "say_unknown"
+    version: ClassVar[int] = 1
+    takes: ClassVar[tuple[str, ...]] = ("fact", "event")
+    about: ClassVar[str] = 'the answer to everything is "unknown" (null method)'
+
+    def edit(self, requests: Sequence[EditRequest]) -> Edit:
+        """An edit that answers itself."""
+        return ConstantAnswer(text=UNKNOWN)

@@ -1,0 +1,109 @@
+"""Fine-tuning on texts: steps against a loop written out, weights back bit for bit, rows and blocks of tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.fine_tuning.ft_lm import token_rows
+from evaluation.editors.presets import make_editor
+from evaluation.models.language_model import LM
+from schemas.core.errors import ModelError, UserError
+from tests.support.events import make_event
+from tests.support.tiny import make
+
+EVENTS = [
+    make_event("e/1", "The capital of Peru is Oslo."),
+    make_event("e/2", "Norway is a country in the Gulf of Guinea."),
+    make_event("e/3", "Lima left."),
+]
+
+
+def ft_lm(lm: LM, folder: Path, **params: Any) -> Any:
+    return make_editor("ft_lm", lm, Cache(folder), params)
+
+
+def loss_of(lm: LM, text: str) -> float:
+    ids = torch.tensor(token_rows(lm, [text]))
+    with torch.no_grad():
+        return float(lm.model(input_ids=ids, labels=ids).loss)
+
+
+def test_two_steps_are_those_of_a_plain_loop(tiny: LM, tmp_path: Path) -> None:
+    twin = make(tiny.name.removeprefix("tiny-"))
+    twin.model.requires_grad_(True)
+    optimiser = torch.optim.AdamW(twin.model.parameters(), lr=1e-3, weight_decay=0.0)
+    for _ in range(2):
+        ids = torch.tensor(token_rows(twin, [EVENTS[0].text]))
+        twin.model(input_ids=ids, labels=ids).loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    edit = ft_lm(tiny, tmp_path, epochs=2, lr=1e-3).edit(EVENTS[:1])
+    digest = tiny.weights_digest()
+    with edit.on(tiny):
+        for mine, theirs in zip(tiny.model.parameters(), twin.model.parameters(), strict=True):
+            assert torch.allclose(mine, theirs, atol=1e-6)
+    assert tiny.weights_digest() == digest
+    assert edit.notes["steps"] == 2 and edit.notes["rows"] == 1 and edit.notes["blow_up"] is False
+
+
+@pytest.mark.parametrize("scope", ["all", "blocks", "mlps"])
+def test_the_text_becomes_likelier_and_only_the_scope_moves(scope: str, tmp_path: Path) -> None:
+    lm = make("llama")
+    layers = {} if scope == "all" else {"layers": (1,)}
+    edit = ft_lm(lm, tmp_path, scope=scope, epochs=4, lr=3e-3, **layers).edit(EVENTS[:1])
+    before = {name: p.detach().clone() for name, p in lm.model.named_parameters()}
+    was = loss_of(lm, EVENTS[0].text)
+    with edit.on(lm):
+        moved = {name for name, p in lm.model.named_parameters() if not torch.equal(p, before[name])}
+        assert loss_of(lm, EVENTS[0].text) < was - 0.1
+    own = {"all": set(before), "blocks": {n for n in before if ".layers.1." in n}, "mlps": {lm.layout.weight(1)}}
+    assert moved <= own[scope] and len(moved) >= 0.6 * len(own[scope])
+
+
+def test_all_requests_are_trained_together_in_batches(tmp_path: Path) -> None:
+    lm = make("gpt2")
+    edit = ft_lm(lm, tmp_path, epochs=2, batch=2).edit(EVENTS)
+    with edit.on(lm):
+        pass
+    assert (edit.notes["rows"], edit.notes["steps"]) == (3, 4), "two steps an epoch: two rows and one"
+
+
+def test_blocks_join_the_texts_and_take_fewer_steps(tmp_path: Path) -> None:
+    lm = make("gpt2")
+    rows, blocks = (token_rows(lm, [e.text for e in EVENTS], pack=p) for p in (None, 48))
+    assert len(rows) == 3 and [t for b in blocks for t in b] == [t for r in rows for t in r]
+    assert all(len(b) == 48 for b in blocks[:-1]) and all(r[-1] == lm.tokenizer.eos_token_id for r in rows)
+    with pytest.raises(UserError, match="the model reads 96 tokens at once"):
+        token_rows(lm, ["x"], pack=97)
+    assert token_rows(lm, ["Lima " * 300]) == [token_rows(lm, ["Lima " * 300])[0][:96]]
+
+
+def test_an_error_while_it_trains_puts_the_weights_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = make("gpt2")
+    edit, digest = ft_lm(lm, tmp_path, epochs=3).edit(EVENTS), lm.weights_digest()
+    real, calls = torch.optim.AdamW.step, []
+
+    def step(self: Any, *args: Any, **more: Any) -> Any:
+        calls.append(1)
+        found = real(self, *args, **more)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", step)
+    with pytest.raises(KeyboardInterrupt), edit.on(lm):
+        pytest.fail("the block is not reached")
+    assert len(calls) == 2 and lm.weights_digest() == digest
+    assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())
+
+
+def test_narrow_weights_and_layers_of_everything_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match='rounded away in bfloat16.*dtype = "float32"'):
+        ft_lm(make("gpt2", dtype=torch.bfloat16), tmp_path).edit(EVENTS)
+    with pytest.raises(UserError, match="scope 'all' trains every weight"):
+        ft_lm(make("gpt2"), tmp_path, layers=(1,))

@@ -1,0 +1,51 @@
+"""The placebo: another edit of the split, the same one every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from schemas.core.errors import UserError
+from schemas.events.event import Event
+from tests.support.events import make_event
+from tests.support.tiny import make
+
+EVENTS = [make_event(f"e/{n}", f"Alba{n} merged.", type="merger" if n < 3 else "move") for n in range(6)]
+
+
+def placebo(folder: Path, events: list[Event], seed: int = 0):  # type: ignore[no-untyped-def]
+    made = make_editor("placebo", make("gpt2"), Cache(folder), {"seed": seed})
+    made.read_split(events)
+    return made
+
+
+def test_another_event_of_the_same_type_stands_before_the_prompt(tmp_path: Path) -> None:
+    made = placebo(tmp_path, EVENTS)
+    drawn = {made.edit([event]).rewrite("Question: who?\nAnswer:") for event in EVENTS[:3] for _ in range(2)}
+    assert all(text.startswith("Event: Alba") and text.endswith("merged.\nQuestion: who?\nAnswer:") for text in drawn)
+    for event in EVENTS:
+        (key,) = made.edit([event]).notes["placebo"]
+        assert key != event.key and next(e.type for e in EVENTS if e.key == key) == event.type
+        assert placebo(tmp_path, EVENTS[::-1]).edit([event]).notes == {"placebo": [key]}, "the order says nothing"
+
+
+def test_the_draw_follows_its_seed(tmp_path: Path) -> None:
+    many = [make_event(f"e/{n}", f"Alba{n} merged.") for n in range(12)]
+    found = {placebo(tmp_path, many, seed).edit(many[:1]).notes["placebo"][0] for seed in range(12)}
+    assert len(found) > 3
+
+
+def test_two_requests_get_two_others_and_a_type_alone_another_type(tmp_path: Path) -> None:
+    made = placebo(tmp_path, [*EVENTS[:3], make_event("e/x", "Turin grew.", type="growth")])
+    assert sorted(made.edit(EVENTS[:2]).notes["placebo"]) == ["e/2", "e/x"]
+    (key,) = made.edit([make_event("e/x", "Turin grew.", type="growth")]).notes["placebo"]
+    assert key in {"e/0", "e/1", "e/2"}
+
+
+def test_the_same_text_under_another_key_is_no_other_edit(tmp_path: Path) -> None:
+    twin = make_event("e/twin", EVENTS[0].text.upper())
+    with pytest.raises(UserError, match="placebo: the split has no other edit .*; take a larger split"):
+        placebo(tmp_path, [EVENTS[0], twin]).edit(EVENTS[:1])
