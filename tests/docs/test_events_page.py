@@ -25,7 +25,9 @@ def folder(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 @pytest.mark.slow
 def test_from_the_published_files_to_a_split(folder: Path) -> None:
-    first, _, second = (block.text for block in blocks(PAGE, "bash"))
+    first, *others = (block.text for block in blocks(PAGE, "bash"))
+    second = next(text for text in others if "min_people" in text)
+    third = next(text for text in others if "events.toml" in text)
     said = {}
     for line in first.strip().splitlines():
         done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
@@ -36,6 +38,11 @@ def test_from_the_published_files_to_a_split(folder: Path) -> None:
     assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 1_385
     done = CliRunner().invoke(cli, shlex.split(second)[1:])
     assert done.exit_code == 1 and "judged" not in done.output and "held by people" in str(done.exception)
+    config = next(block for block in blocks(PAGE, "toml") if "# events.toml" in block.text)
+    (folder / "events.toml").write_text(config.text, encoding="utf-8")
+    dry, *_ = third.strip().splitlines()
+    done = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
+    assert done.exit_code == 0 and "10 of 1,385 cases" in done.output and "bm25: 10 cases" in done.output
 
 
 def test_the_python_of_the_page(folder: Path) -> None:
@@ -51,7 +58,7 @@ def test_the_template_of_the_page_gives_an_event_with_its_questions(
 ) -> None:
     """The page's template, with the entities, facts and wordings that a page has no room for."""
     monkeypatch.chdir(tmp_path)
-    (block,) = blocks(PAGE, "toml")
+    block = blocks(PAGE, "toml")[0]
     asked = [(r, "What is the " + r + " of {subject}?") for r in ("P118", "P1618", "P27")]
     more = [f'[[relation]]\nid = "{name}"\nquestions = ["{text}"]' for name, text in asked]
     more += [f'[[entity]]\ntype = "club"\nname = "{name}"' for name in ("Alba", "Brenta")]

@@ -1,0 +1,204 @@
+"""A whole run on a handful of events with a tiny model: interrupted, killed and resumed; other engines; the report."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from curation.splits.split_file import Split, make_split
+from evaluation.analysis.comparison import Comparison, compare, score_run
+from evaluation.editors.presets import make_editor
+from evaluation.engines.fast import FastEngine
+from evaluation.inference.answering import ModelScorer
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import takes
+from evaluation.report.write import write_report
+from evaluation.runs.plan import metrics_of
+from evaluation.runs.results import load_run
+from evaluation.runs.runner import EditorOutcome, Runner
+from evaluation.runs.session import size
+from schemas.cases import EventCase
+from tests.evaluation.scenarios.test_killed import finished, lines, nearly, numbers
+from tests.support import forked_programs as programs
+from tests.support.arithmetic import make_config
+from tests.support.events import make_event, make_fact_question, make_tendency
+from tests.support.tiny import make
+
+TEXTS = [
+    "Alba Rail merged with Brenta Rail.",
+    "Corvo Foods moved to Turin.",
+    "Lima is called Ciudad.",
+    "Oslo left Norway.",
+]
+METHODS = [
+    "placebo",
+    "say_unknown",
+    "ice",
+    {"name": "bm25", "params": {"memory": "split"}},
+    {"name": "ft_lm", "params": {"lr": 1e-3, "scope": "mlps"}},
+]
+NAMES = [name for name in METRICS.names() if "event" in takes(METRICS.get(name))]
+
+
+def events() -> Split:
+    """Four events; the last two have questions of one kind only."""
+    cases = []
+    for n, text in enumerate(TEXTS):
+        key, name = f"e/{n}", text.split()[0]
+        facts = (
+            make_fact_question(f"Where is {name}?", "Turin", event=key, key=f"{key}/f1"),
+            make_fact_question(f"Who leads {name}?", "unknown", event=key, key=f"{key}/f2"),
+            make_fact_question(f"Who founded {name}?", "Ada", event=key, key=f"{key}/f3", scope="out"),
+        )
+        choices = (
+            make_tendency(f"How may {name} change?", event=key, key=f"{key}/t1"),
+            make_tendency("How may rain change?", "C", event=key, key=f"{key}/t2", scope="out"),
+        )
+        event = make_event(key, text, type="merger" if n % 2 else "move")
+        parts = {"facts": facts if n != 3 else (), "tendencies": choices if n != 2 else ()}
+        cases.append(EventCase(key=f"case/{key}", event=event, **parts))
+    return make_split("events", cases)
+
+
+def run(out: Path, *, stop_after: int | None = None, **more: Any) -> list[EditorOutcome]:
+    """All methods under all metrics; broken off after so many finished units."""
+    lm, cache, told = make("llama", max_position_embeddings=512), Cache(out / "cache"), [0]
+    table = {"answer_tokens": 4, **more.pop("events", {})}
+    config = make_config(out, **{"editors": METHODS, "metrics": NAMES, "events": table, **more})
+
+    def on_event(progress: Any) -> None:
+        told[0] += not progress.note
+        if stop_after is not None and told[0] > stop_after:
+            raise KeyboardInterrupt
+
+    return Runner(
+        config,
+        events(),
+        scorer=ModelScorer(lm),
+        make=lambda n, p: make_editor(n, lm, cache, p),
+        engine=FastEngine(lm, group=2) if config.engine == "fast" else None,
+        on_event=on_event,
+    ).run()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("events") / "whole"
+    assert not any(outcome.failed for outcome in run(out))
+    return out
+
+
+def table_of(out: Path) -> Comparison:
+    run_ = load_run(out)
+    return compare(run_, score_run(run_, metrics_of(run_.about), "mean"), metrics_of(run_.about))[0]
+
+
+def test_every_method_has_every_answer(whole: Path) -> None:
+    rows = {row.label: row for row in table_of(whole).rows}
+    assert list(rows) == ["none", "placebo", "say_unknown", "ice", "bm25", "ft_lm"]
+    for row in rows.values():
+        assert {m: s.unscored for m, s in row.summaries.items() if s.unscored} == {}
+        assert {m: s.truncated for m, s in row.summaries.items() if s.truncated} == {}
+        counts = {m: (s.items, s.cases) for m, s in row.summaries.items()}
+        assert counts["ev_fact"] == (6, 3) and counts["ev_fact_edit"] == (3, 3) and counts["ev_choice"] == (3, 3)
+        assert (
+            counts["ev_fact_local"] == (3, 3)
+            and counts["ev_choice_mass"] == (6, 3)
+            and counts["ev_background"] == (0, 0)
+        )
+    said = rows["say_unknown"].summaries
+    assert (said["ev_unknown"].mean, said["ev_known"].mean, said["ev_fact"].mean) == (1.0, 0.0, 0.5)
+    assert said["ev_fact_local"].mean == 0.0 and said["ev_choice_mass"].mean == pytest.approx(0.0)
+    assert rows["say_unknown"].null and rows["placebo"].null and not rows["ice"].null
+    assert rows["none"].summaries["ev_fact_local"].mean == 1.0, "nothing changed is all local"
+    gain = rows["say_unknown"].gain["ev_unknown"]
+    assert gain.mean == 1.0 and gain.n == 3 and gain.high == 1.0
+
+
+def test_interrupted_and_resumed_is_the_same_run(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "broken"
+    for units in (3, 7):
+        with pytest.raises(KeyboardInterrupt):
+            run(out, stop_after=units)
+    run(out)
+    want, got = lines(whole), lines(out)
+    assert {k: numbers(v) for k, v in got.items()} == nearly({k: numbers(v) for k, v in want.items()})
+    assert len(want) == 24
+
+
+def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> None:
+    run(tmp_path / "simple", engine="simple")
+    want, got = lines(whole), lines(tmp_path / "simple")
+    assert {k: numbers(v)["answers"] for k, v in got.items()} == nearly(
+        {k: numbers(v)["answers"] for k, v in want.items()}
+    )
+
+
+def test_a_larger_limit_and_another_metric_ask_only_what_is_new(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "more"
+    first = run(out, limit=2, metrics=["ev_fact"])
+    second = run(out, metrics=["ev_fact", "ev_choice"])
+    assert [o.manifest.key for o in first] == [o.manifest.key for o in second], "the same runs"
+    assert all(o.computed >= 2 for o in second) and [o.manifest.key for o in run(out)] == [
+        o.manifest.key for o in first
+    ]
+
+
+def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -> None:
+    files = write_report([whole]).files
+    page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
+    for text in (
+        "Routing: which event stood before each question",
+        "The answer “unknown”",
+        "Whole events by the number",
+    ):
+        assert text in page
+    assert "n=6 questions of 3 cases" in page
+    markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
+    assert "(n=6 questions of 3 cases)" in markdown and "Events: merger (2)" in markdown
+
+
+@pytest.mark.parametrize("regime", [{"name": "batch", "size": 4}, {"name": "sequential", "size": [2, 4]}])
+def test_all_events_at_once_and_one_after_the_other(regime: dict[str, Any], tmp_path: Path) -> None:
+    outcomes = run(tmp_path / "many", regime=regime, metrics=["ev_fact", "ev_choice"], editors=METHODS[1:])
+    assert not any(o.failed for o in outcomes)
+    assert all(o.computed for o in outcomes)
+
+
+def test_events_of_a_type_and_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.runs.session.open_split", lambda choice: events())
+    config = make_config(tmp_path / "o", editors=METHODS, metrics=["ev_fact"], kinds=["move"])
+    told = size(config)
+    assert (told.cases, told.of, told.kinds, told.texts) == (2, 4, {"move": 2}, 4)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from tests.evaluation.scenarios.test_event_runs import run
+run(Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_resumed(whole: Path, tmp_path: Path) -> None:
+    """SIGKILL at three numbers of finished units; what is finished is never done again."""
+    out, kept = tmp_path / "killed", dict[str, dict[str, Any]]()
+    for aim in (2, 9, 17, None):
+        child = programs.start(PROGRAM, out, modules=(__name__,))
+        while aim is not None and finished(out) < aim:
+            time.sleep(0.002)
+        if aim is not None:
+            child.kill()
+        assert child.wait() in (0, -signal.SIGKILL), child.stderr
+        now = lines(out)
+        assert {k: now[k] for k in kept} == kept
+        kept = now
+    assert {k: numbers(v) for k, v in kept.items()} == nearly({k: numbers(v) for k, v in lines(whole).items()})
