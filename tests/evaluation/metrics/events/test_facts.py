@@ -20,14 +20,14 @@ from tests.support.events import event_case, make_fact_question
 
 RUNS = make_fact_question()
 GONE = make_fact_question("Who leads Brenta Rail?", "unknown")
-FAR = make_fact_question("In which league is it?", "Serie A", background=True)
+FAR = make_fact_question("In which league is it?", "First Division", background=True)
 GONE_FAR = make_fact_question("Who leads its league?", "unknown", background=True)
 STAYS = make_fact_question("Where was Alba Rail founded?", "Genoa", scope="out")
 STAYS_TOO = make_fact_question("When was it founded?", "1900", scope="out")
 ONE = event_case(facts=(RUNS, GONE, FAR, GONE_FAR, STAYS, STAYS_TOO))
 TWO = event_case("case/two", facts=(RUNS,))
 OUTSIDE = event_case("case/outside", facts=(STAYS,))
-SAID = said(RUNS, "Alba Rail") | said(GONE, "unknown") | said(FAR, "Serie B") | said(GONE_FAR, "nobody")
+SAID = said(RUNS, "Alba Rail") | said(GONE, "unknown") | said(FAR, "Second Division") | said(GONE_FAR, "nobody")
 AFTER = SAID | said(STAYS, " genoa.") | said(STAYS_TOO, "1901")
 BEFORE = said(STAYS, "Genoa") | said(STAYS_TOO, "1900")
 
