@@ -18,6 +18,7 @@ LAYOUTS = ("llama", "gpt2", "gemma2", "mistral", "neo")
 TYPES = (torch.float32, torch.bfloat16)
 METHODS = EDITORS.names()
 NOT_FOR_GEMMA2 = {"memit", "emmet", "alphaedit"}  # refused by the methods, for a norm stands behind the projection
+FLOAT32_ONLY = {"ft_lm"}  # trains the weights themselves: narrow ones would round the changes away
 QUICK = [(method, LAYOUTS[n % 2], TYPES[n // 2 % 2]) for n, method in enumerate(METHODS)]
 EVERY = [one for one in product(METHODS, LAYOUTS, TYPES) if one not in QUICK]
 WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::8]  # one or two a method, in all layouts
@@ -25,6 +26,8 @@ WIDE = EVERY if os.environ.get("SCEDIT_EVERY_LAYOUT") else EVERY[::8]  # one or 
 
 @pytest.mark.parametrize(("method", "kind", "dtype"), QUICK)
 def test_nothing_is_refused(method: str, kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    if method in FLOAT32_ONLY:
+        dtype = torch.float32
     exercise(method, kind, dtype, tmp_path)
 
 
@@ -33,6 +36,10 @@ def test_nothing_is_refused(method: str, kind: str, dtype: torch.dtype, tmp_path
 def test_nothing_is_refused_in_all_layouts(method: str, kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
     if kind == "gemma2" and method in NOT_FOR_GEMMA2:
         with pytest.raises(UserError):
+            exercise(method, kind, dtype, tmp_path)
+        return
+    if method in FLOAT32_ONLY and dtype != torch.float32:
+        with pytest.raises(UserError, match="rounded away"):
             exercise(method, kind, dtype, tmp_path)
         return
     exercise(method, kind, dtype, tmp_path)
