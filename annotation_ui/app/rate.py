@@ -90,6 +90,8 @@ def _ask_consent(context: PageContext, consent: str) -> None:
 def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     """Save what was sent, then show the item that comes next."""
     faults = handle_pending(context, campaign.name)
+    if faults and "shown" in st.session_state:  # what is filled in stays on the screen, whatever happened elsewhere
+        st.session_state["back"] = st.session_state["shown"][1]
     db, me, task = context.db, context.person.name, task_of(context.db, campaign.name)
     mine = db.assignments(campaign.name, me)
     done = answered_items(db, campaign.name, me)
@@ -100,6 +102,8 @@ def _work(context: PageContext, campaign: Campaign, others: list[str]) -> None:
     _feedback(context)
     at = _place(mine, passed, done, skipped)
     if at is None:
+        for fault in faults:
+            st.error(fault)
         _show_end(context, campaign, others)
         _go_back(context, passed, None)
         return
@@ -165,7 +169,8 @@ def _show_end(context: PageContext, campaign: Campaign, others: list[str]) -> No
     if code:
         st.success(widgets.escape_markdown(context.say("completion", code=code)))
     if url:
-        st.link_button(widgets.escape_markdown(context.say("completion_link", host=widgets.host_of(url))), url)
+        link = context.say("completion_link", host=widgets.host_of(url))
+        st.link_button(widgets.escape_markdown(link), url, type="primary")
     if not others:
         st.success(context.say("all_done"))
         return

@@ -154,7 +154,7 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
         )
         if f.kind == "scale" and f.low_text:
             low, high = html.escape(f"{f.low} = {f.low_text}"), html.escape(f"{f.high} = {f.high_text}")
-            st.html(f'<div class="se-ends"><span>{low}</span> · <span>{high}</span></div>')
+            st.html(f'<div class="se-ends"><span>{low}</span> <span>{high}</span></div>')
         return chosen
     if f.kind == "many":
         known = {c.value: escape_markdown(c.text) for c in f.choices}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, has_open_items
+from annotation_ui.ratings.open_items import answered_items, first_open_item, has_open_items
 from annotation_ui.ratings.records import Campaign
+from annotation_ui.ratings.skips import skipped_items
 from annotation_ui.tasks import TASKS
 from schemas.core.errors import UserError
 
@@ -29,13 +30,24 @@ def waiting_for(db: RatingsDB, campaign: Campaign, person: str) -> str | None:
 
 
 def closed_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
-    """Items whose answer a person cannot change any more: a later campaign has shown more of them."""
+    """Items whose answer a person cannot change any more: a later campaign shows more of them.
+
+    That is what the person answered or skipped there, and the item that stands open there now: it may be on the screen.
+    """
     later = [
         c
         for c in campaigns_of_group(db, str(campaign.settings.get("group", "")))
         if campaign.task in _tasks_before(c.task)
     ]
-    return {item for c in later for item in answered_items(db, c.name, person)}
+    return {item for c in later for item in _seen_items(db, c, person)}
+
+
+def _seen_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
+    seen = {*answered_items(db, campaign.name, person), *skipped_items(db, campaign.name, person)}
+    if seen or waiting_for(db, campaign, person) is None:
+        at = first_open_item(db, campaign.name, person)
+        seen |= {at.item} if at else set()
+    return seen
 
 
 def refuse_disorder(db: RatingsDB, name: str, task: str, group: str) -> None:

@@ -19,8 +19,9 @@ export default function (component) {
     const label = box.querySelector("input:checked") ? box.querySelector("label:has(input:checked)") : null;
     return label ? field.values[label.innerText.trim()] : undefined;
   };
+  const told = () => parentElement.querySelector('[role="status"]');
   const say = (text) => {
-    let line = parentElement.querySelector("div");
+    let line = told();
     if (!line) {
       line = document.createElement("div");
       line.setAttribute("role", "status");
@@ -70,7 +71,7 @@ export default function (component) {
     const body = written();
     if (body === null || body === window.__sceditSent) return;
     copy(body);
-    if (parentElement.querySelector("div")) say("\u00a0");
+    if (told()) say("\u00a0");
   };
   const soon = () => {
     keepHere();
@@ -102,7 +103,7 @@ export default function (component) {
   window.addEventListener("pagehide", send, options);
   if (window.__sceditCopied !== place) {  // a form that was not on the screen before
     window.__sceditCopied = place;
-    if (parentElement.querySelector("div")) say("\u00a0");  // of the item before
+    if (told()) say("\u00a0");  // of the item before
     bringBack(500);
   }
   return () => {  // the form has gone: a login, another page

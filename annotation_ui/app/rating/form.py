@@ -38,7 +38,7 @@ def show_form(
         saves: How often the person has saved an answer to the item.
     """
     begin_item(item)
-    st.session_state["shown"] = (campaign, item)
+    st.session_state["shown"], st.session_state["shown-saves"] = (campaign, item), saves
     keys, button = field_keys(campaign, item, form), save_key(campaign, item)
     with st.form(f"form-{campaign}-{item}", border=False):
         for f in form.fields:

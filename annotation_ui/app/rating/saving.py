@@ -12,6 +12,7 @@ from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.campaigns.control_items import wrong_fields
+from annotation_ui.campaigns.groups import closed_items
 from annotation_ui.ratings.skips import skip_item
 from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import read_spans
@@ -57,23 +58,28 @@ def handle_pending(context: PageContext, campaign: str) -> list[str]:
 
 
 def _save(context: PageContext, campaign: str, item: str) -> list[str]:
-    task = task_of(context.db, campaign)
+    db, me = context.db, context.person.name
+    if item in closed_items(db, db.campaign(campaign), me):
+        return [context.say("answer_closed")]
+    task = task_of(db, campaign)
     form = task.form
     given = sent_answers(campaign, item, form)
-    faults = task.faults(context.db.item(campaign, item).item, given)
+    faults = task.faults(db.item(campaign, item).item, given)
     if faults:
         return [widgets.readable_fault(form, fault, context.language) for fault in faults]
     _, token = st.session_state["begun"][item]
+    saved = len(db.history(campaign, person=me, item=item))
+    if saved != st.session_state.get("shown-saves", saved) and db.revision_of(token) is None:
+        return [context.say("answered_elsewhere")]
 
     def save() -> None:
-        me = context.person.name
         clean = form.clean(given)
-        context.db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
+        db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
 
     refused = _errors_of(save)
     if not refused:
         _leave(item)
-        placed = context.db.item(campaign, item)
+        placed = db.item(campaign, item)
         if placed.purpose == "training":
             st.session_state["learned"] = (wrong_fields(placed, task, given), placed.expected or {})
     return refused

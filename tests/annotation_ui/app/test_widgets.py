@@ -59,7 +59,7 @@ def test_an_answer_that_the_scale_does_not_have_is_shown_as_open(value: Any) -> 
 
 def test_the_ends_of_a_scale_stand_beside_it() -> None:
     page, _ = answers((SCALE, None))
-    assert "<span>1 = bad</span> · <span>7 = good</span>" in page.get("html")[0].value
+    assert "<span>1 = bad</span> <span>7 = good</span>" in page.get("html")[0].value
     page, _ = answers((SCALE.model_copy(update={"low_text": "<i>", "high_text": "&"}), None))
     assert "<i>" not in page.get("html")[0].value and "&lt;i&gt;" in page.get("html")[0].value
 

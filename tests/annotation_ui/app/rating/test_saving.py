@@ -5,6 +5,7 @@ from __future__ import annotations
 from annotation_ui.app.rating.saving import field_keys, save_key
 from annotation_ui.campaigns.campaign import make_task, next_item
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.drafts import keep_draft
 from annotation_ui.ratings.skips import skipped_items
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
@@ -50,3 +51,63 @@ def test_the_time_left_is_that_of_the_persons_own_pace(db: RatingsDB, store: Sto
         answers = {"coherence": 1, "consistency": 7, "completeness": 1}
         db.save("pilot", "ann", a.item, answers, form=db.campaign("pilot").form, seconds=40.0)
     assert "about 4 min left" in open_page("rate.show", "ann").get("progress")[0].proto.text
+
+
+def test_a_second_window_replaces_nothing_unsaid_and_keeps_what_is_filled_in(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann")
+    first, second = (open_page("rate.show", "ann") for _ in range(2))  # both show the first item
+    for n, page in enumerate((first, second)):
+        for radio in page.radio:
+            radio.set_value(2 + n)
+        button(page, "Save and next").click().run()
+    (saved,) = db.history("pilot")
+    assert "was saved in another window" in second.error[0].value
+    assert [r.value for r in second.radio] == [3, 3, 3], "the form stays, though its item is answered"
+    second.radio[0].set_value(7)
+    button(second, "Save and next").click().run()
+    assert [(r.item, (r.answers or {})["coherence"]) for r in db.history("pilot")] == [(saved.item, 2), (saved.item, 7)]
+    assert not second.error and [r.value for r in second.radio] == [None, None, None]
+
+
+def test_a_form_that_is_not_whole_stays_when_its_item_was_answered_elsewhere(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann")
+    page = open_page("rate.show", "ann")
+    work(db, "pilot", "ann", 1)
+    page.radio[0].set_value(3)
+    page.text_area[0].set_value("half a thought")
+    button(page, "Save and next").click().run()
+    assert "Please answer: Consistency" in page.error[0].value
+    assert (page.radio[0].value, page.text_area[0].value) == (3, "half a thought")
+
+
+def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
+    pilot(db, store, "ann", task="rate_script", name="rest", group="paper")
+    for a in db.assignments("exec", "ann")[:-1]:
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@2")
+    page = open_page("rate.show", "ann")  # the last one is shown
+    last = db.assignments("exec", "ann")[-1].item
+    db.save("exec", "ann", last, {"executability": 3}, form="rate_executability@2")
+    work(db, "rest", "ann")  # its question among the others
+    page.radio[0].set_value(6)
+    button(page, "Save and next").click().run()
+    assert "another task shows more of this item" in page.error[0].value
+    assert [(r.answers or {})["executability"] for r in db.history("exec", item=last)] == [3]
+
+
+def test_a_draft_waits_while_the_form_is_another(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    made, form = db.campaign("pilot"), make_task("rate_script").form
+    page = open_page("rate.show", "ann")
+    keep_draft(db, "pilot", "ann", db.assignments("pilot", "ann")[0].item, {"comment": "half a thought"}, form)
+    db.add_campaign(made._replace(settings=made.settings | {"form_digest": "another"}))
+    for radio in page.radio:
+        radio.set_value(4)
+    button(page, "Save and next").click().run()
+    assert "This task is closed" in texts(page) and db.history("pilot") == []
+    db.add_campaign(made)
+    assert open_page("rate.show", "ann").text_area[0].value == "half a thought"
