@@ -46,6 +46,18 @@ export default function (component) {
 }
 """
 
+_CLOSE_SIDE_BAR = """
+export default function () {  // on a phone the side bar lies over the page: what was chosen in it is to be seen
+  if (window.__sceditSide) return;
+  window.__sceditSide = true;
+  document.addEventListener("click", (event) => {
+    const menu = '[data-testid="stSidebarNavLink"], [class*="st-key-open-"] button';
+    const chosen = event.target.closest && event.target.closest(menu);
+    const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button');
+    if (chosen && close && innerWidth <= 640) setTimeout(() => close.click(), 50);
+  }, true);
+}
+"""
 _SHORT = 24  # characters that fit half the width of a column
 _MARKS = re.compile(
     r"[\\`*_\[\]$<~|&]"  # inline marks, wherever they stand
@@ -260,6 +272,7 @@ def counted(number: int, thing: str, things: str = "") -> str:
 
 def account_box(context: PageContext) -> None:
     """The person's name, the language and the way out."""
+    st.components.v2.component("scedit_side", js=_CLOSE_SIDE_BAR)(key="side")
     role = context.say(f"role_{context.person.role}")
     line = context.say("logged_in", name=escape_markdown(context.person.name), role=role)
     st.caption(f"{line}. {context.say('synthetic')}" if context.person.synthetic else line)

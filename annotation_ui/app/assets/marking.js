@@ -70,7 +70,7 @@ export default function (component) {
     }
     const help = document.createElement("span");
     help.className = "help";
-    help.textContent = texts.every((t) => whole(t.name)) ? words.help : words.changed;
+    help.textContent = texts.every((t) => whole(t.name)) ? (matchMedia("(pointer: coarse)").matches ? words.touch : words.help) : words.changed;
     list.appendChild(help);
     const live = document.createElement("span");
     live.className = "live";

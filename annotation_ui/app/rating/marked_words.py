@@ -47,7 +47,7 @@ def show_marking(context: PageContext, campaign: str, item: str, form: Form, tex
             if texts.get(s.name)
         ],
         "labels": [{"value": o.value, "text": o.text} for o in field.choices],
-        "words": {key: context.say_raw(f"spans_{key}") for key in ("help", "changed", "mark", "remove")},
+        "words": {key: context.say_raw(f"spans_{key}") for key in ("help", "touch", "changed", "mark", "remove")},
         "run": st.session_state["marking-runs"],
     }
     script = Path(__file__).parents[1].joinpath("assets", "marking.js").read_text(encoding="utf-8")

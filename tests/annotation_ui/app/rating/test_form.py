@@ -1,17 +1,30 @@
-"""The form of an item, in a browser: on one screen, large enough for fingers, saved by itself where that is wanted."""
+"""The form of an item, in a browser: on one screen, large enough for fingers, saved by itself where that is wanted.
+
+And what people and their browsers do beside rating: double clicks, two windows, two servers, odd texts, turned phones.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.preferences import read_preferences
+from annotation_ui.ratings.records import Assignment, CampaignItem
+from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.app.test_keyboard import ready, wait_until
 from tests.support.app import served_app as served
 
+SAVE = "Save and next"
+SCRIPTS = (
+    "\n".join(f"Step {n}: Write down what the <b>office</b> of ward {n} asks for & why" for n in range(1, 320)),
+    "\n".join(f"الخطوة {n}: احجز غرفة قرب محطة أوسلو ثم اسأل عن <script>alert(1)</script> الطريق" for n in range(1, 9)),
+    "x" * 20_000,
+)
 _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""
 
@@ -76,8 +89,102 @@ def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store:
 
 def _secret(db: RatingsDB) -> str:
     """A rater with the same items as ann, whose secret is known."""
-    from annotation_ui.ratings.records import Assignment
-
     secret = people.invite(db, "zoe")
     db.add_items("pilot", [], [Assignment("zoe", a.item, a.batch, a.position) for a in db.assignments("pilot", "ann")])
     return secret
+
+
+def put_scripts(db: RatingsDB, person: str) -> None:
+    """Items with the texts of ``SCRIPTS`` at the head of a person's order."""
+    texts = {"fact": "The capital of Peru is أوسلو", "new": "أوسلو", "old": "Lima", "counts": "Lima", "question": "Q?"}
+    items = [
+        CampaignItem(TaskItem(id=f"{n:020x}", case=f"odd{n}", shown=texts | {"script": script}))
+        for n, script in enumerate(SCRIPTS)
+    ]
+    db.add_items("pilot", items, [Assignment(person, i.item.id, 0, n) for n, i in enumerate(items)])
+
+
+@pytest.mark.slow
+def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    from playwright.sync_api import expect
+
+    pilot(db, store, "ann")
+    secret = people.invite(db, "ann")
+    with served.served(db.path) as app, served.served(db.path) as other, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        served.enter(page, app, secret)
+        ready(page, 0, 12)
+        second = page.context.new_page()
+        second.goto(other.url)  # the same file, another server: the session is one of the file
+        ready(second, 0, 12)
+        for key in "375":
+            page.keyboard.press(key)
+        wait_until(page, ["3", "7", "5"])
+        page.get_by_role("button", name=SAVE).dblclick()
+        ready(page, 1, 12)
+        assert page.get_by_text("Please answer").count() == 0, "the second click asks nothing of the next item"
+        assert len(db.history("pilot")) == 1
+
+        for key in "111":
+            second.keyboard.press(key)
+        wait_until(second, ["1", "1", "1"])
+        second.keyboard.press("Enter")
+        second.get_by_text("was saved in another window").wait_for()
+        wait_until(second, ["1", "1", "1"])
+        assert len(db.history("pilot")) == 1
+        ready(second, 1, 12)
+        second.keyboard.press("Enter")
+        ready(second, 1, 12)
+        second.get_by_text("You have answered this item").wait_for(state="detached")
+        assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay on record"
+
+        page.get_by_label("Comment (optional)").fill("half a thought")
+        page.get_by_text("Draft kept.").wait_for()
+        assert page.locator(".st-key-draft [role=status]").count() == 1, "read out, not only shown"
+        page.get_by_role("link", name="My answers").click()
+        page.get_by_role("button", name="Change").wait_for()
+        page.go_back()
+        ready(page, 1, 12)
+        expect(page.get_by_label("Comment (optional)")).to_have_value("half a thought")
+
+
+@pytest.mark.slow
+def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(db: RatingsDB, store: Store) -> None:
+    served.need_browser()
+    pilot(db, store, "ann")
+    put_scripts(db, "ann")
+    secret = people.invite(db, "ann")
+    with served.served(db.path) as app, served.browser() as browser:
+        page = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+        served.enter(page, app, secret)
+        for done, script in enumerate(SCRIPTS):
+            ready(page, done, 15)
+            assert page.locator("[data-text=script]").inner_text() == script, "shown whole, as text"
+            for n, value in enumerate(("3", "7", "5")):
+                group = page.get_by_role("radiogroup").nth(n)
+                group.get_by_text(value, exact=True).tap()
+                for size in ((844, 390), (683, 384), (390, 844)):  # turned, 200 % of 1366 x 768, upright again
+                    page.set_viewport_size({"width": size[0], "height": size[1]})
+                    assert_usable(page, size)
+                assert group.locator("label:has(input:checked)").inner_text().strip() == value, "turning keeps answers"
+            page.get_by_role("button", name=SAVE).tap()
+        ready(page, len(SCRIPTS), 15)
+        page.get_by_test_id("stExpandSidebarButton").tap()
+        links = page.get_by_test_id("stSidebarNavLink")
+        links.first.wait_for()
+        assert all(e.bounding_box()["height"] >= 44 for e in links.all()), "for fingers, beside the form too"
+        links.filter(has_text="My answers").tap()
+        page.get_by_role("button", name="Change").first.tap()  # the side bar lies over nothing any more
+        page.get_by_text("You have answered this item").wait_for()
+    assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[3, 7, 5]] * len(SCRIPTS)
+
+
+def assert_usable(page: Any, size: tuple[int, int]) -> None:
+    """Nothing stands beside the screen, the button that saves is in sight, and the whole page can be scrolled to."""
+    widths = page.evaluate("[document.documentElement, document.querySelector('.se-item')].map((e) => e.scrollWidth)")
+    assert max(widths) <= size[0]
+    box = page.get_by_role("button", name=SAVE).bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= size[1] + 1, (size, box)
+    boxes = [e.bounding_box() for e in page.locator(".se-item, [role=radiogroup]").all()]
+    assert max(b["x"] + b["width"] for b in boxes) <= size[0] + 1
