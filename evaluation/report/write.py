@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
-from evaluation.metrics.base import Normalisation
+from evaluation.metrics.base import Normalisation, is_pooled
 from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
 from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
 from evaluation.report.html_page import answers_page, errors, page
@@ -123,11 +123,14 @@ def _heading(part: ReportSection) -> str:
     about = part.run.about
     model = f"{about['model']} ({about['model_revision']}, {about['dtype']})"
     split = f"{about['split']} {about['split_version']}"
+    over = ", ".join(m.title for m in part.metrics if is_pooled(m))
+    pooled = f" {over}: the mean is over all questions, its interval by case." if over else ""
     return (
         f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(about['split_cases'], 'case')}, split digest "
         f"{about['split_digest'][:12]}, normalisation {part.normalisation}. Percent, mean of case means with its 95 % "
         "interval [low, high] by case; two-way: by case and neighbour fact, where neighbours recur; ±: 1.96·sd/√cases, "
         "as published. Gain: paired difference to no edit in percentage points (pp)."
+        f"{pooled}"
     )
 
 

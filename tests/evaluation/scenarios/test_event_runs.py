@@ -158,6 +158,7 @@ def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -
         "Whole events by the number",
     ):
         assert text in page
+    assert "Event-level knowledge editing" in page and "Script-based" not in page and "S-ES" not in page
     assert "n=6 questions of 3 cases" in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "(n=6 questions of 3 cases)" in markdown and "Events: merger (2)" in markdown
