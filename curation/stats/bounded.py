@@ -4,7 +4,6 @@ The interval of a share of a survey (Korn and Graubard 1998), taken over to mean
 interval of as many independent yes-or-no answers as would vary like the mean does. It is asymmetric near the ends of
 the scale and stays inside; where every case is a single yes or no it is the exact one. The variance seen is drawn a
 little towards the largest possible one, by the weight of one case: few cases that agree say little of how cases vary.
-
 Two clusterings at once (cases and neighbours) only change the variance and the number of independent units.
 """
 
@@ -142,10 +141,8 @@ def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, ta
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
         [0.359, 0.996]
     """
-    published = mean_interval(values)
-    if len(values) < 2:
-        return published
-    return _interval(published, spread_of(values), _scale_if_valid(scale, values), tail)
+    published, scale = mean_interval(values), _scale_if_valid(scale, values)
+    return published if len(values) < 2 else _interval(published, spread_of(values), scale, tail)
 
 
 def clustered_interval(
@@ -324,9 +321,8 @@ def _paired_spreads(
     cases, near = [i.case for i in kept], [i.neighbour for i in kept]
     if not kept or not recurs(cases, near):
         return PairedSpreads(*(spread_of(values) for values in (a, b, [x - y for x, y in zip(a, b, strict=True)])))
-    names = [str(n) for n in near]
     sides = ([i.first for i in kept], [i.second for i in kept], [i.first - i.second for i in kept])
-    return PairedSpreads(*(crossed_spread(values, cases, names) for values in sides))
+    return PairedSpreads(*(crossed_spread(values, cases, [str(n) for n in near]) for values in sides))
 
 
 def _difference_ends(sides: PairedSpreads, gap: float, scale: Scale, *, tail: float = _TAIL) -> Scale | None:
