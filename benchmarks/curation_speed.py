@@ -40,13 +40,30 @@ from benchmarks.support.prefix_products import similar_pairs as products
 from curation.loaders.importer import import_file
 from curation.similarity.prefix_join import similar_pairs
 from curation.similarity.rouge import encode
+from curation.store import store as store_module
+from curation.store import writer
 from curation.store.writer import PendingRows
 from schemas.core import json_text
+from schemas.core.records import Record
 from schemas.lineage import Lineage
 
 
-def _plain_acts(rows: PendingRows, ids: Sequence[str], act: Lineage) -> None:
-    rows.lineage([Lineage.model_validate({**act.model_dump(), "item_id": item}) for item in ids])
+class _PlainRows(PendingRows):
+    """Takes records in as parameters of a statement, with a line of lineage each that is made by itself."""
+
+    def records(self, records: Sequence[Record]) -> None:
+        """Keep some records."""
+        act, self._act = self._act, None
+        super().records(records)
+        self._act = act
+        if act is not None:
+            self.lineage([Lineage.model_validate({**act.model_dump(), "item_id": r.id}) for r in records])
+
+
+def _plain_insert(db: Any, sql: str, rows: Sequence[tuple[object, ...]], names: Sequence[tuple[str, str]]) -> None:
+    values = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in names)
+    source = f"(SELECT {values})"
+    db.execute(sql.format(", ".join(name for name, _ in names), source), [list(c) for c in zip(*rows, strict=True)])
 
 
 RULE = '[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n'
@@ -59,7 +76,8 @@ def plain() -> Iterator[None]:
     with contextlib.ExitStack() as patched:
         for name in names:
             patched.enter_context(patch.object(json_text, name, lambda *_, **__: None))
-        patched.enter_context(patch.object(PendingRows, "acts", _plain_acts))
+        patched.enter_context(patch.object(writer, "_insert", _plain_insert))
+        patched.enter_context(patch.object(store_module, "PendingRows", _PlainRows))
         yield
 
 
@@ -133,7 +151,8 @@ def earlier(revision: str, folder: Path) -> Path:
 
 def measured(program: Path, *words: object) -> tuple[dict[str, float], str]:
     """Processor seconds and peak memory (MiB) of one command of a program, and what it printed."""
-    env = {**os.environ, "PYTHONPATH": str(program)}
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env |= {"PYTHONPATH": str(program), "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "scedit-bytecode")}
     command = [sys.executable, "-m", "scedit", *map(str, words)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, cwd=program, text=True
@@ -152,6 +171,9 @@ def with_earlier(revision: str, number: int, rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         programs = {"before": earlier(revision, folder / "before"), "now": HERE.parent}
+        for program in programs.values():  # what is compiled once is of no command
+            measured(program, "data", "import", "--help")
+            measured(program, "split", "freeze", "--help")
         (rule := folder / "rule.toml").write_text(RULE, "utf-8")
         with open(file := folder / "items.jsonl", "w", encoding="utf-8") as out:
             for item in items(number):

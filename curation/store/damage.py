@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import struct
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +21,7 @@ from schemas.core.errors import StoreError
 from schemas.text.counting import counted
 
 HEADER, BLOCK = 4096, 2**18
+_ARRAYS = "scedit_arrays"
 _PIECE = (BLOCK - 8) // 64 // 8 * 8
 _NOWHERE, _LONGEST = 2**64 - 1, 2**24
 TABLES = ("records", "lineage", "splits", "split_cases", "results", "sources", "source_items", "meta", "migrations")
@@ -190,6 +191,21 @@ class Connection:
         with self._damage_as_error():
             self._db.execute(sql, values) if values is not None else self._db.execute(sql)
         return self
+
+    @contextlib.contextmanager
+    def table_of(self, columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+        """The name under which arrays of numpy are a table within; each column has the type that its values have.
+
+        What the statement before found and nobody fetched is given up, as ``execute`` does.
+        """
+        with contextlib.suppress(duckdb.Error):  # there was no such statement
+            self._db.fetchall()
+        self._db.register(_ARRAYS, dict(columns))
+        try:
+            yield _ARRAYS
+        finally:
+            with contextlib.suppress(duckdb.Error):  # a transaction that failed knows it no more
+                self._db.unregister(_ARRAYS)
 
     def fetchone(self) -> Any:
         """The next row, or None."""

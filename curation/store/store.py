@@ -133,13 +133,12 @@ class Store(StoreReader):
             ConflictError: keys that others use for another content, without ``replace``.
             StoreError: the split's name and version are taken by other content.
         """
-        with self._transaction():
+        with self._transaction(), rare_collections():
             make_tables(self._db)
             source = known_name(self._db, source)
-            gathered = PendingRows(self._db, watch=True)
+            gathered = PendingRows(self._db, watch=True, act=act)
             for chunk in chunks(records):
                 gathered.records(chunk)
-                gathered.acts([record.id for record in chunk], act)
             update = settle(self._db, source, gathered, replace=replace, whole=whole, where=str(self.path))
             if split is not None:
                 self._keep_split(split)

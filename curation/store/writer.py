@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import duckdb
+import numpy as np
 
 from curation.store.damage import Connection
 from schemas.core.errors import DataError
@@ -46,18 +47,18 @@ class PendingRows:
         db: The store.
         watch: Note in temporary tables what came (``arrived``) and which current versions it took the place of
             (``superseded``), for ``curation.store.import_sources``.
+        act: How all records come: lineage of each, as ``lineage`` would keep it; whatever item it names.
 
     Attributes:
         revived: Records that were there, of keys that had no current version.
     """
 
-    def __init__(self, db: Connection, *, watch: bool = False) -> None:
-        self._db, self._watch, self.revived = db, watch, 0
+    def __init__(self, db: Connection, *, watch: bool = False, act: Lineage | None = None) -> None:
+        self._db, self._watch, self._act, self.revived = db, watch, act, 0
         if watch:
             for name, columns in _WATCHED.items():
                 db.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
-        self._records = self._lines = self._acts = 0
-        self._act: Lineage | None = None
+        self._records = self._lines = 0
         self._seen = self._new = self._changed = 0
 
     def records(self, records: Sequence[Record]) -> None:
@@ -66,6 +67,9 @@ class PendingRows:
             return
         self._seen += len(records)
         last = {(r.kind, r.key): r for r in records}
+        if self._act is not None and len(last) < len(records):
+            held = {record.id for record in last.values()}
+            self.lineage([self._act.model_copy(update={"item_id": r.id}) for r in records if r.id not in held])
         self._gather("batch", [(r.id, r.kind, r.key, parent_of(r), json_of(r)) for r in last.values()], self._records)
         self._records += len(records)
         if self._records >= BATCH:
@@ -82,39 +86,28 @@ class PendingRows:
         if self._lines >= BATCH:
             self._merge_lines()
 
-    def acts(self, ids: Sequence[str], act: Lineage) -> None:
-        """The same with one act for many records: ``act`` under each of the ids, as ``lineage`` would keep it."""
-        if not ids:
-            return
-        self._act = act
-        self._gather("acted", [(id_,) for id_ in ids], self._acts)
-        self._acts += len(ids)
-        if self._acts >= BATCH:
-            self._merge_acts()
-
     def done(self) -> PutResult:
         """Merge what is left; returns the counts of everything."""
         self._merge()
         self._merge_lines()
-        self._merge_acts()
         return PutResult(self._seen, self._new, self._changed)
 
     def _gather(self, table: str, rows: Sequence[tuple[object, ...]], held: int) -> None:
         names = _COLUMNS[table]
         if not held:
             described = ", ".join(f"{name} {kind}" for name, kind in names)
-            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} (n BIGINT, {described})")
-        values = ", ".join(f"unnest(?::{kind}[])" for _, kind in names)
-        numbers = list(range(held, held + len(rows)))
-        _insert(self._db, f"INSERT INTO {table} SELECT unnest(?::BIGINT[]), {values}", rows, numbers)
+            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({described})")
+        _insert(self._db, f"INSERT INTO {table} SELECT {{}} FROM {{}}", rows, names)
 
     def _merge(self) -> None:
         if not self._records:
             return
         db, self._records = self._db, 0
         keys = count(db, "SELECT count(*) - count(DISTINCT (kind, key)) FROM batch")
+        if self._act is not None:
+            self._merge_acts(self._act, "SELECT id, min(rowid) AS n FROM batch GROUP BY id" if keys else _ALL_ACTED)
         if keys:
-            db.execute("DELETE FROM batch WHERE n NOT IN (SELECT max(n) FROM batch GROUP BY kind, key)")
+            db.execute("DELETE FROM batch WHERE rowid NOT IN (SELECT max(rowid) FROM batch GROUP BY kind, key)")
         db.execute(
             "CREATE OR REPLACE TEMP TABLE known AS SELECT b.id, r.current FROM batch b JOIN records r ON r.id = b.id"
         )
@@ -137,7 +130,8 @@ class PendingRows:
         if new:
             db.execute(
                 "INSERT INTO records (id, kind, key, parent, current, body) "
-                "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM known) ORDER BY n"
+                "SELECT id, kind, key, parent, true, body FROM batch WHERE id NOT IN (SELECT id FROM known) "
+                "ORDER BY rowid"
             )
         self._new, self._changed = self._new + new, self._changed + changed
 
@@ -161,28 +155,33 @@ class PendingRows:
             return
         self._lines = 0
         self._db.execute(
-            "CREATE OR REPLACE TEMP TABLE told AS SELECT l.n FROM line l JOIN lineage k ON k.item_id = l.item_id "
+            "CREATE OR REPLACE TEMP TABLE told AS SELECT l.rowid AS n FROM line l "
+            "JOIN lineage k ON k.item_id = l.item_id "
             "AND k.stage = l.stage AND k.request IS NOT DISTINCT FROM l.request"
         )
         names = ", ".join(name for name, _ in _COLUMNS["line"])
-        self._db.execute(f"INSERT INTO lineage SELECT {names} FROM line WHERE n NOT IN (SELECT n FROM told) ORDER BY n")
+        self._db.execute(
+            f"INSERT INTO lineage SELECT {names} FROM line WHERE rowid NOT IN (SELECT n FROM told) ORDER BY rowid"
+        )
 
-    def _merge_acts(self) -> None:
-        if not self._acts or self._act is None:
-            return
-        self._acts, act = 0, self._act
+    def _merge_acts(self, act: Lineage, ids: str) -> None:
+        """Lineage of every record of the batch, also of those that another of the same key takes the place of.
+
+        ``ids``: a query for their ids, each once, and their order.
+        """
         _, begin, rest = json_of(act).partition(f'{{"item_id":{json.dumps(act.item_id)}')
         assert begin, "the id comes first in a line of lineage"
         plain = [act.stage, act.made_at, act.model, act.prompt, act.request, act.tokens_in, act.tokens_out, act.cost]
         self._db.execute(
-            "INSERT INTO lineage SELECT item_id, $1, $2, $3, $4, $5, $6, $7, $8, "
-            """'{"item_id":"' || item_id || '"' || $9 FROM acted """
-            "WHERE item_id NOT IN (SELECT item_id FROM lineage WHERE stage = $1 "
+            "INSERT INTO lineage SELECT id, $1, $2, $3, $4, $5, $6, $7, $8, "
+            f"""'{{"item_id":"' || id || '"' || $9 FROM ({ids}) """
+            "WHERE id NOT IN (SELECT item_id FROM lineage WHERE stage = $1 "
             "AND request IS NOT DISTINCT FROM $5) ORDER BY n",
             [*plain, rest],
         )
 
 
+_ALL_ACTED = "SELECT id, rowid AS n FROM batch"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _TEXT = "VARCHAR"
 _WATCHED = {
@@ -191,7 +190,6 @@ _WATCHED = {
 }
 _COLUMNS = {
     "batch": [(name, _TEXT) for name in ("id", "kind", "key", "parent", "body")],
-    "acted": [("item_id", _TEXT)],
     "line": [
         *((name, _TEXT) for name in ("item_id", "stage", "made_at", "model", "prompt", "request")),
         ("tokens_in", "BIGINT"),
@@ -205,13 +203,9 @@ _COLUMNS = {
 def put_versions(db: Connection, versions: Sequence[tuple[Record, bool]]) -> None:
     """Records of which it is known whether they are current, as a dump says; known ones stay as they are."""
     rows = {r.id: (r.id, r.kind, r.key, parent_of(r), current, json_of(r)) for r, current in reversed(versions)}
-    _insert(
-        db,
-        "CREATE OR REPLACE TEMP TABLE versions AS SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS kind, "
-        "unnest(?::VARCHAR[]) AS key, unnest(?::VARCHAR[]) AS parent, unnest(?::BOOLEAN[]) AS current, "
-        "unnest(?::VARCHAR[]) AS body",
-        list(reversed(rows.values())),
-    )
+    columns = [*((name, _TEXT) for name in ("id", "kind", "key", "parent")), ("current", "BOOLEAN"), ("body", _TEXT)]
+    sql = "CREATE OR REPLACE TEMP TABLE versions AS SELECT {} FROM {}"
+    _insert(db, sql, list(reversed(rows.values())), columns)
     db.execute("CREATE OR REPLACE TEMP TABLE known AS SELECT v.id FROM versions v JOIN records r ON r.id = v.id")
     db.execute(
         "INSERT INTO records (id, kind, key, parent, current, body) "
@@ -223,15 +217,25 @@ def put_rows(db: Connection, rows: Sequence[CaseResult]) -> None:
     """Results of runs; those of the same run and case are replaced."""
     _insert(
         db,
-        "INSERT OR REPLACE INTO results SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        "INSERT OR REPLACE INTO results SELECT {} FROM {}",
         [(r.run, r.case, r.model_dump_json()) for r in rows],
+        [("run", _TEXT), ("case_key", _TEXT), ("body", _TEXT)],
     )
 
 
-def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], *columns: Sequence[object]) -> None:
-    """Run a statement over some columns and those of the rows; a record that no file can hold is named."""
+def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], names: Sequence[tuple[str, str]]) -> None:
+    """Run a statement over rows (its ``{}``: columns, from where); a record that no file can hold is named.
+
+    DuckDB reads arrays of numpy where they lie: a third of the time of parameters that are lists.
+    """
+    arrays = {}
+    for (name, _), values in zip(names, zip(*rows, strict=True), strict=True):
+        arrays[name] = np.empty(len(rows), dtype=object)
+        arrays[name][:] = values
+    columns = ", ".join(f"{name}::{kind} AS {name}" for name, kind in names)
     try:
-        db.execute(sql, [*columns, *(list(column) for column in zip(*rows, strict=True))])
+        with db.table_of(arrays) as table:
+            db.execute(sql.format(columns, table))
     except duckdb.Error:
         for body in (str(row[-1]) for row in rows):
             if half := _HALF_PAIR.search(body):
