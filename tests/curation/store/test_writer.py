@@ -165,7 +165,7 @@ def test_an_act_on_many_records_is_kept_as_lineage_of_each_would_be(tmp_path: Pa
                 + store._db.execute("SELECT * FROM lineage ORDER BY ALL").fetchall()
             )
     assert rows[0] == rows[1]
-    assert len(rows[0]) == 26
+    assert len(rows[0]) == 25
 
 
 def test_numbers_of_acts_come_back_whatever_stands_around_them(path: Path) -> None:
