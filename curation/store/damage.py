@@ -193,7 +193,7 @@ class Connection:
         return self
 
     @contextlib.contextmanager
-    def table_of(self, columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+    def table_of(self, columns: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[str]:
         """The name under which arrays of numpy are a table within; each column has the type that its values have.
 
         What the statement before found and nobody fetched is given up, as ``execute`` does.

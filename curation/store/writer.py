@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
@@ -228,7 +228,7 @@ def _insert(db: Connection, sql: str, rows: Sequence[tuple[object, ...]], names:
 
     DuckDB reads arrays of numpy where they lie: a third of the time of parameters that are lists.
     """
-    arrays = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for (name, _), values in zip(names, zip(*rows, strict=True), strict=True):
         arrays[name] = np.empty(len(rows), dtype=object)
         arrays[name][:] = values
