@@ -1,0 +1,258 @@
+"""What is known about the open split: the figures of ``docs/open-split.md``.
+
+``python -m benchmarks.open_split FOLDER --page docs/open-split.md`` puts the split into ``FOLDER/open.duckdb``, lets
+the checks judge what has no verdict yet (it resumes), and writes the tables between the page's
+markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from curation.checks.store_checks import CheckContext, make_checks, run_check
+from curation.loaders import load
+from curation.loaders.importer import import_split
+from curation.overlap.contamination import TextCollection, open_collection, overlap
+from curation.overlap.near_duplicates import near_duplicates, store_items
+from curation.shipped import corpus_path, demonstrations_split, shipped_split
+from curation.shipped.open_cases import FOLDER
+from curation.splits.split_file import Split
+from curation.stats.proportions import wilson_interval
+from curation.store.store import Store
+from evaluation.editors.hypernetwork.mend import Mend
+from evaluation.editors.training_data import TrainingData
+from schemas.cases import Case
+from schemas.facts import Fact
+from schemas.scripts import ScriptPrompt
+from schemas.text.mentions import find
+from schemas.verdicts import Verdict
+
+CHECKS = ("token_boundary", "known_before", "predictability")
+MODEL = "embedded"
+MARKS = ("<!-- figures -->", "<!-- end of the figures -->")
+MEND = "shipped:mend-smollm2-135m.safetensors"
+DUPLICATES = (("question", "rouge1", 0.7), ("prompt", "rouge1", 0.6), ("question", "embedding", 0.9))
+HIGH = 8.0  # bits by which a prompt with a hidden subject raises the old object
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def share(hits: int, n: int) -> str:
+    """Hits, share and Wilson's interval in a cell."""
+    if not n:
+        return "not judged"
+    found = wilson_interval(hits, n)
+    return f"{hits} of {n}: {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def fill_store(path: Path, split: Split) -> None:
+    """The split in a store of its own, once."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        import_split(split, path, origin=split.name)
+
+
+def run_checks(store: Store, tell: Callable[[str], object]) -> None:
+    """Let the checks judge what they have not judged yet."""
+    around = CheckContext(store)
+    for one in make_checks(CHECKS, models=[MODEL]):
+        done = run_check(store, one, around=around)
+        tell(f"{one.by}: {done.due} judged now\n")
+
+
+def verdicts_by_check(store: Store) -> dict[str, dict[str, Verdict]]:
+    """Verdicts by check and by the content id of the item."""
+    found: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    for verdict in store.verdicts():
+        found[verdict.by.split("@")[0]][verdict.item_id] = verdict
+    return found
+
+
+def relations_table(split: Split, known: dict[str, Verdict], dev: set[str]) -> str:
+    """Cases by relation and part, and how many of their facts the unedited model knows."""
+    groups: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    for case in split.cases:
+        groups[case.fact.change, case.fact.relation.label or ""].append(case)
+    rows = []
+    for (kind, label), cases in sorted(groups.items()):
+        part = "dev" if cases[0].key in dev else "test"
+        rows.append([label, kind, part, len(cases), *known_cells([case.fact for case in cases], known)])
+    for kind in ("counterfactual", "temporal"):
+        of_kind = [case.fact for case in split.cases if case.fact.change == kind]
+        rows.append([f"**all {kind}**", "", "", len(of_kind), *known_cells(of_kind, known)])
+    return table(["relation", "kind", "part", "cases", "fact prompt: old object first", "any of three prompts"], rows)
+
+
+def known_cells(facts: Sequence[Fact], known: dict[str, Verdict]) -> tuple[str, str]:
+    """How many of the judged facts are known under the fact prompt, and under any plain prompt."""
+    ranks = [ranks_of(known[fact.id].reason) for fact in facts if fact.id in known and known[fact.id].value is not None]
+    return share(sum(r[0] == 1 for r in ranks), len(ranks)), share(sum(1 in r for r in ranks), len(ranks))
+
+
+def ranks_of(reason: str) -> list[int]:
+    """Ranks out of a verdict of ``known_before``; the first is that of the fact prompt.
+
+    Example:
+        >>> ranks_of("the old object ranks 1, 3, 2 of 12 under 3 plain prompts")
+        [1, 3, 2]
+    """
+    return [int(one) for one in reason.split("ranks ")[1].split(" of ")[0].split(", ")]
+
+
+def cuts_table(split: Split) -> str:
+    """In which step scripts are cut."""
+    own = Counter(p.step for case in split.cases for p in case.prompts)
+    beside = Counter(p.step for case in split.cases for n in case.neighbours for p in n.prompts)
+    steps = sorted({step for step in (*own, *beside) if step is not None})
+    rows = [
+        ["script prompts", *(f"{own[s]} ({own[s] / own.total():.1%})" for s in steps)],
+        ["neighbours' prompts", *(f"{beside[s]} ({beside[s] / beside.total():.1%})" for s in steps)],
+    ]
+    return table(["cut in step", *steps], rows)
+
+
+def funnel_table(path: Path) -> str:
+    """What failed which check while the cases were written, and was rewritten or left out."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    by_check = Counter(line["check"].split("@")[0] for line in lines)
+    cases = {check: len({x["case"] for x in lines if x["check"].split("@")[0] == check}) for check in by_check}
+    rows = [[f"`{check}`", n, cases[check]] for check, n in by_check.most_common()]
+    rows.append(["**all**", len(lines), len({line["case"] for line in lines})])
+    return table(["check", "texts that failed", "of items"], rows)
+
+
+def duplicates_table(store: Store) -> str:
+    """Texts of the whole split that are near one that stands before them."""
+    from curation.similarity.embeddings import Embedder
+
+    rows = []
+    for kind, method, threshold in DUPLICATES:
+        items = store_items(store, kind)  # type: ignore[arg-type]
+        embedder = Embedder() if method == "embedding" else None
+        found = near_duplicates(items, method=method, threshold=threshold, embedder=embedder)  # type: ignore[arg-type]
+        clusters = sorted(found.clusters(), key=lambda c: -c.greatest)
+        nearest = "; ".join(f"*{c.members[0].text}* / *{c.members[1].text}*" for c in clusters[:1])
+        rows.append([kind, method, threshold, len(found.items), found.duplicates, nearest.replace("\n", " ")[:160]])
+    return table(["texts", "measure", "from", "compared", "near an earlier one", "the nearest pair"], rows)
+
+
+def overlap_table(split: Split) -> str:
+    """What the split shares with everything else that is shipped."""
+    own = TextCollection.from_cases("open", split.cases)
+    others = {
+        "`mini`": open_collection("mini"),
+        "the demonstrations": TextCollection.from_cases("demonstrations", demonstrations_split().cases),
+        "the support facts": open_collection("shipped"),
+    }
+    rows = []
+    for name, other in others.items():
+        report = overlap(own, other)
+        rows.append([name, *(f"{level.a} ({level.b})" for level in report.levels)])
+    heads = [level.name.replace("_", " ") for level in report.levels]
+    return table(["open's facts and texts beside", *heads], rows)
+
+
+def sharing_table(split: Split) -> str:
+    """How many cases share an edited subject, or only a neighbour's, with what methods learn from."""
+    trained = Mend.training_data({"checkpoint": MEND})
+    assert trained is not None
+    facts = list(load("shipped").require())
+    names = frozenset(x for f in facts for x in TrainingData.of("", [Case(key="x", fact=f)]).subjects)
+    sides = {
+        "`mini`, neighbours included": TrainingData.of("mini", shipped_split("mini").cases),
+        "the demonstrations, neighbours included": TrainingData.of("demonstrations", demonstrations_split().cases),
+        "the support facts": TrainingData("facts", "", frozenset(), names),
+        "the shipped MEND network's training cases": trained,
+    }
+    rows = []
+    for name, side in sides.items():
+        edited = sum(side.contains(case.fact) for case in split.cases)
+        any_ = sum(side.shares(case) is not None for case in split.cases)
+        rows.append([name, edited, any_])
+    text = corpus_path().read_text(encoding="utf-8")
+    said = [c for c in split.cases if find(text, c.fact.subject)]
+    rows.append(["the statistics corpus (the subject is named)", len(said), ""])
+    counterfact = (FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines()
+    rows.append(["CounterFact's subjects (`counterfact_subjects.txt`)", len(counterfact), ""])
+    return table(["beside", "cases whose edited subject is there", "or a neighbour's"], rows)
+
+
+def prompts_table(split: Split, found: dict[str, dict[str, Verdict]]) -> str:
+    """Token boundaries and predictability of script prompts and neighbours' prompts."""
+    groups: dict[str, list[ScriptPrompt]] = {
+        "script prompts": [p for case in split.cases for p in case.prompts],
+        "neighbours' prompts": [p for case in split.cases for n in case.neighbours for p in n.prompts],
+    }
+    rows = []
+    for name, prompts in groups.items():
+        cut = [found["token_boundary"][p.id] for p in prompts if p.id in found["token_boundary"]]
+        bits = [v.value for p in prompts if (v := found["predictability"].get(p.id)) and v.value is not None]
+        middle = f"{sorted(bits)[len(bits) // 2]:.1f}" if bits else "-"
+        rows.append([name, share(sum(v.label != "keep" for v in cut), len(cut)), middle, share(high(bits), len(bits))])
+    heads = ["", "fault at the object's token boundary", "predictability, median (bits)", f"{HIGH:g} bits or more"]
+    return table(heads, rows)
+
+
+def high(bits: Iterable[float]) -> int:
+    """How many reach ``HIGH``."""
+    return sum(value >= HIGH for value in bits)
+
+
+def figures(store: Store, split: Split) -> str:
+    """All tables, with their headings."""
+    found, dev = verdicts_by_check(store), set(split.header["parts"]["dev"])
+    parts = {
+        "Relations, and what SmolLM2-135M knows before the edit": relations_table(split, found["known_before"], dev),
+        "Token boundaries and predictability": prompts_table(split, found),
+        "Where scripts are cut": cuts_table(split),
+        "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
+        "Near-duplicates across the whole split": duplicates_table(store),
+        "Overlap with what else is shipped": overlap_table(split) + "\n\n" + sharing_table(split),
+    }
+    return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts.items())
+
+
+def put_between(page: str, text: str) -> str:
+    """A page with the text between its markers.
+
+    Example:
+        >>> put_between("a <!-- figures -->old<!-- end of the figures --> b", "new").split("\\n")[2]
+        'new'
+    """
+    before, _, rest = page.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    return f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables to a page, or print them."""
+    parser = argparse.ArgumentParser(prog="benchmarks.open_split", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the store stands")
+    parser.add_argument("--page", type=Path, help="the page that gets the tables; printed where left out")
+    parser.add_argument("--as-it-stands", action="store_true", help="run no check")
+    given = parser.parse_args(arguments)
+    split, path = shipped_split("open"), given.folder / "open.duckdb"
+    fill_store(path, split)
+    if not given.as_it_stands:
+        with Store.open(path, write=True) as store:
+            run_checks(store, sys.stderr.write)
+    with Store.open(path) as store:
+        text = figures(store, split)
+    if given.page is None:
+        sys.stdout.write(text + "\n")
+    else:
+        given.page.write_text(put_between(given.page.read_text(encoding="utf-8"), text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
