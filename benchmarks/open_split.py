@@ -93,8 +93,10 @@ def relations_table(split: Split, known: dict[str, Verdict], dev: set[str]) -> s
 
 
 def known_cells(facts: Sequence[Fact], known: dict[str, Verdict]) -> tuple[str, str]:
-    """How many of the judged facts are known under the fact prompt, and under any plain prompt."""
+    """How many facts are known under the fact prompt, and under any plain prompt, once all of them were judged."""
     ranks = [ranks_of(known[fact.id].reason) for fact in facts if fact.id in known and known[fact.id].value is not None]
+    if len(ranks) < len(facts):
+        return "not judged", "not judged"
     return share(sum(r[0] == 1 for r in ranks), len(ranks)), share(sum(1 in r for r in ranks), len(ranks))
 
 

@@ -106,6 +106,11 @@ def croissant(
             f"{counted(summary.prompts, 'script prompt')}, "
             f"{counted(summary.neighbour_prompts, 'neighbour script prompt')}. "
             f"Digest of the cases: {split.digest}."
+            + "".join(
+                f" {words} by {split.header[name]}."
+                for name, words in (("written_by", "Written"), ("judged_by", "Judged"))
+                if split.header.get(name)
+            )
         ),
         "license": licences[0] if len(licences) == 1 else licences,
         "version": split.version,

@@ -23,7 +23,18 @@ _HUB = {  # the hub's names of licences
     "CC BY-NC-SA 4.0": "cc-by-nc-sa-4.0",
 }
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_KNOWN = {"format", "split", "version", "cases", "digest", "rule", "counts"}  # parts of the header with a place here
+_MOST = 20  # values of a list in the header that the card spells out
+_KNOWN = {
+    "format",
+    "split",
+    "version",
+    "cases",
+    "digest",
+    "rule",
+    "counts",
+    "written_by",
+    "judged_by",
+}  # parts of the header with a place here
 
 
 class ReleasePart(NamedTuple):
@@ -52,7 +63,7 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
         _section("Files", _files(parts)),
         _section("Construction", _construction(split, summary)),
         _section("Checks", _checks(split, summary)),
-        _section("People", _people(summary)),
+        _section("People", _people(split, summary)),
         _section("Licences and sources", _licences(summary)),
         _section("Intended use", _USE),
         _section("Limits", _limits(split, summary)),
@@ -140,6 +151,8 @@ def _files(parts: Sequence[ReleasePart]) -> Iterator[str]:
 
 
 def _construction(split: Split, summary: SplitSummary) -> Iterator[str]:
+    if writers := split.header.get("written_by"):
+        yield from (f"Written by {writers}.", "")
     if rule := split.header.get("rule"):
         yield "A rule over verdicts chose the cases: " + _plain_text(rule) + "."
     else:
@@ -181,8 +194,10 @@ def _checks(split: Split, summary: SplitSummary) -> Iterator[str]:
         yield from ("", f"Rated by judge models: {models}.")
 
 
-def _people(summary: SplitSummary) -> Iterator[str]:
-    if not summary.from_store:
+def _people(split: Split, summary: SplitSummary) -> Iterator[str]:
+    if judges := split.header.get("judged_by"):
+        yield f"Judged by {judges}."
+    elif not summary.from_store:
         yield "The frozen split does not say whether people judged it; the store was not given."
     elif not summary.people:
         yield "No people have judged it."
@@ -270,5 +285,5 @@ def _plain_text(value: Any) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{k} = {_plain_text(v)}" for k, v in value.items())
     if isinstance(value, list):
-        return ", ".join(_plain_text(v) for v in value) or "none"
+        return f"{len(value):,} of them" if len(value) > _MOST else ", ".join(_plain_text(v) for v in value) or "none"
     return str(value)

@@ -68,9 +68,9 @@ def divided(whole: Split, name: str) -> Split:
     """One of the parts that a split's header lists, with the extras of its cases."""
     parts = whole.header["parts"]
     said = {key: value for key, value in parts.items() if key not in PARTS}
-    part = part_of(
-        whole, f"{whole.name}-{name}", set(parts[name]), details={"part_of": f"{whole.name}@{whole.version}", **said}
-    )
+    people = {name: whole.header[name] for name in ("written_by", "judged_by") if name in whole.header}
+    details = {"part_of": f"{whole.name}@{whole.version}", **people, **said}
+    part = part_of(whole, f"{whole.name}-{name}", set(parts[name]), details=details)
     return part._replace(extras=Extras(whole.extras.of([case.fact.key for case in part.cases])))
 
 

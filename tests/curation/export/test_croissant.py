@@ -11,7 +11,7 @@ from curation.export.parquet import TABLES
 from curation.export.publish import publish
 from curation.export.summary import survey
 from curation.files.checksums import sha256
-from curation.shipped import mini_split
+from curation.shipped import mini_split, shipped_split
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +62,10 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
     assert [c["cases/subject"].decode() for c in cases] == [c.fact.subject.text for c in mini_split().cases]
     prompts = sum(len(c.prompts) + sum(len(n.prompts) for n in c.neighbours) for c in mini_split().cases)
     assert len(list(dataset.records("prompts"))) == prompts
+
+
+def test_the_description_says_who_wrote_and_judged_it() -> None:
+    split = shipped_split("open:dev")
+    said = croissant(split, survey(split), [])["description"]
+    assert "Written by the toolkit's authors" in said and said.endswith("until people have judged it.")
+    assert "ritten by" not in croissant(mini_split(), survey(mini_split()), [])["description"]

@@ -7,7 +7,7 @@ import pytest
 from curation.export.dataset_card import ReleasePart, card, hub_licence
 from curation.export.summary import survey
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split
+from curation.shipped import mini_split, shipped_split
 from curation.splits.split_file import Split, make_split
 from curation.store.store import Store
 from schemas.facts import Source
@@ -124,3 +124,14 @@ def test_the_hubs_words(licences: list[str], hub: str) -> None:
 def test_without_tables_nothing_is_said_of_them(split: Split) -> None:
     text = card(split, survey(split), PARTS, tables=False)
     assert "configs:" not in text and "load_dataset" not in text and "## Columns" not in text
+
+
+def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> None:
+    dev = shipped_split("open:dev")
+    text = card(dev, survey(dev), PARTS, tables=False)
+    assert "Written by the toolkit's authors, case by case, with a large language model as the writing hand" in text
+    assert "Judged by no independent annotator: it is version 0.9" in text and "does not say whether people" not in text
+    assert "written_by" not in text and "judged_by" not in text
+    whole = shipped_split("open")
+    listed = card(whole, survey(whole), PARTS, tables=False)
+    assert "dev = 81 of them; test = 323 of them" in listed and dev.cases[0].key not in listed

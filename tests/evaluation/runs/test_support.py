@@ -196,6 +196,17 @@ def test_shipped_support_shares_nothing_with_the_open_split() -> None:
         assert len(got.cases) >= 12 and not [case.key for case in split.cases if learnt.shares(case)]
 
 
+def test_mini_is_no_support_beside_the_open_split() -> None:
+    for name in ("open", "open:test"):
+        with pytest.raises(UserError, match="the support's case 'case/mini/.*' shares the subject"):
+            open_support(SupportChoice(name="mini"), shipped_split(name))
+
+
+def test_the_shipped_network_is_refused_on_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="editors.mend: it learnt from .*, which shares the subject '.*' with"):
+        size(make_config(tmp_path / "run", split="open:test", model="embedded", editors=["none", "mend"]))
+
+
 def test_support_that_shares_a_subject_is_refused_in_one_sentence(tmp_path: Path) -> None:
     subject = shipped_split("open:test").cases[0].fact.subject
     write_split(make_split("mine", cases_from_facts([peru_fact("mine", subject=subject)])), tmp_path / "mine.jsonl")

@@ -28,6 +28,11 @@ from tests.support.construction.open_review import SOURCE, sources
 VERSION = "0.9.0"
 DEV = 80  # cases, as near as whole relations allow
 SEED = "open"
+WRITTEN_BY = (
+    "the toolkit's authors, case by case, with a large language model as the writing hand; facts are from general "
+    "knowledge, and no text of a published benchmark was copied"
+)
+JUDGED_BY = "no independent annotator: it is version 0.9 until people have judged it"
 BY: tuple[By, ...] = ("subject", "relation")
 
 
@@ -52,7 +57,11 @@ def build(paths: Sequence[Path], *, dev: int = DEV) -> OpenParts:
     share = dev / len(cases)
     parts = separate(cases, by=BY, parts={"dev": share, "test": 1 - share}, seed=SEED, neighbours=True)
     keys = {name: parts.keys(name) for name in PARTS}
-    said = {"parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys}}
+    said = {
+        "written_by": WRITTEN_BY,
+        "judged_by": JUDGED_BY,
+        "parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys},
+    }
     whole = make_split("open", cases, version=VERSION, details=details | said)._replace(extras=times)
     return OpenParts(whole, *(divided(whole, name) for name in PARTS))
 
