@@ -112,7 +112,8 @@ def new(
         click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
         return
     click.echo(f"Campaign '{name}' ({task.form.label}): {counted(total, 'item')}, {total - before} of them new.")
-    click.echo(f"Next: scedit annotate invite NAME... --ratings {db_path}, then: scedit annotate share {name}")
+    ratings = f"--ratings {db_path}"
+    click.echo(f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate share {name} {ratings}")
 
 
 @click.command()
