@@ -98,6 +98,17 @@ def mini_path() -> Path:
     return _HERE / "mini" / "mini.jsonl"
 
 
+def events_path() -> Path:
+    """The frozen split ``events``: hand-written events with factual and tendency questions."""
+    return _HERE / "events" / "events.jsonl"
+
+
+@lru_cache(maxsize=1)
+def events_split() -> Split:
+    """The hand-written split ``events``: sixteen events of eight templates and eight tendency events."""
+    return load_split(events_path())
+
+
 @lru_cache(maxsize=1)
 def mini_split() -> Split:
     """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""

@@ -1,0 +1,82 @@
+"""The shipped split ``events`` is what its page says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from construction.events.checks import EventInputs, judge_event
+from curation.checks.scope_readable import scope_readable
+from curation.shipped import events_path, events_split, named_split
+from curation.splits.split_file import write_split
+from schemas.cases import EventCase
+from schemas.events.questions import FactQuestion, TendencyQuestion
+from tests.support.curation.shipped_events import build
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[EventCase]:
+    return [case for case in events_split().all_cases if isinstance(case, EventCase)]
+
+
+def facts(cases: list[EventCase]) -> list[FactQuestion]:
+    return [question for case in cases for question in case.facts]
+
+
+def tendencies(cases: list[EventCase]) -> list[TendencyQuestion]:
+    return [question for case in cases for question in case.tendencies]
+
+
+def test_the_split_is_made_of_its_source(tmp_path: Path) -> None:
+    write_split(build(), tmp_path / "events.jsonl")
+    assert (tmp_path / "events.jsonl").read_bytes() == events_path().read_bytes()
+    assert named_split("events").digest == build().digest
+
+
+def test_numbers(cases: list[EventCase]) -> None:
+    templates = Counter(case.event.template for case in cases)
+    assert len(cases) == 24 and templates.pop(None) == 8
+    assert len(templates) == 8 and set(templates.values()) == {2}
+    assert Counter(q.scope for q in facts(cases)) == {"in": 64, "out": 64}
+    assert sum(q.unknown for q in facts(cases)) == 16
+    assert sum(q.background for q in facts(cases)) == 28
+    assert not any(q.background and q.scope == "out" for q in facts(cases))
+    assert Counter(q.scope for q in tendencies(cases)) == {"in": 96, "out": 48}
+    assert {case.event.source.licence for case in cases} == {"CC0-1.0"}
+
+
+def test_right_letters_stand_in_equal_shares_in_both_scopes(cases: list[EventCase]) -> None:
+    letters = Counter((q.scope, q.answer) for q in tendencies(cases))
+    assert letters == {**{("in", each): 32 for each in "ABC"}, **{("out", each): 16 for each in "ABC"}}
+
+
+def test_a_third_out_of_scope_is_a_change_and_two_of_six_are_about_others(cases: list[EventCase]) -> None:
+    changing = [q for q in tendencies(cases) if q.scope == "out" and "stay" not in q.right_option]
+    assert len(changing) >= 16
+    for case in cases:
+        inside = [q for q in case.tendencies if q.scope == "in"]
+        assert 1 <= sum(bool(q.about_event_subject) for q in inside) <= 4
+
+
+def test_no_wording_is_of_one_scope(cases: list[EventCase]) -> None:
+    """Each relation is asked for equally often in both scopes of its event."""
+    for case in cases:
+        asked = Counter((q.relation.id, q.scope) for q in case.facts)
+        assert all(asked[relation, "in"] == asked[relation, "out"] for relation, _ in asked)
+
+
+def test_the_scope_cannot_be_told_from_the_wording(cases: list[EventCase]) -> None:
+    for row in scope_readable(cases):
+        if row.told == "scope" and row.part in ("wording", "options", "key"):
+            assert row.value is not None and row.value <= 0.65, row
+
+
+def test_every_check_keeps_every_question(cases: list[EventCase]) -> None:
+    for case in cases:
+        for place, question in enumerate(case.tendencies):
+            inputs = EventInputs(event=case.event, question=question, earlier=case.tendencies[:place])
+            told = judge_event(TendencyQuestion.kind, inputs)
+            assert {v.label for v in told} == {"keep"}, (question.text, told)
+            assert max(v.value or 0 for v in told) < 0.9
