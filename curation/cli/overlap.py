@@ -92,7 +92,7 @@ def dedup(
     multiple=True,
     default=("subject",),
     show_default=True,
-    help="What parts may not share: subject, relation, fact or object; repeatable.",
+    help="What parts may not share: subject, relation, fact or object, or of events their type; repeatable.",
 )
 @click.option("--part", "parts", multiple=True, help="A part and its share, such as train=0.8 (give several).")
 @shared_option("--seed", default="0", show_default=True, also="Any text; another one draws another division.")
@@ -118,8 +118,11 @@ def partition(
 ) -> None:
     """Divide the frozen split SOURCE (a file, mini, open) into parts that share no subject, relation or edited fact.
 
-    Example: scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
-    """
+    \b
+    Examples:
+      scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
+      scedit split partition events --by type --by subject --part train=0.5 --part test=0.5 --out parts
+    """  # noqa: D301 - click needs the real backspace
     from curation.shipped import named_split
     from curation.splits.names import file_name
     from curation.splits.partition import separate as divide
@@ -127,7 +130,7 @@ def partition(
 
     split = named_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
-    made = divide(split.cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
+    made = divide(split.all_cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
     about = {"by": list(by), "seed": seed, "how": strategy, "neighbours": neighbours, "of": split.digest}
     if made.wordings:
         about["relations"] = {"wordings": made.wordings, "joined_to": made.joined, "known": False}

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from curation.files.disk_list import DiskList
 from curation.loaders.base import LocatedRecord
-from schemas.cases import Case
+from curation.splits.split_file import Split
+from schemas.cases import Case, EventCase
 from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
@@ -45,6 +46,19 @@ class TextCollection(NamedTuple):
             yield from (OwnedText(case.key, p.text) for case in cases for p in case.prompts)
 
         return _collection(name, ((case.key, case.fact) for case in cases), lambda _: texts())
+
+    @classmethod
+    def from_events(cls, name: str, cases: Iterable[EventCase]) -> TextCollection:
+        """Cases of events with the texts of events and questions; they have no facts to be compared."""
+        cases = list(cases)
+
+        def texts() -> Iterator[OwnedText]:
+            for case in cases:
+                asked = (*case.facts, *case.tendencies)
+                yield from (OwnedText(case.key, text) for text in (case.event.text, *(q.text for q in asked)))
+
+        kept = DiskList(texts(), load=_text)
+        return cls(name, tuple(case.key for case in cases), (), kept)
 
     @classmethod
     def from_facts(
@@ -90,7 +104,7 @@ def open_collection(source: Path | str) -> TextCollection:
 
     path, name = Path(source), Path(source).name
     if str(source) in SPLITS:
-        return TextCollection.from_cases(str(source), shipped_split(str(source)).cases)
+        return _of_split(str(source), shipped_split(str(source)))
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":
@@ -104,8 +118,14 @@ def open_collection(source: Path | str) -> TextCollection:
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):
-                return TextCollection.from_cases(name, open_split(path).cases)
+                return _of_split(name, open_split(path))
     return _of_file(source, name)
+
+
+def _of_split(name: str, split: Split) -> TextCollection:
+    if split.type == "fact":
+        return TextCollection.from_cases(name, split.cases)
+    return TextCollection.from_events(name, (case for case in split.all_cases if isinstance(case, EventCase)))
 
 
 def _of_store(path: Path) -> TextCollection:

@@ -12,9 +12,9 @@ from schemas.core.errors import UserError
 
 _HERE = Path(__file__).parent
 
-SPLITS = ("mini", "open", "open:dev", "open:test")
+SPLITS = ("mini", "open", "open:dev", "open:test", "events")
 """Names of the frozen splits that come with the program."""
-SHIPPED_NAMES = "mini, open, open:dev, open:test"
+SHIPPED_NAMES = "mini, open, open:dev, open:test, events"
 
 
 def facts_path() -> Path:
@@ -130,8 +130,8 @@ def shipped_split(name: str) -> Split:
 
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
-    if name == "mini":
-        return mini_split()
+    if name in ("mini", "events"):
+        return mini_split() if name == "mini" else events_split()
     part = name.partition(":")[2]
     return open_part(part) if part else open_release()
 

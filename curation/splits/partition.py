@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from curation.similarity.rouge import plain_text
-from schemas.cases import Case
+from schemas.cases import AnyCase, Case, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
 from schemas.facts import Entity, Fact
@@ -21,8 +21,8 @@ from schemas.text.counting import counted
 
 log = logging.getLogger(__name__)
 
-By = Literal["subject", "relation", "fact", "object"]
-BY = ("subject", "relation", "fact", "object")
+By = Literal["subject", "relation", "fact", "object", "type"]
+BY = ("subject", "relation", "fact", "object", "type")
 How = Literal["hash", "balanced"]
 _SPACE = float(2**63)
 
@@ -92,6 +92,8 @@ def shared_values(
             yield ("relation", relation)
         elif name == "fact":
             yield from (("fact", x, relation) for x in names_of(fact.subject))
+        elif name == "type":
+            raise UserError("facts have no event type to separate by", allowed=", ".join(n for n in BY if n != "type"))
         elif name == "object":
             objects = [fact.old] if fact.new is None else [fact.old, fact.new]
             yield from (("object", x) for o in objects for x in names_of(o))
@@ -99,8 +101,31 @@ def shared_values(
             raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
 
 
+def shared_event_values(case: EventCase, by: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The values by which a case of an event is connected with others.
+
+    ``type`` is the event type or topic. ``subject``: who the event and its factual questions in scope are about.
+    ``relation``, ``fact`` and ``object`` are those of the factual questions in scope; ``unknown`` is no object.
+    """
+    asked = [question for question in case.facts if question.scope == "in"]
+    subjects = [role.entity for role in case.event.roles] + [q.subject for q in asked if q.subject is not None]
+    for name in by:
+        if name == "type":
+            yield ("type", case.event.type)
+        elif name == "subject":
+            yield from (("subject", x) for entity in subjects for x in names_of(entity))
+        elif name == "relation":
+            yield from (("relation", q.relation.id) for q in asked)
+        elif name == "fact":
+            yield from (("fact", x, q.relation.id) for q in asked if q.subject for x in names_of(q.subject))
+        elif name == "object":
+            yield from (("object", x) for q in asked if not q.unknown for x in names_of(q.answer))
+        else:
+            raise UserError(f"cannot separate by '{name}'", allowed=", ".join(BY))
+
+
 def separate(
-    cases: Iterable[Case | Fact],
+    cases: Iterable[AnyCase | Fact],
     *,
     by: Iterable[By] = ("subject",),
     parts: Mapping[str, float],
@@ -113,7 +138,7 @@ def separate(
     Args:
         cases: Each key once.
         by: Subjects are compared by folded names, aliases and Wikidata id. With several, cases are connected that
-            share any of them, so nothing of any kind is shared across parts.
+            share any of them, so nothing of any kind is shared across parts. ``type`` is for events.
         parts: Share of the cases by part; the shares sum to 1.
         seed: Another seed draws another division.
         strategy: ``hash`` draws each group by its name, so that cases added later move nobody else (unless they join
@@ -151,13 +176,16 @@ def separate(
 
 
 def _values(
-    cases: Iterable[Case | Fact], by: tuple[By, ...], *, neighbours: bool, relations: Mapping[str, str]
+    cases: Iterable[AnyCase | Fact], by: tuple[By, ...], *, neighbours: bool, relations: Mapping[str, str]
 ) -> dict[str, set[tuple[str, ...]]]:
     """What connects each case with others, by its key."""
     values: dict[str, set[tuple[str, ...]]] = {}
     for case in cases:
         if case.key in values:
             raise UserError(f"the case '{case.key}' was given twice")
+        if isinstance(case, EventCase):
+            values[case.key] = set(shared_event_values(case, by))
+            continue
         facts = _facts(case, neighbours=neighbours)
         values[case.key] = {v for fact in facts for v in shared_values(fact, by, relations=relations)}
     return values
@@ -205,7 +233,9 @@ def connected(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]
     return {key: top(key) for key in values}
 
 
-def _facts(case: Case | Fact, *, neighbours: bool) -> Iterator[Fact]:
+def _facts(case: AnyCase | Fact, *, neighbours: bool) -> Iterator[Fact]:
+    if isinstance(case, EventCase):
+        return
     yield case.fact if isinstance(case, Case) else case
     if neighbours and isinstance(case, Case):
         yield from (n.fact for n in case.neighbours)

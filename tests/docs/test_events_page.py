@@ -65,9 +65,18 @@ def test_the_template_of_the_page_gives_an_event_with_its_questions(
     (tmp_path / "templates.toml").write_text("\n".join([block.text, *more]), encoding="utf-8")
     lines = [fact.model_dump_json() for fact in facts()]
     (tmp_path / "facts.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    for line in blocks(PAGE, "bash")[1].text.strip().splitlines()[:2]:
+    building = next(b.text for b in blocks(PAGE, "bash") if "construct-events" in b.text)
+    for line in building.strip().splitlines()[:2]:
         words = shlex.split(line)[1:] if "--dry-run" in line else shlex.split(line)[1:-2]
         words += ["--no-paraphrase", "--in-scope", "0", "--out-of-scope", "0"]
         done = CliRunner().invoke(cli, words, catch_exceptions=False)
         assert done.exit_code == 0, done.output
     assert "1 unknown, 1 background" in done.output
+
+
+def test_the_commands_on_the_shipped_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text in (b.text for b in blocks(PAGE, "bash") if "split scope-readable" in b.text or "partition" in b.text):
+        for line in text.strip().splitlines():
+            done = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+            assert done.exit_code == 0, done.output

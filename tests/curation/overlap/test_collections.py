@@ -10,9 +10,11 @@ import pytest
 
 from curation.loaders.importer import import_split
 from curation.overlap.collections import OwnedText, TextCollection, open_collection
-from curation.shipped import mini_split
+from curation.overlap.contamination import overlap
+from curation.shipped import events_split, mini_split
 from curation.splits.split_file import write_split
 from curation.store.store import Store
+from schemas.cases import EventCase
 from schemas.core.errors import DataError, StoreError, UserError
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0
 from tests.support.facts import peru_fact
@@ -126,3 +128,15 @@ def test_a_split_that_was_edited_is_refused(tmp_path: Path) -> None:
     path.write_text("".join([header, json.dumps(case) + "\n", *rest]))
     with pytest.raises(DataError, match="not the frozen cases"):
         open_collection(path)
+
+
+def test_a_split_of_events_is_its_texts(tmp_path: Path) -> None:
+    write_split(events_split(), tmp_path / "e.jsonl")
+    shipped, own = open_collection("events"), open_collection(tmp_path / "e.jsonl")
+    assert len(own.owners) == 24 and own.owners == shipped.owners and not own.facts
+    case = events_split().all_cases[0]
+    assert isinstance(case, EventCase)
+    asked = [case.event.text, *(q.text for q in (*case.facts, *case.tendencies))]
+    assert [t.text for t in own.texts if t.owner == case.key] == asked and not any(t.cloze for t in own.texts)
+    shared = {row.name: row.a for row in overlap(shipped, own).levels}
+    assert shared["same_text"] == 24 and shared["same_edit"] == 0

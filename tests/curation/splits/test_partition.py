@@ -8,11 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
-from curation.shipped import mini_split
-from curation.splits.partition import relation_groups, separate, shared_values
+from curation.shipped import events_split, mini_split
+from curation.splits.partition import relation_groups, separate, shared_event_values, shared_values
 from curation.splits.split_file import load_split
+from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
+from tests.support.events import event_case
 from tests.support.facts import make_fact
 
 PARTS = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -172,3 +174,40 @@ def test_relations_with_ids_promise_and_are_not_joined() -> None:
     made = separate(facts, by=["relation"], parts={"x": 0.5, "y": 0.5})
     assert (made.wordings, made.joined, made.counts) == (0, 0, {"x": 1, "y": 1})
     assert relation_groups(facts) == {}
+
+
+@pytest.mark.parametrize("by", [("type",), ("type", "subject"), ("subject",), ("relation",), ("object",), ("fact",)])
+def test_events_share_nothing_across_parts(by: tuple[str, ...]) -> None:
+    cases = [case for case in events_split().all_cases if isinstance(case, EventCase)]
+    if by == ("relation",):
+        cases = [case for case in cases if not case.facts]  # the others are all connected
+    found = separate(cases, by=by, parts={"train": 0.5, "test": 0.5})  # type: ignore[arg-type]
+    held = [
+        {v for case in cases if found.part[case.key] == part for v in shared_event_values(case, by)}
+        for part in ("train", "test")
+    ]
+    assert not held[0] & held[1] and sum(found.counts.values()) == len(cases)
+    assert by == ("relation",) or all(held)
+
+
+def test_what_an_event_shares() -> None:
+    case = event_case()
+    assert set(shared_event_values(case, ["type", "object", "relation"])) == {
+        ("type", "merger"),
+        ("object", "alba rail"),  # not the answer that becomes unknown, nor one out of scope
+        ("relation", "P127"),
+    }
+    assert list(shared_event_values(case, ["subject", "fact"])) == []  # nobody says who it is about
+    with pytest.raises(UserError, match="cannot separate by 'topic'"):
+        list(shared_event_values(case, ["topic"]))
+    with pytest.raises(UserError, match="facts have no event type"):
+        separate(made(3, 3, 3), by=["type"], parts=PARTS)
+
+
+def test_the_command_divides_events_by_type(tmp_path: Path) -> None:
+    words = ["events", "--by", "type", "--part", "train=0.5", "--part", "test=0.5", "--out", str(tmp_path)]
+    done = CliRunner().invoke(commands_dedup.partition, words, catch_exceptions=False)
+    assert done.exit_code == 0 and "groups that share no type" in done.output
+    parts = [load_split(tmp_path / f"events-{name}.jsonl").all_cases for name in ("train", "test")]
+    types = [{case.group for case in part} for part in parts]
+    assert not types[0] & types[1] and sum(map(len, parts)) == 24
