@@ -168,7 +168,8 @@ def _predicted(own: Sequence[_Item], other: Sequence[_Item] | None, folds: int) 
     for number in range(folds):
         test = np.flatnonzero(fold == number)
         if len(test):
-            scores[test] = _learn([own[i] for i in np.flatnonzero(fold != number)], [own[i] for i in test])
+            learnt = [item for item, part in zip(own, fold, strict=True) if part != number]
+            scores[test] = _learn(learnt, [item for item, part in zip(own, fold, strict=True) if part == number])
     return scores
 
 

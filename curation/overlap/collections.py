@@ -54,8 +54,9 @@ class TextCollection(NamedTuple):
 
         def texts() -> Iterator[OwnedText]:
             for case in cases:
-                asked = (*case.facts, *case.tendencies)
-                yield from (OwnedText(case.key, text) for text in (case.event.text, *(q.text for q in asked)))
+                yield OwnedText(case.key, case.event.text)
+                yield from (OwnedText(case.key, q.text) for q in case.facts)
+                yield from (OwnedText(case.key, q.text) for q in case.tendencies)
 
         kept = DiskList(texts(), load=_text)
         return cls(name, tuple(case.key for case in cases), (), kept)
