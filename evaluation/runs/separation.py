@@ -42,7 +42,9 @@ def check_parameters(editors: Mapping[str, Any], *, model: str, depth: Callable[
     return not any(layers) or ask() is not None
 
 
-def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support, model: str) -> None:
+def check_editors(
+    editors: Mapping[str, Any], *, split: Split, support: Support, model: str, engine: str = "fast"
+) -> None:
     """Refuse, before a model is loaded, methods that lack support or learnt from evaluated cases.
 
     Args:
@@ -50,9 +52,11 @@ def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support,
         split: The evaluated split.
         support: What methods may learn from.
         model: Name of the model, for the presets.
+        engine: Name of the engine: processes of ``ray`` are not told the split's other edits.
 
     Raises:
-        UserError: an unknown method, or one that does not take the split's edits; no support where one is needed; a
+        UserError: an unknown method, or one that does not take the split's edits, or needs all of them where the engine
+            does not hand them out; no support where one is needed; a
             checkpoint that shares cases with the split.
     """
     for label, choice in editors.items():
@@ -64,6 +68,12 @@ def check_editors(editors: Mapping[str, Any], *, split: Split, support: Support,
         with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
             options = preset(choice.name, model)
         options |= choice.params
+        if engine == "ray" and kind.wants_split(options):
+            raise UserError(
+                f"'{choice.name}' with these options reads all edits of the split, which workers are not told",
+                where=f"editors.{label}",
+                fix="use engine = 'fast'",
+            )
         if split.type != FACT and kind.wants_support(options):
             raise UserError(
                 f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",

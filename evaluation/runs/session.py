@@ -89,7 +89,8 @@ def execute(
     check_parameters(config.editors, model=config.model, depth=None if lm is None else lambda: lm.layout.depth)
     split = open_split(config.split)
     support = open_support(config.support, split)
-    check_editors(config.editors, split=split, support=support, model=config.model)  # before a model is loaded
+    # before a model is loaded
+    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     choose(split, kinds=config.kinds, limit=config.limit)
     from curation.files.artifact_cache import Cache
@@ -197,7 +198,7 @@ def size(config: RunConfig) -> Size:
     judged = check_parameters(config.editors, model=config.model)
     split = open_split(config.split)
     support = open_support(config.support, split)
-    check_editors(config.editors, split=split, support=support, model=config.model)
+    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     cases = choose(split, kinds=config.kinds, limit=config.limit)
     metrics = load_metrics(config.metrics, Generation(config.generation, split.digest, config.events))

@@ -37,7 +37,7 @@ class LanguageModelFineTuning(Editor):
     version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = "fine-tuning of all weights, blocks or MLPs on the edit in words, as a language model"
-    costs: ClassVar[str] = "forward and backward passes over whole texts; four times the memory of the trained weights"
+    costs: ClassVar[str] = "forward and backward passes over texts; about five times the memory of the trained weights"
 
     class Params(Options):
         """Options of fine-tuning on texts.

@@ -58,3 +58,20 @@ def test_a_memory_that_is_filled_from_facts_is_refused_for_events() -> None:
             continue
         with pytest.raises(UserError, match=r'events; set editors.bm25.params.memory = "split"'):
             check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+
+
+def test_a_method_that_reads_all_edits_is_refused_where_workers_are_not_told_them() -> None:
+    events = make_split("e", [event_case()])
+    for choice, fits in (
+        ({"name": "placebo"}, False),
+        ({"name": "bm25", "params": {"memory": "split"}}, False),
+        ({"name": "bm25", "params": {"memory": 0}}, True),
+        ({"name": "ice"}, True),
+    ):
+        config = RunConfig.model_validate({"split": "mini", "editors": ["none", choice], "out": "o", "engine": "ray"})
+        if fits:
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine)
+            continue
+        with pytest.raises(UserError, match=r"all edits of the split, which workers are not told; use engine = 'fast'"):
+            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine)
+        check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
