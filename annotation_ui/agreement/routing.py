@@ -14,7 +14,7 @@ from annotation_ui.ratings.records import Assignment
 from annotation_ui.ratings.skips import skips_of_campaign
 from curation.stats.facets.design import FacetItem, facet_design
 from curation.stats.facets.fit import fit_facets
-from curation.stats.facets.routing import Possible, plan_ratings
+from curation.stats.facets.routing import PossibleRating, plan_ratings
 from schemas.core.errors import UserError
 
 
@@ -92,7 +92,7 @@ def _route(db: RatingsDB, name: str) -> int:
         return 0
     firm = [a for a in db.assignments(name) if a not in set(open_) and a.item in real]
     held, given = {(a.person, a.item) for a in firm}, Counter(a.item for a in firm)
-    possible = [Possible(p, i) for p in room for i in real if (p, i) not in held and given[i] < overlap]
+    possible = [PossibleRating(p, i) for p in room for i in real if (p, i) not in held and given[i] < overlap]
     plan = [(p.person, p.item) for p in plan_ratings(fit, possible, room, places={i: overlap - given[i] for i in real})]
     made = _order_anew(plan, open_, firm, batch=batch, overlap=overlap)
     db.add_items(name, [], made, open_)

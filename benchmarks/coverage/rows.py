@@ -18,7 +18,7 @@ LIKERT = {
 }
 Rng = np.random.Generator
 Array = npt.NDArray[np.float64]
-Ends = tuple[float | None, float | None]
+IntervalEnds = tuple[float | None, float | None]
 Outcome = bool | None
 Part = Literal["means", "agreement", "calibration", "tests"]
 
@@ -67,7 +67,7 @@ class Cell(NamedTuple):
         return f"{known}{100 * self.given / self.runs:.0f} % given"
 
 
-def covers(ends: Ends, truth: float) -> Outcome:
+def covers(ends: IntervalEnds, truth: float) -> Outcome:
     """Whether an interval holds the truth; None where there is no interval."""
     low, high = ends
     return None if low is None or high is None else low - 1e-9 <= truth <= high + 1e-9

@@ -21,7 +21,7 @@ from benchmarks.rating.panels import Scripts, panel
 from curation.stats.facets.design import FacetItem, FacetRating, facet_design
 from curation.stats.facets.fit import fit_facets
 from curation.stats.facets.means import facet_report, report_of_fit
-from curation.stats.facets.routing import Possible, plan_ratings
+from curation.stats.facets.routing import PossibleRating, plan_ratings
 from schemas.core.errors import UserError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"
@@ -74,7 +74,7 @@ def plain_width(ratings: Sequence[FacetRating]) -> float:
     return max(out)
 
 
-class Stopped(NamedTuple):
+class StopSignal(NamedTuple):
     """Where a study stopped: ratings that it took, and whether each difference's interval held the truth then."""
 
     ratings: int
@@ -82,7 +82,7 @@ class Stopped(NamedTuple):
     held: tuple[bool, ...]
 
 
-def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width: float, step: int = 12) -> Stopped:
+def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width: float, step: int = 12) -> StopSignal:
     """One study: people rate ``step`` items each, then the rule is asked, and so on.
 
     Args:
@@ -114,7 +114,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
         rows = scripts.rated(asked)
         if way == "plain":
             if plain_width(rows) < width:
-                return Stopped(len(asked), True, ())
+                return StopSignal(len(asked), True, ())
             continue
         try:
             found = facet_report(rows)
@@ -126,8 +126,8 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
             for d in found.differences:
                 assert d.difference.low is not None and d.difference.high is not None
                 held.append(d.difference.low <= truth[int(d.first[1:])] - truth[int(d.second[1:])] <= d.difference.high)
-            return Stopped(len(asked), True, tuple(held))
-    return Stopped(len(asked), False, ())
+            return StopSignal(len(asked), True, tuple(held))
+    return StopSignal(len(asked), False, ())
 
 
 def _by_information(
@@ -142,7 +142,10 @@ def _by_information(
     given = Counter(item for _, item in asked)
     done = set(asked)
     free = [
-        Possible(p, item) for p in room for item, *_ in scripts.items if (p, item) not in done and given[item] < overlap
+        PossibleRating(p, item)
+        for p in room
+        for item, *_ in scripts.items
+        if (p, item) not in done and given[item] < overlap
     ]
     places = {item: overlap - given[item] for item, *_ in scripts.items}
     return [(p.person, p.item) for p in plan_ratings(fit, free, room, places=places)]

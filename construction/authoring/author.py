@@ -20,7 +20,7 @@ from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.second_reader import SecondReader, Unanswered
+from construction.verifier.second_reader import SecondReader, UnansweredCall
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -105,7 +105,7 @@ class Author:
                 slots = await self._filled(fact, slots, quota, trace)
             else:
                 slots = [replace(s, questions=tuple(replace(q, alone=True) for q in s.questions)) for s in slots]
-        except Unanswered as error:
+        except UnansweredCall as error:
             return FactOutcome(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
         none = not any(s.questions for s in slots)
@@ -261,7 +261,7 @@ class Author:
 async def _ask(client: Client, step: PromptFileStep[Any, Any], item: Any, *names: str, sample: int) -> Reply:
     reply = await client.ask(step.sample(item, *names, attempt=sample))
     if reply.status == "unanswered":
-        raise Unanswered(reply.message)
+        raise UnansweredCall(reply.message)
     return reply
 
 

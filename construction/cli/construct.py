@@ -25,7 +25,7 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from construction.authoring.tally import ConstructionCounts
-    from construction.pipeline.adopt import Adopted
+    from construction.pipeline.adopt import Adoption
     from construction.pipeline.job import PreparedJob
     from curation.loaders.importer import Identity
 
@@ -240,7 +240,7 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
     click.echo(f"Next: scedit split freeze NAME --store {store_path}")
 
 
-def _objection_lines(adopted: Adopted) -> Iterator[str]:
+def _objection_lines(adopted: Adoption) -> Iterator[str]:
     """Every case with something that is not kept as it stands: the verdict, its reason, the text."""
     named = list(dict.fromkeys(o.case for o in adopted.objections))
     count = f"{len(adopted.objections):,} of {counted(len(adopted.verdicts), 'verdict')} are not 'keep'"

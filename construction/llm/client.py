@@ -24,7 +24,7 @@ from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, u
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Endpoint, bare_address, key_of
 from construction.llm.replies import read, repair
-from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
 from construction.llm.step import Request
 from construction.llm.transport.batch import BatchTransport
@@ -75,7 +75,7 @@ class Client:
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
-        self._unsure: dict[str, Stored] = {}  # failed for good before the endpoint was known to work at all
+        self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
         self.activity = Activity()
 
@@ -184,7 +184,7 @@ class Client:
         Every round is a call of its own with a journal key of its own, so a resumed run walks the same rounds without
         asking.
         """
-        asked, rounds = 0, list[Stored]()
+        asked, rounds = 0, list[StoredOutcome]()
         for attempt in range(self.endpoint.repairs + 1):
             key = request_key(self.endpoint.model, request)
             outcome, fresh = await self._recorded(key, request)
@@ -204,7 +204,7 @@ class Client:
         """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""
         return await gather_all([self.ask(request._replace(sample=request.sample + i)) for i in range(n)])
 
-    async def _recorded(self, key: str, request: Request) -> tuple[Stored | CallError, int]:
+    async def _recorded(self, key: str, request: Request) -> tuple[StoredOutcome | CallError, int]:
         """What is on record for a call, asking when nothing is; two equal calls at once become one."""
         with self._lock_key(key) as lock:
             async with lock:
@@ -223,12 +223,12 @@ class Client:
         if not lock.locked():
             self._busy.pop(key, None)
 
-    async def _call(self, key: str, request: Request) -> Stored | CallError:
+    async def _call(self, key: str, request: Request) -> StoredOutcome | CallError:
         """Ask, and ask again after transient faults."""
         failed = limited = 0
         while True:
             outcome = await self._attempt(key, request)
-            if isinstance(outcome, Stored):
+            if isinstance(outcome, StoredOutcome):
                 self._note_success()
                 return outcome
             if outcome.kind != "transient":
@@ -263,14 +263,14 @@ class Client:
         given = self.endpoint.reply_tokens or request.longest
         return given or (REPLY_TOKENS if self.budget.limited else None)
 
-    def _learn(self, request: Request, form: RequestFormat, outcome: Stored) -> None:
+    def _learn(self, request: Request, form: RequestFormat, outcome: StoredOutcome) -> None:
         """Note the form that worked, and say what it leaves out."""
         if outcome.kind == "reply" and self._forms.of(request) != form:
             logger.info("the endpoint takes replies as %s, without %s", form.reply, ", ".join(form.without) or "change")
         if outcome.kind == "reply":
             self._forms.works(request, form)
 
-    async def _attempt(self, key: str, request: Request) -> Stored | CallError:
+    async def _attempt(self, key: str, request: Request) -> StoredOutcome | CallError:
         """One try, in the form that is known to work or can be found; an outcome is on record when this returns.
 
         The place among the calls in flight is kept while forms are tried, so that what waits for one learns from it.
@@ -279,7 +279,7 @@ class Client:
             form, first = self._forms.of(request), None
             while True:
                 outcome = await self._send(key, request, form)
-                if isinstance(outcome, Stored):
+                if isinstance(outcome, StoredOutcome):
                     self._learn(request, form, outcome)
                     return outcome
                 other = fallback(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
@@ -287,7 +287,7 @@ class Client:
                     return outcome if outcome.kind == "transient" else first or outcome
                 form, first = other, first or outcome
 
-    async def _send(self, key: str, request: Request, form: RequestFormat) -> Stored | CallError:
+    async def _send(self, key: str, request: Request, form: RequestFormat) -> StoredOutcome | CallError:
         """Send a call once, within the budget."""
         if self.budget.limited and "max_tokens" in form.without:
             raise ModelError(
@@ -309,7 +309,7 @@ class Client:
         self.budget.settle(key, used_by(outcome, most))
         return outcome
 
-    def _final_failure(self, key: str, request: Request, fault: CallError) -> Stored:
+    def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:
         """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._stop_error(fault)
@@ -317,7 +317,9 @@ class Client:
             self._silent += 1
             if not self._answered and self._silent >= _GIVE_UP:
                 raise self._stop_error(fault)
-        outcome = Stored(kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now())
+        outcome = StoredOutcome(
+            kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now()
+        )
         if self._answered or self._forms.proven(request):
             self._cache.put(key, outcome)
         else:

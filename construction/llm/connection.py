@@ -174,7 +174,7 @@ async def opened(access: Access, journal: Journal, *, budget: Budget | None = No
             yield client
 
 
-class Stopped(KeyboardInterrupt):
+class StopSignal(KeyboardInterrupt):
     """The person, or the system, asked us to stop; calls in flight were let go.
 
     Attributes:
@@ -212,4 +212,4 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         if not caught:
             raise
-        raise Stopped(caught[0]) from None
+        raise StopSignal(caught[0]) from None

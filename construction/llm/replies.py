@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from construction.llm.calls.call_errors import CallError, error_in_reply
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.llm.step import Message, PlainText, Request
 from schemas.core.clock import now
 from schemas.core.config import explain
@@ -20,7 +20,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _NO_CHAT = "the reply is not a chat completion"
 
 
-def outcome_of(body: str) -> Stored | CallError:
+def outcome_of(body: str) -> StoredOutcome | CallError:
     """An HTTP reply as an outcome; anything but a chat completion counts as a passing fault of something in between."""
     try:
         data = json.loads(body)
@@ -29,7 +29,7 @@ def outcome_of(body: str) -> Stored | CallError:
         return CallError("transient", _NO_CHAT, lost=True)
 
 
-def outcome_of_data(data: Any) -> Stored | CallError:
+def outcome_of_data(data: Any) -> StoredOutcome | CallError:
     """A decoded HTTP reply as an outcome."""
     try:
         choice = data["choices"][0]
@@ -43,7 +43,7 @@ def outcome_of_data(data: Any) -> Stored | CallError:
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
-    return Stored(
+    return StoredOutcome(
         kind="refused" if refused else "reply",
         raw=text,
         message=" ".join(str(refused)[:2000].split())[:300] if refused else "",
@@ -88,7 +88,7 @@ def _logprobs(value: Any) -> list[dict[str, Any]] | None:
 
 
 def read(
-    stored: Stored, reply: type[BaseModel]
+    stored: StoredOutcome, reply: type[BaseModel]
 ) -> tuple[Literal["ok", "refused", "unparseable", "permanent"], BaseModel | None, str]:
     """What an outcome means for its type: status, value, and why there is none.
 

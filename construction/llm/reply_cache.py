@@ -21,7 +21,7 @@ _READ = ('"quotes"', '"quote"', '"same"', '"next"')  # fields of a verifier's re
 REPLIES = "llm/"  # keys of replies begin so; notes (forms, batches, reservations) have other beginnings
 
 
-class Stored(Frozen):
+class StoredOutcome(Frozen):
     """One journaled outcome of one call.
 
     Attributes:
@@ -82,26 +82,26 @@ class ReplyCache:
         self._journal, self.retry_failed = journal, retry_failed
         self._redone: set[str] = set()
 
-    def get(self, key: str) -> Stored | None:
+    def get(self, key: str) -> StoredOutcome | None:
         """The outcome of a call made earlier, or None."""
         value = self._journal.get(key)
         if value is None:
             return None
-        stored = validate(Stored, value, where=f"{self._journal.path}, key {key}")
+        stored = validate(StoredOutcome, value, where=f"{self._journal.path}, key {key}")
         if self.retry_failed and stored.kind == "permanent" and key not in self._redone:
             return None
         return stored
 
-    def put(self, key: str, stored: Stored) -> None:
+    def put(self, key: str, stored: StoredOutcome) -> None:
         """Put an outcome on record; when this returns, it survives the death of the process."""
         self._journal.append(key, stored.model_dump(mode="json", exclude_none=True))
         self._redone.add(key)
 
-    def replies(self) -> Iterator[tuple[str, Stored]]:
+    def replies(self) -> Iterator[tuple[str, StoredOutcome]]:
         """Every outcome on record."""
         for key, value in self._journal.items():
             if key.startswith(REPLIES):
-                yield key, validate(Stored, value, where=f"{self._journal.path}, key {key}")
+                yield key, validate(StoredOutcome, value, where=f"{self._journal.path}, key {key}")
 
     def note(self, key: str, value: Any) -> None:
         """Keep something that is not a reply; the last note of a key holds."""

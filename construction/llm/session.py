@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from construction.llm.client import Client
-from construction.llm.connection import Access, Stopped, opened, run
+from construction.llm.connection import Access, StopSignal, opened, run
 from construction.llm.cost.budget import Budget
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
@@ -65,7 +65,7 @@ class ModelSession(NamedTuple):
         """
         try:
             return run(work)
-        except Stopped as stopped:
+        except StopSignal as stopped:
             raise StoppedEarly(stopped.number, self.budget.sentence(), batch=self.access.batch) from None
 
 

@@ -110,7 +110,7 @@ class Objection(NamedTuple):
     verdict: Verdict
 
 
-class Adopted(NamedTuple):
+class Adoption(NamedTuple):
     """Everything that came of a file of written cases.
 
     Attributes:
@@ -126,7 +126,7 @@ class Adopted(NamedTuple):
     objections: tuple[Objection, ...] = ()
 
 
-def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adopted:
+def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
     """Cut and check the cases of a file.
 
     Args:
@@ -155,7 +155,7 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adopted:
                 raise DataError(f"the key '{record.key}' stands for two different things", where=row.where)
             else:
                 items[record.id] = record
-    return Adopted(tuple(records.values()), tuple(verdicts.values()), len(rows), tuple(objections.values()))
+    return Adoption(tuple(records.values()), tuple(verdicts.values()), len(rows), tuple(objections.values()))
 
 
 def _rows(path: Path) -> list[Row]:
@@ -175,7 +175,7 @@ def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Obje
     return Objection(case.key, item.kind, text, verdict)
 
 
-def keep(adopted: Adopted, store: Path, *, origin: str, identity: Identity = UNNAMED) -> SourceUpdate:
+def keep(adopted: Adoption, store: Path, *, origin: str, identity: Identity = UNNAMED) -> SourceUpdate:
     """Put adopted cases with their verdicts and lineage into a store, which is created if absent; all or nothing.
 
     Args:

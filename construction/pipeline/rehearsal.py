@@ -19,7 +19,7 @@ from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CallCounter
 from construction.llm.endpoint import Endpoint
-from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.mentions.rules import rules_of
 from construction.pipeline.on_record import questions_on_record
@@ -75,7 +75,7 @@ class RehearsalClient(Client):
         key = request_key(self.endpoint.model, request)
         return Reply("ok" if value else "unanswered", value, "", "", key, None, None, "", 0)
 
-    async def _recorded(self, key: str, request: Request) -> tuple[Stored | CallError, int]:
+    async def _recorded(self, key: str, request: Request) -> tuple[StoredOutcome | CallError, int]:
         stored = self._cache.get(key)
         if stored is None:
             raise _NotOnRecord

@@ -21,7 +21,7 @@ class Stage(Frozen):
         return self.total - self.kept - self.unsure - self.surplus
 
 
-class Why(Frozen):
+class CheckFindings(Frozen):
     """Items of one kind that one check does not keep: how many, what it asks, examples (key, reason, text)."""
 
     kind: str
@@ -80,7 +80,7 @@ class StoreYield(Frozen):
 
     store: str
     funnel: tuple[Stage, ...]
-    reasons: tuple[Why, ...]
+    reasons: tuple[CheckFindings, ...]
     table: tuple[Table1, ...]
     lengths: tuple[Length, ...]
     steps: dict[int, int]

@@ -19,7 +19,7 @@ from construction.authoring.diversity import CHECK as SURPLUS
 from construction.authoring.outcome import better, worse
 from construction.authoring.standing import MARK, Standing
 from construction.report.cost import spending
-from construction.report.records import PAPER_TABLE, AuthorLine, Length, Stage, StoreYield, Table1, Why
+from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
 from curation.checks.store_checks import STORE_CHECKS
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -163,11 +163,13 @@ class _Count:
                 self._why[place].append((key, clipped(verdict.reason), clipped(text)))
         return standing, verdict.check if verdict else ""
 
-    def _reasons(self) -> tuple[Why, ...]:
+    def _reasons(self) -> tuple[CheckFindings, ...]:
         # what was good but not needed comes last: nothing is wrong with it
         ordered = sorted(self._counts.items(), key=lambda item: (item[0][1] == SURPLUS, -item[1], item[0]))
         return tuple(
-            Why(kind=k[0], check=k[1], label=k[2], about=_describe_check(k[1]), count=n, examples=tuple(self._why[k]))
+            CheckFindings(
+                kind=k[0], check=k[1], label=k[2], about=_describe_check(k[1]), count=n, examples=tuple(self._why[k])
+            )
             for k, n in ordered
         )
 

@@ -10,7 +10,7 @@ from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 
-class Unanswered(Exception):
+class UnansweredCall(Exception):
     """The endpoint left a call unanswered; the fact is finished by a later run."""
 
 
@@ -38,6 +38,6 @@ class SecondReader:
     async def _ask(self, step: VerifyStep, ask: VerifyAsk, trace: list[Lineage]) -> list[Verdict]:
         verdicts, lines = await verify(step, ask, self.client)
         if not verdicts:
-            raise Unanswered(f"no verdict from {step.model}")
+            raise UnansweredCall(f"no verdict from {step.model}")
         trace += lines
         return verdicts

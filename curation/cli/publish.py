@@ -59,14 +59,14 @@ def publish(
     """  # noqa: D301 - click wants the character
     from contextlib import ExitStack
 
-    from curation.export.croissant import About
+    from curation.export.croissant import PublisherDetails
     from curation.export.publish import publish as write
     from curation.rules.release import note_published
     from curation.store.store import Store
 
     if date is not None:
         _check_date(date)
-    about = About(creator=creator, url=url, cite=cite, date=date or today())
+    about = PublisherDetails(creator=creator, url=url, cite=cite, date=date or today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None

@@ -79,7 +79,7 @@ class DataFile(NamedTuple):
     sha256: str
 
 
-class About(NamedTuple):
+class PublisherDetails(NamedTuple):
     """What only the publisher knows; left out of the metadata where it is None."""
 
     creator: str | None = None
@@ -89,10 +89,10 @@ class About(NamedTuple):
 
 
 def croissant(
-    split: Split, summary: SplitSummary, files: Iterable[DataFile], about: About | None = None
+    split: Split, summary: SplitSummary, files: Iterable[DataFile], about: PublisherDetails | None = None
 ) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
-    listed, about = list(files), about or About()
+    listed, about = list(files), about or PublisherDetails()
     columns = {**TABLES, "extras": EXTRAS}
     tables = {f"data/{name}.parquet": name for name in columns}
     licences = [_URLS.get(licence, licence) for licence in summary.licences]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.export.croissant import About, DataFile, croissant
+from curation.export.croissant import DataFile, PublisherDetails, croissant
 from curation.export.dataset_card import ReleasePart, card
 from curation.export.formats import EXPORTERS, Exporter, chosen_exporter
 from curation.export.summary import survey
@@ -38,7 +38,7 @@ def publish(
     *,
     store: Store | None = None,
     formats: Sequence[str] | None = None,
-    about: About | None = None,
+    about: PublisherDetails | None = None,
     replace: bool = False,
     knowedit_lists: bool = False,
 ) -> PublishResult:

@@ -30,25 +30,25 @@ class Guard(Protocol):
         """Remember that this file was written."""
 
 
-class Held(NamedTuple):
+class ProtectedFile(NamedTuple):
     """A file that stays as it is, and what it is ("the store in use")."""
 
     path: Path
     what: str
 
 
-_held: list[Held] = []
+_held: list[ProtectedFile] = []
 _guards: list[Guard] = []
 
 
-def hold(path: Path, what: str) -> Held:
+def hold(path: Path, what: str) -> ProtectedFile:
     """Let nothing be written over a file until it is released."""
-    held = Held(real(path), what)
+    held = ProtectedFile(real(path), what)
     _held.append(held)
     return held
 
 
-def release(held: Held) -> None:
+def release(held: ProtectedFile) -> None:
     """Take a hold back; a second time does nothing."""
     for n, other in enumerate(_held):
         if other is held:

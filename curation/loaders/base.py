@@ -32,7 +32,7 @@ from schemas.text.counting import counted
 __all__ = [
     "FileNotes",
     "FormatReader",
-    "Invalid",
+    "InvalidRecord",
     "LoadResult",
     "Loader",
     "LocatedRecord",
@@ -60,7 +60,7 @@ class NeighbourFact(NamedTuple):
     fact: Fact
 
 
-class Invalid(ValueError):
+class InvalidRecord(ValueError):
     """A record that is well formed and says something that cannot be."""
 
 
@@ -206,7 +206,7 @@ def _of_row(
     except ValidationError as error:
         yield row.problem("invalid", explain(error))
         return
-    except Invalid as error:
+    except InvalidRecord as error:
         yield row.problem("invalid", str(error))
         return
     except (LookupError, ValueError, TypeError, AttributeError) as error:
@@ -247,7 +247,7 @@ def _check_placeholders(items: Iterable[RowItem]) -> None:
     for item in items:
         if isinstance(item, Fact) and (other := _NAMED_PLACEHOLDER.search(item.prompt)):
             what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
-            raise Invalid(f"{what}: {item.prompt}; fill it in, or leave it out")
+            raise InvalidRecord(f"{what}: {item.prompt}; fill it in, or leave it out")
 
 
 def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:

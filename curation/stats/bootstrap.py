@@ -37,7 +37,7 @@ class Resampling(NamedTuple):
 DEFAULT = Resampling()
 
 
-class Ends(NamedTuple):
+class IntervalEnds(NamedTuple):
     """Ends of a bootstrap interval, or None and a note that says why."""
 
     low: float | None
@@ -81,24 +81,24 @@ def bootstrap_sums(sums: Floats, statistic: Callable[[Floats], Floats], resampli
     return np.concatenate(out) if out else np.empty(0)
 
 
-def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: float = _MOST_UNDEFINED) -> Ends:
+def ends(draws: Floats, resampling: Resampling, *, cases: int, most_undefined: float = _MOST_UNDEFINED) -> IntervalEnds:
     """Percentile interval of bootstrap draws; none where there are too few cases or too many undefined draws."""
     if cases < 2:
-        return Ends(None, None, "a single case has no spread")
+        return IntervalEnds(None, None, "a single case has no spread")
     if draws.size == 0:
-        return Ends(None, None, "no resampling was asked for")
+        return IntervalEnds(None, None, "no resampling was asked for")
     lost = int(np.isnan(draws).sum())
     if lost > most_undefined * draws.size:
-        return Ends(None, None, f"undefined in {lost} of {draws.size} resamples")
+        return IntervalEnds(None, None, f"undefined in {lost} of {draws.size} resamples")
     tail = 100 * (1 - resampling.confidence) / 2
     low, high = np.nanpercentile(draws, [tail, 100 - tail])
     notes = [f"undefined in {lost} of {draws.size} resamples, left out"] if lost else []
     if low == high:
         notes.append("every resample gives the same value, which is no knowledge of the spread")
-    return Ends(float(low), float(high), "; ".join(notes))
+    return IntervalEnds(float(low), float(high), "; ".join(notes))
 
 
-def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> Ends:
+def ends_of_spread(draws: Floats, resampling: Resampling, *, cases: int) -> IntervalEnds:
     """Like :func:`ends`, with none where every resample gives the same value: an interval of no width says too much."""
     found = ends(draws, resampling, cases=cases)
     return found._replace(low=None, high=None) if found.low == found.high else found
@@ -137,7 +137,7 @@ def student_ends_of_draws(
     *,
     cases: int,
     nearest: float = _NEAREST,
-) -> Ends:
+) -> IntervalEnds:
     """Interval of a coefficient: the spread of its draws on a transformed scale, Student's t, taken back.
 
     A percentile interval is too narrow for few cases (correlations of 8 cases: 78 to 94 % instead of 95, alpha of 8: 77

@@ -24,7 +24,7 @@ SKEWED = 1.0  # skewness beyond which the studentised test has a say
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
 
 
-class Paired(NamedTuple):
+class PairedResult(NamedTuple):
     """A comparison of two sides over the cases that both have.
 
     Attributes:
@@ -46,7 +46,9 @@ class Paired(NamedTuple):
     sd: float | None
 
 
-def compare(first: Mapping[str, float], second: Mapping[str, float], *, resampling: Resampling = DEFAULT) -> Paired:
+def compare(
+    first: Mapping[str, float], second: Mapping[str, float], *, resampling: Resampling = DEFAULT
+) -> PairedResult:
     """Compare two sides case by case.
 
     The test flips the signs of the differences: exact (all sign patterns) for up to 16 differing cases, else drawn at
@@ -74,7 +76,7 @@ def compare(first: Mapping[str, float], second: Mapping[str, float], *, resampli
         p = sign_flip(gaps, resampling)
         note = found.note if p is not None else "; ".join(t for t in (found.note, "no p: no resampling") if t)
         found = found._replace(p=p, note=note)
-    return Paired(
+    return PairedResult(
         difference=found,
         wins=int((gaps > 0).sum()),
         ties=int((gaps == 0).sum()),

@@ -72,7 +72,7 @@ class Contributions(NamedTuple):
     refused: str = ""
 
 
-class Calibrated(NamedTuple):
+class CalibratedEstimates(NamedTuple):
     """The three estimates of one method and aspect, side by side.
 
     Attributes:
@@ -95,7 +95,7 @@ class Calibrated(NamedTuple):
     saved: float | None
 
 
-def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None) -> Calibrated:
+def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None) -> CalibratedEstimates:
     """Estimate the panel's mean of one method on one aspect.
 
     Args:
@@ -120,11 +120,11 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     if labelled < LEAST:
         why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST}"
         none = [undefined(x, why, n=labelled, cases=cases) for x in ("prediction-powered", "people alone", "bias")]
-        return Calibrated(none[0], none[1], alone, none[2], None, labelled, cases, None)
+        return CalibratedEstimates(none[0], none[1], alone, none[2], None, labelled, cases, None)
     powered, people = contributions(units), contributions(units, fixed=0.0)
     bias = contributions([u._replace(human=None if u.human is None else u.judge - u.human) for u in units], fixed=0.0)
     one, two = variance(powered), variance(people)
-    return Calibrated(
+    return CalibratedEstimates(
         powered=_within(_estimate("prediction-powered", powered, confidence), scale),
         human=_within(_estimate("people alone", people, confidence), scale),
         judge=alone,

@@ -18,7 +18,7 @@ SPARE = 8
 UNFINISHED = "\ufffd"  # what decoders write for a character of which some bytes are still to come
 
 
-class Ended(NamedTuple):
+class TextEnding(NamedTuple):
     """The text without its stop, and why it ended: ``eos``, ``stop`` or ``length``."""
 
     text: str
@@ -49,7 +49,7 @@ class StopCheck:
         self._window = max((len(text.encode()) for text in stop), default=0) + SPARE
         self._known: dict[int, DecodedToken] = {}
 
-    def ended(self, ids: Sequence[int], *, prompt: int) -> Ended | None:
+    def ended(self, ids: Sequence[int], *, prompt: int) -> TextEnding | None:
         """What a row has come to after its newest token, or None where it goes on.
 
         Args:
@@ -57,15 +57,15 @@ class StopCheck:
             prompt: Tokens before them.
         """
         if ids[-1] in self._ends:
-            return Ended(self._decoded(ids[:-1]), "eos")
+            return TextEnding(self._decoded(ids[:-1]), "eos")
         if self._stop and self._may_stop(ids):
             text = self._decoded(ids)
             places = [at for stop in self._stop if (at := text.find(stop)) >= 0]
             if places:
-                return Ended(text[: min(places)], "stop")
+                return TextEnding(text[: min(places)], "stop")
         room = self._limit is not None and prompt + len(ids) >= self._limit
         if len(ids) >= self._most or room:
-            return Ended(self._decoded(ids), "length")
+            return TextEnding(self._decoded(ids), "length")
         return None
 
     def _decoded(self, ids: Sequence[int]) -> str:

@@ -30,7 +30,7 @@ _OPTIONAL = (  # marks that are left out freely: combining diacritics, Hebrew po
 _LONG = 20_000  # characters; few longer texts are remembered
 
 
-class Folded(NamedTuple):
+class FoldedText(NamedTuple):
     """A folded text.
 
     Attributes:
@@ -57,7 +57,7 @@ class Folded(NamedTuple):
         return (start == 0 or at[start - 1] != at[start]) and (end == len(at) or at[end - 1] != at[end])
 
 
-def fold(text: str, *, case: bool = True) -> Folded:
+def fold(text: str, *, case: bool = True) -> FoldedText:
     r"""The folded text; with ``case=False`` capitals stay.
 
     Example:
@@ -68,11 +68,11 @@ def fold(text: str, *, case: bool = True) -> Folded:
     """
     if text.isascii():
         plain = text.replace("`", "'")
-        return Folded(plain.lower() if case else plain, None, None)
+        return FoldedText(plain.lower() if case else plain, None, None)
     return _remembered(text, case) if len(text) <= _LONG else _remembered_long(text, case)
 
 
-def _fold(text: str, case: bool) -> Folded:
+def _fold(text: str, case: bool) -> FoldedText:
     out: list[str] = []
     starts, ends = array("I"), array("I")
     at, size = 0, len(text)
@@ -86,7 +86,7 @@ def _fold(text: str, case: bool) -> Folded:
             starts.append(at)
             ends.append(end)
         at = end
-    return Folded("".join(out), starts, ends)
+    return FoldedText("".join(out), starts, ends)
 
 
 _remembered = lru_cache(maxsize=64)(_fold)  # one text is searched for several names in a row

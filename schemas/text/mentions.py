@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.facts import Entity
-from schemas.text.folding import Folded, fold
+from schemas.text.folding import FoldedText, fold
 
 _UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
@@ -112,7 +112,7 @@ def first(text: str, entity: Entity) -> Mention | None:
 
 def _free(text: str, entity: Entity) -> list[Mention]:
     found: list[Mention] = []
-    folded: dict[bool, tuple[Folded, bool]] = {}
+    folded: dict[bool, tuple[FoldedText, bool]] = {}
     for name in _names(entity.names):
         if name.case not in folded:
             plain = fold(text, case=name.case)

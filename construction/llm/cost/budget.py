@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from construction.llm.calls.activity import Activity
 from construction.llm.cost.prices import Price
-from construction.llm.reply_cache import ReplyCache, Stored
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from schemas.core.errors import ModelError
 
 _TURN = 12  # tokens a message that chat templates add, at most
@@ -198,7 +198,7 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def cost_of(stored: Stored, bound: Amount, price: Price | None) -> Stored:
+def cost_of(stored: StoredOutcome, bound: Amount, price: Price | None) -> StoredOutcome:
     """The outcome with tokens and dollars; where the endpoint counts nothing, the upper bound is taken.
 
     Args:
@@ -209,13 +209,13 @@ def cost_of(stored: Stored, bound: Amount, price: Price | None) -> Stored:
     return stored if price is None else stored.model_copy(update={"cost": price.cost(*_count_use(stored, bound))})
 
 
-def _count_use(stored: Stored, bound: Amount) -> tuple[int, int]:
+def _count_use(stored: StoredOutcome, bound: Amount) -> tuple[int, int]:
     into = stored.tokens_in if stored.tokens_in is not None else bound.tokens_in
     out = stored.tokens_out if stored.tokens_out is not None else _bytes(stored.raw)
     return into, out
 
 
-def used_by(stored: Stored, bound: Amount) -> Amount:
+def used_by(stored: StoredOutcome, bound: Amount) -> Amount:
     """What an outcome cost, as ``cost_of`` has it; refusals by an error reply cost nothing."""
     if stored.kind != "reply" and stored.tokens_in is None:
         return Amount()

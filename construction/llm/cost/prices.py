@@ -36,7 +36,7 @@ FREE = Price(0.0, 0.0, date(2026, 1, 1))
 """Of a model on this machine."""
 
 
-class Listed(Options):
+class PriceEntry(Options):
     """A model's line in a price table; batch prices are the live ones where left out."""
 
     input: float = Field(ge=0)
@@ -56,7 +56,7 @@ class PriceTable(Options):
 
     checked: date
     note: str = ""
-    models: dict[str, Listed]
+    models: dict[str, PriceEntry]
 
     def price(self, model: str, *, batch: bool) -> Price | None:
         """The price of a model, or None where it is not listed; a dated name falls back to the name without date."""

@@ -21,7 +21,7 @@ import openai
 from construction.llm.calls.call_errors import CallError
 from construction.llm.cost.budget import Amount, cost_of
 from construction.llm.cost.prices import Price
-from construction.llm.reply_cache import ReplyCache, Stored
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.llm.transport.batch_api import FILE_BYTES, FILE_CALLS, BatchApi, chunks, results
 from schemas.core.errors import ModelError
 
@@ -34,7 +34,7 @@ _ENDED = ("completed", "expired", "cancelled", "failed")
 
 class _Asked(NamedTuple):
     body: dict[str, Any]
-    reply: asyncio.Future[Stored | CallError]
+    reply: asyncio.Future[StoredOutcome | CallError]
 
 
 class BatchTransport:
@@ -92,7 +92,7 @@ class BatchTransport:
         """Whether an open batch holds this call."""
         return any(key in batch["keys"] for batch in self._open.values())
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
+    async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Add a call to the next batch, unless an open one holds it, and wait."""
         stored = self._cache.get(key)
         if stored is not None:
@@ -102,7 +102,7 @@ class BatchTransport:
         self._news += 1
         if self._pump is None or self._pump.done():
             self._pump = asyncio.create_task(self._work())
-        outcome: Stored | CallError = await reply
+        outcome: StoredOutcome | CallError = await reply
         return outcome
 
     async def close(self) -> None:
@@ -188,13 +188,13 @@ class BatchTransport:
 
     async def _collect(self, mark: str, batch: dict[str, Any], seen: openai.types.Batch | None) -> None:
         """Journal the results of a batch that has ended, then hand them out; what has none is asked again."""
-        outcomes: dict[str, Stored | CallError] = {}
+        outcomes: dict[str, StoredOutcome | CallError] = {}
         status = seen.status if seen is not None else "unknown to the endpoint"
         for file in (seen.output_file_id, seen.error_file_id) if seen is not None else ():
             if file:
                 outcomes |= results(await self._api.content(file), set(batch["keys"]), mask=self._api.mask)
         for key, outcome in outcomes.items():
-            if isinstance(outcome, Stored):
+            if isinstance(outcome, StoredOutcome):
                 outcome = cost_of(outcome, Amount(), self._price).model_copy(update={"batch": batch["id"]})
                 outcomes[key] = outcome
                 if self._cache.get(key) is None:

@@ -20,7 +20,7 @@ from construction.llm.calls.call_errors import (
     unreachable,
 )
 from construction.llm.replies import outcome_of
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.live import masked
 from construction.llm.transport.secrets import Mask
 
@@ -57,7 +57,7 @@ def chunks(calls: Mapping[str, dict[str, Any]], *, max_calls: int, size: int) ->
         yield keys, b"".join(lines)
 
 
-def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | CallError]:
+def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, StoredOutcome | CallError]:
     """Outcomes by key from an output or error file; lines that are none of ours are passed over.
 
     Args:
@@ -65,7 +65,7 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | Call
         keys: Calls of the batch.
         mask: Takes secrets out.
     """
-    found: dict[str, Stored | CallError] = {}
+    found: dict[str, StoredOutcome | CallError] = {}
     for line in text.split("\n"):
         try:
             data = json.loads(line)
@@ -77,7 +77,7 @@ def results(text: str, keys: set[str], *, mask: Mask) -> dict[str, Stored | Call
     return found
 
 
-def _outcome(response: Any, error: Any) -> Stored | CallError:
+def _outcome(response: Any, error: Any) -> StoredOutcome | CallError:
     if isinstance(response, dict) and isinstance(response.get("status_code"), int):
         if response["status_code"] == 200:
             return outcome_of(json.dumps(response.get("body")))

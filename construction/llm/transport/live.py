@@ -13,7 +13,7 @@ import openai
 from construction.llm.calls.call_errors import CallError, classify_error
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.replies import outcome_of
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask
 
@@ -41,7 +41,7 @@ class Transport(Protocol):
         """Whether an earlier run has sent this call and its reply is still to be collected."""
         ...
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
+    async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call and wait for what comes of it."""
         ...
 
@@ -81,13 +81,13 @@ class LiveTransport:
         """Never: a live call ends with its process."""
         return False
 
-    async def send(self, key: str, body: dict[str, Any]) -> Stored | CallError:
+    async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call; faults come back as values, with secrets masked."""
         expected = _expected_tokens(body)
         await self._throttle.may_send(expected)
         self.calls += 1
         outcome = await self._post(body)
-        if isinstance(outcome, Stored):
+        if isinstance(outcome, StoredOutcome):
             self._throttle.fine()
             counted = (outcome.tokens_in or 0) + (outcome.tokens_out or 0)
             self._throttle.used(expected, counted or expected)
@@ -97,7 +97,7 @@ class LiveTransport:
             self._throttle.limited(outcome.wait)
         return outcome
 
-    async def _post(self, body: dict[str, Any]) -> Stored | CallError:
+    async def _post(self, body: dict[str, Any]) -> StoredOutcome | CallError:
         try:
             async with asyncio.timeout(self._timeout):
                 text = await self._client.post("/chat/completions", body=body, cast_to=str)
@@ -111,7 +111,7 @@ class LiveTransport:
         """Nothing goes on in the background."""
 
 
-def masked(outcome: Stored | CallError, mask: Mask) -> Stored | CallError:
+def masked(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcome | CallError:
     """An outcome without secrets, which some endpoints quote back."""
     if isinstance(outcome, CallError):
         return outcome._replace(message=mask(outcome.message))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from curation.loaders.base import FormatReader, Invalid, Loader, Problem, Row, RowItem
+from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import relation_of, rest, strings, template
 from curation.loaders.formats.native import COLUMNS, DerivedKeys, csv_rows, from_cells
 from curation.loaders.reading.json_reader import rows
@@ -112,11 +112,11 @@ def _check_plain(name: str, column: str, value: Any) -> None:
     """Refuse an object where a text belongs, unless it is one of ours ({"text": ...}, {"id": ...})."""
     if isinstance(value, list):
         if any(isinstance(one, dict) for one in value):
-            raise Invalid(f"the column '{column}' holds a list of objects, a text or a list of texts is needed")
+            raise InvalidRecord(f"the column '{column}' holds a list of objects, a text or a list of texts is needed")
     elif isinstance(value, dict) and not {"text", "id"} & value.keys():
         fields, first = ", ".join(list(value)[:5]), next(iter(value), "FIELD")
         what = f"the column '{column}' holds an object with the fields {fields}, a text is needed"
-        raise Invalid(f"{what}; name one of them: --map {name}={column}.{first}")
+        raise InvalidRecord(f"{what}; name one of them: --map {name}={column}.{first}")
 
 
 def _join_aliases(value: Any) -> Any:

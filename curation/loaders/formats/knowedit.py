@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Problem, Row, RowItem
+from curation.loaders.base import FileNotes, FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.reading.json_reader import rows
 from curation.loaders.sources import KNOWEDIT
@@ -75,7 +75,7 @@ class KnowEdit(FormatReader):
         if not names:
             self._tally.add("no old object: kept as a fact that is not to be edited", row)
         elif new.casefold() in (n.casefold() for n in names):
-            raise Invalid(f"the new object {new!r} is among the right answers: nothing would be edited")
+            raise InvalidRecord(f"the new object {new!r} is among the right answers: nothing would be edited")
         return Fact(
             key=f"knowedit/{named(subject, prompt, new)}",
             subject=Entity(text=subject),

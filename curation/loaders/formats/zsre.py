@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from curation.loaders.base import FileNotes, FormatReader, Invalid, Loader, Problem, Row, RowItem
+from curation.loaders.base import FileNotes, FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
 from curation.loaders.fields import named, relation_of, rest, strings, template, text_of
 from curation.loaders.sources import ZSRE
 from schemas.facts import Entity, Fact, Object, Relation
@@ -37,7 +37,7 @@ class Zsre(FormatReader):
         if not answers:
             raise ValueError("the field 'answers' holds no old object")
         if new.casefold() in (a.casefold() for a in answers):
-            raise Invalid(f"the new object {new!r} is among the right answers: nothing would be edited")
+            raise InvalidRecord(f"the new object {new!r} is among the right answers: nothing would be edited")
         prompt = template(question, subject)
         fact = Fact(
             key=f"zsre/{named(subject, question)}",

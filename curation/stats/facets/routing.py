@@ -15,7 +15,7 @@ from curation.stats.facets.fit import FacetFit
 from curation.stats.facets.means import mean_gradient
 
 
-class Possible(NamedTuple):
+class PossibleRating(NamedTuple):
     """A rating that could be made: ``person`` rates ``item`` on every aspect."""
 
     person: str
@@ -23,8 +23,12 @@ class Possible(NamedTuple):
 
 
 def plan_ratings(
-    fit: FacetFit, possible: Sequence[Possible], room: Mapping[str, int], *, places: Mapping[str, int] | None = None
-) -> list[Possible]:
+    fit: FacetFit,
+    possible: Sequence[PossibleRating],
+    room: Mapping[str, int],
+    *,
+    places: Mapping[str, int] | None = None,
+) -> list[PossibleRating]:
     """The ratings to make next, the most telling first.
 
     Greedily, each time the one that most lowers the summed variance of all differences between methods, the ratings
@@ -58,7 +62,7 @@ def plan_ratings(
     return out
 
 
-def width_after(fit: FacetFit, possible: Sequence[Possible]) -> float:
+def width_after(fit: FacetFit, possible: Sequence[PossibleRating]) -> float:
     """Width of the widest interval of a difference if all these ratings were made as well; 0 with one method."""
     board = _Board(fit, [p for p in possible if p.person in fit.design.persons and p.item in fit.design.items])
     for n in range(len(board.possible)):
@@ -76,7 +80,7 @@ class _Board:
         solved: Covariance times the gradients of all differences (columns, differences).
     """
 
-    def __init__(self, fit: FacetFit, possible: Sequence[Possible]) -> None:
+    def __init__(self, fit: FacetFit, possible: Sequence[PossibleRating]) -> None:
         self.possible, self.aspects = possible, len(fit.design.aspects)
         self.covariance = fit.covariance.copy()
         self.wanted = _wanted(fit)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from curation.stats.estimates import Estimate
 from curation.stats.label_budget import LabelBudget, needed
 from curation.stats.paired import holm
-from curation.stats.prediction_powered import Calibrated, Unit, calibrate, difference
+from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import DEFAULT_ESTIMATOR, Estimator, RatedScript, newest_sources
 from evaluation.judge.prompt_files import ASPECTS
@@ -48,7 +48,7 @@ class CalibrationRow(NamedTuple):
 
     method: Method
     aspect: Aspect
-    calibrated: Calibrated
+    calibrated: CalibratedEstimates
     needed: LabelBudget | None
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from construction.authoring.author import FAILED, Author, QuestionQuota, ScriptWriter
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
@@ -74,11 +74,11 @@ def test_a_small_model_writes_a_smoke_test_whatever_it_is_asked_with():
 
 REPLIES = {
     "empty": ("", "unparseable"),
-    "cut": (Stored(kind="reply", raw='{"questions": ["How', finish="length", at=AT), "unparseable"),
+    "cut": (StoredOutcome(kind="reply", raw='{"questions": ["How', finish="length", at=AT), "unparseable"),
     "another shape": ('{"steps": []}', "unparseable"),
     "no question in the list": ('{"questions": [" ", ""]}', "unparseable"),
-    "refused": (Stored(kind="refused", message="No.", at=AT), "refused"),
-    "never works": (Stored(kind="permanent", message="too long", at=AT), "permanent"),
+    "refused": (StoredOutcome(kind="refused", message="No.", at=AT), "refused"),
+    "never works": (StoredOutcome(kind="permanent", message="too long", at=AT), "permanent"),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from construction.llm.attempts import ATTEMPTS, attempts_of, note_attempts
 from construction.llm.cost.budget import Budget
-from construction.llm.reply_cache import ReplyCache, Stored
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from curation.files.journal import Journal
 from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import Number, request, turns
@@ -115,7 +115,7 @@ def cache(tmp_path):
         yield ReplyCache(journal)
 
 
-REPLY = Stored(kind="reply", raw="x", at="t", tokens_in=1)
+REPLY = StoredOutcome(kind="reply", raw="x", at="t", tokens_in=1)
 
 
 def test_a_journal_keeps_the_number_it_was_begun_with(cache):

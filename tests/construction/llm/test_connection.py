@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from construction.llm import connection
 from construction.llm.client import gather_all
-from construction.llm.connection import Access, Stopped, opened, run
+from construction.llm.connection import Access, StopSignal, opened, run
 from curation.files.journal import Journal
 from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.core.errors import ModelError, UserError
@@ -68,11 +68,11 @@ def test_what_cannot_go_together_is_refused():
 
 
 def test_a_budget_holds_over_what_the_journal_says(tmp_path, prices):
-    from construction.llm.reply_cache import ReplyCache, Stored
+    from construction.llm.reply_cache import ReplyCache, StoredOutcome
 
     with Journal(tmp_path / "j", write=True) as journal:
         cache = ReplyCache(journal)
-        cache.put("llm/1", Stored(kind="reply", raw="x", at="t", tokens_in=100, tokens_out=10, cost=0.25))
+        cache.put("llm/1", StoredOutcome(kind="reply", raw="x", at="t", tokens_in=100, tokens_out=10, cost=0.25))
         assert Access(model="m", prices=prices, max_cost=1.0).budget(cache).spent.cost == 0.25
         assert Access(model="m", prices=prices).budget(cache).spent.tokens == 0, "without a limit, of this run only"
 
@@ -137,7 +137,7 @@ def test_a_signal_lets_the_work_clean_up_and_is_named(number):
         finally:
             cleaned.append(True)
 
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(StopSignal) as stopped:
         run(work())
     assert stopped.value.number == number and cleaned == [True]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

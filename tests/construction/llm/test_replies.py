@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Endpoint
 from construction.llm.replies import outcome_of, read
-from construction.llm.reply_cache import ReplyCache, Stored
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal
 from tests.support.scripted_server import Raw, ScriptedServer, completion
@@ -41,7 +41,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_objects_are_found(name):
-    status, value, _ = read(Stored(kind="reply", raw=TEXTS[name], at="t"), Steps)
+    status, value, _ = read(StoredOutcome(kind="reply", raw=TEXTS[name], at="t"), Steps)
     assert (status, value) == ("ok", WANTED)
 
 
@@ -62,14 +62,14 @@ BAD = {
 def test_what_cannot_be_read_is_told_shortly_and_soon(name):
     text, words = BAD[name]
     start = time.monotonic()
-    status, value, message = read(Stored(kind="reply", raw=text, at="t"), Steps)
+    status, value, message = read(StoredOutcome(kind="reply", raw=text, at="t"), Steps)
     assert (status, value) == ("unparseable", None) and words in message and len(message) < 600
     assert time.monotonic() - start < 5
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_told(text):
-    status, value, message = read(Stored(kind="reply", raw=text, at="t"), Steps)
+    status, value, message = read(StoredOutcome(kind="reply", raw=text, at="t"), Steps)
     assert (status == "ok") == (value is not None) and (status == "ok" or message)
 
 
@@ -151,7 +151,7 @@ def test_odd_fields_are_left_out():
     body["choices"][0]["finish_reason"] = 3
     body["choices"][0]["message"]["content"] = ["x"]
     outcome = outcome_of(json.dumps(body))
-    assert isinstance(outcome, Stored)
+    assert isinstance(outcome, StoredOutcome)
     assert (outcome.tokens_in, outcome.tokens_out, outcome.served, outcome.finish, outcome.raw) == (None,) * 4 + ("",)
 
 
@@ -191,7 +191,7 @@ def test_an_error_after_half_a_reply_is_passing_and_may_be_charged():
 
 def test_an_empty_error_beside_a_reply_is_none():
     body = {**completion(INNER), "error": None}
-    assert isinstance(outcome_of(json.dumps(body)), Stored)
+    assert isinstance(outcome_of(json.dumps(body)), StoredOutcome)
 
 
 def test_an_error_beside_an_empty_reply_keeps_its_words():
@@ -200,7 +200,7 @@ def test_an_error_beside_an_empty_reply_keeps_its_words():
     assert isinstance(outcome, CallError) and (outcome.kind, outcome.lost) == ("transient", True)
     assert "The model is loading" in outcome.message
     usable = outcome_of(json.dumps({**completion(INNER), "error": {"message": "slow"}}))
-    assert isinstance(usable, Stored) and usable.raw == INNER, "what was written is used"
+    assert isinstance(usable, StoredOutcome) and usable.raw == INNER, "what was written is used"
 
 
 @pytest.mark.parametrize(
@@ -216,4 +216,4 @@ def test_a_reply_in_parts_is_joined_without_its_thoughts(content, text):
     body = completion("x")
     body["choices"][0]["message"]["content"] = content
     outcome = outcome_of(json.dumps(body))
-    assert isinstance(outcome, Stored) and outcome.raw == text
+    assert isinstance(outcome, StoredOutcome) and outcome.raw == text

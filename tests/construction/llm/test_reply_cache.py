@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from construction.llm.client import Client, Endpoint
-from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from curation.files.journal import Journal
 from tests.support.construction.asked_numbers import Number, request
 from tests.support.scripted_server import ScriptedServer
@@ -56,7 +56,7 @@ def test_what_begins_a_construction(tmp_path, replies, begun):
     with Journal(tmp_path / "j", write=True) as journal:
         cache = ReplyCache(journal)
         for n, raw in enumerate(replies):
-            cache.put(f"llm/{n}", Stored(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
+            cache.put(f"llm/{n}", StoredOutcome(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
         assert cache.begun() == begun
         assert cache.begun_with("of/something", (1, 2, 3), earlier=1, present=3) == (1 if begun else 3)
         cache.note("of/something", "none of these")

@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from construction.llm.reply_cache import ReplyCache, Stored
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.mentions.rules import RULES, rules_of, settle_rules
 from curation.files.journal import Journal
 
-REPLY = Stored(kind="reply", raw="{}", at="2026-01-01T00:00:00Z")
+REPLY = StoredOutcome(kind="reply", raw="{}", at="2026-01-01T00:00:00Z")
 
 
 @pytest.fixture

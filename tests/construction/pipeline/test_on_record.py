@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.pipeline.on_record import questions_on_record
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.question_step import QuestionStep
@@ -35,7 +35,7 @@ def test_any_call_of_this_kind_counts(tmp_path: Path, on_record: int, change: di
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
         key = request_key("m", step.sample(call, FACT.key, str(call.index), attempt=0))
-        cache.put(key, Stored(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
+        cache.put(key, StoredOutcome(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
         step = QuestionStep(load_prompt("questions", asked.pop("profile")))
         want = expected if expected is not None else on_record < 2
         assert questions_on_record(cache, step, asked.pop("fact"), **asked) == want

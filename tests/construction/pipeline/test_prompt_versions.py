@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from construction.llm.connection import Access
-from construction.llm.reply_cache import ReplyCache, Stored, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.pipeline.job import ConstructionJob, prepare
 from construction.pipeline.prompt_versions import begun_with, note_small_profiles, small_profiles
 from construction.prompts.prompt_file import load_prompt, shipped
@@ -85,7 +85,7 @@ def _journal(path: Path, profile: str, count: int, *, model: str = "m") -> Path:
     call = step.calls(FACTS[1], count=count, edited=True)[0]
     key = request_key(model, step.sample(call, FACTS[1].key, "0", attempt=0))
     with Journal(path, write=True) as lines:
-        ReplyCache(lines).put(key, Stored(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
+        ReplyCache(lines).put(key, StoredOutcome(kind="reply", raw="{}", at="2026-11-21T00:00:00+00:00"))
     return path
 
 
@@ -157,7 +157,7 @@ def test_the_embedded_author_of_an_earlier_journal_keeps_its_prompts(
         if noted is not None:
             note_small_profiles(cache)
         for n, raw in enumerate(replies):
-            cache.put(f"llm/{n}", Stored(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
+            cache.put(f"llm/{n}", StoredOutcome(kind="reply", raw=raw, at="2026-11-21T00:00:00+00:00"))
         note_small_profiles(cache)
         assert small_profiles(cache)["embedded"] == profile
         assert [v for _, v in cache.notes("prompts/embedded")] == ([] if profile == "embedded@1" else [2])
@@ -173,7 +173,7 @@ def test_the_local_author_of_an_earlier_journal_keeps_its_prompts(
     tmp_path: Path, served: str | None, noted: int | None, profile: str
 ) -> None:
     """Its version is followed from the first reply on: the journal of another model is no journal of its first one."""
-    reply = Stored(kind="reply", raw='{"steps": []}', at="2026-11-21T00:00:00+00:00")
+    reply = StoredOutcome(kind="reply", raw='{"steps": []}', at="2026-11-21T00:00:00+00:00")
     with Journal(tmp_path / "j", write=True) as lines:
         cache = ReplyCache(lines)
         if noted is not None:
@@ -198,7 +198,7 @@ def test_the_local_author_of_an_earlier_journal_keeps_its_prompts(
 def test_an_author_local_beside_the_journal_of_its_first_prompts(
     tmp_path: Path, facts: Path, model: str, profile: str | None, authors: list[str]
 ) -> None:
-    reply = Stored(kind="reply", raw='{"steps": []}', served=f"/m/{LOCAL_FILE}", at="2026-11-21T00:00:00+00:00")
+    reply = StoredOutcome(kind="reply", raw='{"steps": []}', served=f"/m/{LOCAL_FILE}", at="2026-11-21T00:00:00+00:00")
     with Journal(tmp_path / "s.llm.jsonl", write=True) as lines:
         ReplyCache(lines).put("llm/1", reply)
     access = Access(model=model) if model == "local" else Access(model=model, base_url="http://127.0.0.1:9/v1")

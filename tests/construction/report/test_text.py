@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from construction.report.cost import Spending
-from construction.report.records import PAPER_TABLE, AuthorLine, Length, Stage, StoreYield, Table1, Why
+from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
 from construction.report.store_funnel import store_yield
 from construction.report.text import (
     authors_rows,
@@ -102,7 +102,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_an_example_stays_on_its_line(name):
     sample, shown = HOSTILE[name]
-    why = Why(kind="prompt", check="c", label="drop", about="", count=2, examples=(("k", "because", sample),))
+    why = CheckFindings(kind="prompt", check="c", label="drop", about="", count=2, examples=(("k", "because", sample),))
     lines = list(text(yield_of(reasons=(why,))))
     assert lines[-1].strip() == f"k: {shown}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.export.croissant import About, DataFile, croissant
+from curation.export.croissant import DataFile, PublisherDetails, croissant
 from curation.export.parquet import TABLES
 from curation.export.publish import publish
 from curation.export.summary import survey
@@ -17,7 +17,7 @@ from curation.shipped import mini_split, shipped_split
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("croissant") / "mini"
-    about = About(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
+    about = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
     publish(mini_split(), folder, about=about)
     return folder
 

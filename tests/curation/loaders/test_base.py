@@ -11,7 +11,7 @@ import pytest
 from curation.loaders.base import (
     FileNotes,
     FormatReader,
-    Invalid,
+    InvalidRecord,
     Loader,
     LoadResult,
     LocatedRecord,
@@ -39,7 +39,9 @@ class Capitals(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         data = row.data
         if "fault" in data:
-            raise {"type": TypeError, "value": ValueError, "invalid": Invalid, "index": IndexError}[data["fault"]]("so")
+            raise {"type": TypeError, "value": ValueError, "invalid": InvalidRecord, "index": IndexError}[
+                data["fault"]
+            ]("so")
         if "told" in data:
             yield row.problem("suspect", data["told"])
         change, new = data.get("change", "counterfactual"), data.get("new", "Oslo")

@@ -46,12 +46,14 @@ def test_options_of_methods(tmp_path):
 
 
 def test_plain_text_replies_need_no_schema():
-    from construction.llm.reply_cache import Stored
+    from construction.llm.reply_cache import StoredOutcome
 
     request = Request((Message(role="user", content="Write"),), PlainText, {})
     for form in (RequestFormat(), RequestFormat(reply="object"), RequestFormat(reply="text")):
         body = body_of("m", request, form)
         assert "response_format" not in body and body["messages"] == [{"role": "user", "content": "Write"}]
-    status, value, _ = read(Stored(kind="reply", raw='{"not": "read"} as it is', finish="length", at="t"), PlainText)
+    status, value, _ = read(
+        StoredOutcome(kind="reply", raw='{"not": "read"} as it is', finish="length", at="t"), PlainText
+    )
     assert (status, value) == ("ok", PlainText(text='{"not": "read"} as it is', cut=True))
-    assert read(Stored(kind="refused", message="no", at="t"), PlainText)[0] == "refused"
+    assert read(StoredOutcome(kind="refused", message="no", at="t"), PlainText)[0] == "refused"

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from evaluation.inference.stopping import Ended, StopCheck
+from evaluation.inference.stopping import StopCheck, TextEnding
 from tests.support.tiny import TEXT, tokenizer
 
 TEXTS = [*TEXT, "Q: Wer? A: niemand.\n\nQ: Où? A: là-bas.\n\n日本 の 首都 は 東京 です。 🙂🙂 don't can't"]
@@ -52,17 +52,17 @@ def model(tok: Any, limit: int | None = None) -> Any:
     return SimpleNamespace(tokenizer=tok, limit=limit, model=SimpleNamespace(generation_config=None))
 
 
-def slowly(tok: Any, ids: list[int], stop: tuple[str, ...], most: int) -> tuple[int, Ended]:
+def slowly(tok: Any, ids: list[int], stop: tuple[str, ...], most: int) -> tuple[int, TextEnding]:
     """Every prefix decoded whole: how many tokens, and how it ended."""
     for n in range(1, len(ids) + 1):
         if ids[n - 1] == tok.eos_token_id:
-            return n, Ended(tok.decode(ids[: n - 1], skip_special_tokens=True), "eos")
+            return n, TextEnding(tok.decode(ids[: n - 1], skip_special_tokens=True), "eos")
         text = tok.decode(ids[:n], skip_special_tokens=True)
         places = [text.find(s) for s in stop if s in text]
         if places:
-            return n, Ended(text[: min(places)], "stop")
+            return n, TextEnding(text[: min(places)], "stop")
         if n == most:
-            return n, Ended(text, "length")
+            return n, TextEnding(text, "length")
     raise AssertionError("too few tokens")
 
 
@@ -117,6 +117,6 @@ def test_few_tokens_are_decoded() -> None:
 def test_an_empty_stop_ends_at_once_and_room_ends_a_text() -> None:
     tok = tokenizer(False)
     ids = tok(TEXT[0], add_special_tokens=False)["input_ids"]
-    assert StopCheck(model(tok), max_tokens=9, stop=("",)).ended(ids[:1], prompt=1) == Ended("", "stop")
+    assert StopCheck(model(tok), max_tokens=9, stop=("",)).ended(ids[:1], prompt=1) == TextEnding("", "stop")
     found = StopCheck(model(tok, limit=10), max_tokens=9).ended(ids[:4], prompt=6)
     assert found is not None and found.reason == "length"

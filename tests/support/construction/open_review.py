@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.checks.script_format import complaint
-from construction.pipeline.adopt import Adopted, adopt
+from construction.pipeline.adopt import Adoption, adopt
 from construction.pipeline.case_files import case_rows
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 class Collection(NamedTuple):
     """All that came of the sources, by kind; ``edits`` are the facts with a new object, ``times`` keys of extras."""
 
-    adopted: tuple[Adopted, ...]
+    adopted: tuple[Adoption, ...]
     edits: tuple[Fact, ...]
     facts: dict[str, Fact]
     questions: tuple[ScriptQuestion, ...]

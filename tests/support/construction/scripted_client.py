@@ -8,7 +8,7 @@ from typing import Any
 from construction.llm.client import Reply
 from construction.llm.endpoint import Endpoint
 from construction.llm.replies import read
-from construction.llm.reply_cache import Stored, request_key
+from construction.llm.reply_cache import StoredOutcome, request_key
 from construction.llm.step import Request
 
 AT = "2026-11-21T00:00:00+00:00"
@@ -19,7 +19,7 @@ class ScriptedClient:
 
     address = "http://scripted/v1"
 
-    def __init__(self, answer: Callable[[Request], str | Stored | None], *, model: str = "m") -> None:
+    def __init__(self, answer: Callable[[Request], str | StoredOutcome | None], *, model: str = "m") -> None:
         self.endpoint, self._answer, self.asked = Endpoint(model=model), answer, list[Request]()
 
     @property
@@ -32,7 +32,9 @@ class ScriptedClient:
         if answer is None:
             return Reply("unanswered", None, "", "busy", key, None, None, "", 1)
         stored = (
-            Stored(kind="reply", raw=answer, at=AT, tokens_in=5, tokens_out=3) if isinstance(answer, str) else answer
+            StoredOutcome(kind="reply", raw=answer, at=AT, tokens_in=5, tokens_out=3)
+            if isinstance(answer, str)
+            else answer
         )
         status, value, message = read(stored, request.reply)
         return Reply(status, value, stored.raw, message, key, stored.tokens_in, stored.tokens_out, stored.at, 1)
@@ -42,6 +44,6 @@ class ScriptedClient:
         return [request.messages[-1].content for request in self.asked]
 
 
-def client_of(answer: Callable[[Request], str | Stored | None], *, model: str = "m") -> Any:
+def client_of(answer: Callable[[Request], str | StoredOutcome | None], *, model: str = "m") -> Any:
     """A scripted client, typed as whatever is wanted."""
     return ScriptedClient(answer, model=model)

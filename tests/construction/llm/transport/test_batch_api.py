@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport import batch_api
 from construction.llm.transport.batch_api import BatchApi, chunks, results
 from construction.llm.transport.secrets import Mask
@@ -75,7 +75,7 @@ def test_every_fate_of_a_call_is_a_kind(name):
 def test_refused_in_a_batch_is_refused():
     refused = line("llm/1", {"status_code": 200, "body": completion(None, refusal="no")})
     outcome = results(refused, {"llm/1"}, mask=MASK)["llm/1"]
-    assert isinstance(outcome, Stored) and (outcome.kind, outcome.message) == ("refused", "no")
+    assert isinstance(outcome, StoredOutcome) and (outcome.kind, outcome.message) == ("refused", "no")
 
 
 def use(url, work, *, tries=3):

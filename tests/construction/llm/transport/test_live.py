@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.reply_cache import Stored
+from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.live import LiveTransport, masked
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask
@@ -111,10 +111,10 @@ def test_nobody_there_was_never_charged():
 
 def test_secrets_are_taken_out_of_every_text_and_nothing_else_changes():
     mask = Mask([KEY])
-    plain = Stored(kind="reply", raw="x", at="t")
+    plain = StoredOutcome(kind="reply", raw="x", at="t")
     assert masked(plain, mask) is plain
     spoken = [{"token": KEY, "logprob": -1.0}]
-    said = Stored(
+    said = StoredOutcome(
         kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3, logprobs=spoken
     )
     clean = masked(said, mask)

@@ -12,7 +12,7 @@ from curation.stats.estimates import Floats
 from curation.stats.facets.design import FacetItem, facet_design
 from curation.stats.facets.fit import FacetFit, fit_facets
 from curation.stats.facets.means import report_of_fit
-from curation.stats.facets.routing import Possible, _Board, _wanted, information, plan_ratings, width_after
+from curation.stats.facets.routing import PossibleRating, _Board, _wanted, information, plan_ratings, width_after
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -27,11 +27,11 @@ def fit(request: pytest.FixtureRequest) -> FacetFit:
     )
 
 
-def possible(fit: FacetFit) -> list[Possible]:
-    return [Possible(p, i) for p in fit.design.persons for i in fit.design.items]
+def possible(fit: FacetFit) -> list[PossibleRating]:
+    return [PossibleRating(p, i) for p in fit.design.persons for i in fit.design.items]
 
 
-def whole(fit: FacetFit, made: list[Possible]) -> Floats:
+def whole(fit: FacetFit, made: list[PossibleRating]) -> Floats:
     """Variances of the differences with these ratings added, by the whole matrix of all effects and units."""
     d, outer, units = fit.design, len(fit.outer), list(fit.design.units.names)
     reduced = np.linalg.inv(fit.covariance)
@@ -95,7 +95,12 @@ def test_an_item_goes_to_no_more_people_than_it_has_places(fit: FacetFit) -> Non
 
 
 def test_unknown_people_items_and_no_room_give_an_empty_plan(fit: FacetFit) -> None:
-    assert plan_ratings(fit, [Possible("zoe", next(iter(fit.design.items))), Possible("p0", "none")], {"p0": 5}) == []
+    assert (
+        plan_ratings(
+            fit, [PossibleRating("zoe", next(iter(fit.design.items))), PossibleRating("p0", "none")], {"p0": 5}
+        )
+        == []
+    )
     assert plan_ratings(fit, possible(fit), {}) == []
 
 
