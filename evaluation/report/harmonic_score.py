@@ -61,11 +61,13 @@ def harmonic_ends(rates: Sequence[Sequence[CaseScores]]) -> tuple[float, float] 
 
 
 def harmonic_scores(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> list[HarmonicScore]:
-    """Every score that the metrics of a table over all cases allow, by method."""
+    """Every score that the metrics of a table over all cases allow, by method; one that no method has is left out."""
     out = []
     for name, roles in _PARTS.items():
         found = [m for role in roles if (m := metric_of(metrics, role)) is not None]
         if len(found) < len(roles):
+            continue
+        if all(None in [row.summaries[m.name].mean for m in found] for row in table.rows):
             continue
         for row in table.rows:
             means = [row.summaries[m.name].mean for m in found]

@@ -65,3 +65,16 @@ def test_the_interval_holds_the_truth(cases: int) -> None:
             assert ends is not None
             held += ends[0] <= truth <= ends[1]
         assert held >= 0.94 * 400
+
+
+def test_a_score_that_no_method_has_is_left_out(tmp_path: Path) -> None:
+    """A split without neighbours: S has no value anywhere, and no column of dashes."""
+    ((part,), _) = make_sections([load_run(finished(tmp_path))], None, None)
+    table = part.tables[0]
+    rows = [r._replace(summaries=r.summaries | {"ns": r.summaries["ns"]._replace(mean=None)}) for r in table.rows]
+    named = {s.name for s in harmonic_scores(table, part.metrics, part.scores)}
+    left = {s.name for s in harmonic_scores(table._replace(rows=tuple(rows)), part.metrics, part.scores)}
+    assert named - left == {"S (ES, PS, NS)"}
+    some = [*rows[:-1], table.rows[-1]]
+    found = harmonic_scores(table._replace(rows=tuple(some)), part.metrics, part.scores)
+    assert [s.value is None for s in found if s.name == "S (ES, PS, NS)"] == [*(True for _ in rows[:-1]), False]
