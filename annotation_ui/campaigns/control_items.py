@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from curation.files.json_files import json_lines
-from schemas.core.config import explain
+from schemas.core.config import TOML_TYPES, explain
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
@@ -48,7 +48,7 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
         try:
             known = RaterControlItem.model_validate(data)
         except ValidationError as error:
-            raise DataError(explain(error, known=list(RaterControlItem.model_fields)), where=where) from None
+            raise DataError(explain(error, known=list(RaterControlItem.model_fields), types=TOML_TYPES), where=where) from None
         _check_known(known, task, where)
         out.append(known)
     return out

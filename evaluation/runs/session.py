@@ -89,7 +89,6 @@ def execute(
     check_parameters(config.editors, model=config.model, depth=None if lm is None else lambda: lm.layout.depth)
     split = open_split(config.split)
     support = open_support(config.support, split)
-    # before a model is loaded
     check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine)
     check_metrics(config.metrics, split)
     choose(split, kinds=config.kinds, limit=config.limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -68,16 +68,24 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-def explain(error: ValidationError, *, known: Sequence[str] = ()) -> str:
-    """The first complaint of a pydantic error in one clause, with the number of further ones."""
+def explain(error: ValidationError, *, known: Sequence[str] = (), types: Mapping[str, str] | None = None) -> str:
+    """The first complaint of a pydantic error in one clause, with the number of further ones.
+
+    Args:
+        error: What pydantic raised.
+        known: Field names that an unknown one may have meant.
+        types: What values should be, by type of complaint; pydantic's own words where it is silent. A model is told of
+            its reply in pydantic's words, always: they are part of the request that asks for another one, and so of the
+            key under which its reply is journaled.
+    """
     first, *rest = error.errors()
     place = ".".join(str(p) for p in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         near = suggest(str(first["loc"][-1]), list(known))
         message = "unknown field" + (f", did you mean '{near}'?" if near else "")
-    elif first["type"] in TOML_TYPES:
-        message = f"Input should be {TOML_TYPES[first['type']]}"
+    elif types and first["type"] in types:
+        message = f"Input should be {types[first['type']]}"
     text = f"{place}: {message}" if place else message
     return text + (f" (and {len(rest)} more)" if rest else "")
 
@@ -91,7 +99,7 @@ def validate(cls: type[O], data: Any, *, where: str) -> O:
     try:
         return cls.model_validate(data)
     except ValidationError as error:
-        raise DataError(explain(error, known=list(cls.model_fields)), where=where) from None
+        raise DataError(explain(error, known=list(cls.model_fields), types=TOML_TYPES), where=where) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -196,8 +196,15 @@ def test_the_local_author_of_an_earlier_journal_keeps_its_prompts(
     ],
 )
 def test_an_author_local_beside_the_journal_of_its_first_prompts(
-    tmp_path: Path, facts: Path, model: str, profile: str | None, authors: list[str]
+    tmp_path: Path,
+    facts: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    profile: str | None,
+    authors: list[str],
 ) -> None:
+    """Whether the model's file is here does not matter: nothing is asked of it."""
+    monkeypatch.setattr("construction.llm.connection.gguf_of", Path)
     reply = StoredOutcome(kind="reply", raw='{"steps": []}', served=f"/m/{LOCAL_FILE}", at="2026-11-21T00:00:00+00:00")
     with Journal(tmp_path / "s.llm.jsonl", write=True) as lines:
         ReplyCache(lines).put("llm/1", reply)

@@ -30,6 +30,7 @@ def test_every_name_is_found() -> None:
     found = {name: shipped_split(name) for name in SPLITS}
     assert {name: (split.name, split.version) for name, split in found.items()} == {
         "mini": ("mini", "1.0.0"),
+        "events": ("events", "1.0.0"),
         "open": ("open", "0.9.0"),
         "open:dev": ("open-dev", "0.9.0"),
         "open:test": ("open-test", "0.9.0"),

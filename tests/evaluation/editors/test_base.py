@@ -17,7 +17,7 @@ corpus = edit_requests.corpus
 @pytest.mark.parametrize("method", ["prompt", "ft", "ft_l", "rome"])
 def test_nothing_to_edit(method: str, tiny: LM, cache: Cache, corpus: str) -> None:
     editor = make_editor(method, tiny, cache, {"corpus": corpus} if method == "rome" else {})
-    with pytest.raises(UserError, match="no fact to edit"):
+    with pytest.raises(UserError, match="no edit to make"):
         editor.edit([])
     with pytest.raises(UserError, match="f/fixed: the fact has no new object"):
         editor.edit([peru_fact("f/fixed", new=None, change="none")])
