@@ -48,7 +48,8 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
         try:
             known = RaterControlItem.model_validate(data)
         except ValidationError as error:
-            raise DataError(explain(error, known=list(RaterControlItem.model_fields), types=TOML_TYPES), where=where) from None
+            fields = list(RaterControlItem.model_fields)
+            raise DataError(explain(error, known=fields, types=TOML_TYPES), where=where) from None
         _check_known(known, task, where)
         out.append(known)
     return out
