@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ranked_aspects
-from evaluation.analysis.written.all_answers import AnsweredQuestion, cut_off, cut_off_in_a_loop, stopped
+from evaluation.analysis.written.all_answers import (
+    AnsweredQuestion,
+    cut_off,
+    cut_off_in_a_loop,
+    stopped,
+    without_methods,
+)
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.report import narrative
 from evaluation.report.csv_tables import ratings_cell
@@ -110,6 +116,8 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
     metric = next((m for m in part.metrics if m.name == "s_es_gen"), None)
     if not text and metric is not None:
         text = _by_method(part.tables[0], metric)
+    nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
+    every, answers = answers, without_methods(answers, nulls)
     (cut, count), loops = cut_off(answers), cut_off_in_a_loop(answers)
     if count:
         share = percent(cut / count, digits=0)
@@ -124,6 +132,8 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
         if held := stopped(answers):
             stops = ", ".join(repr(str(stop)) for stop in settings.get("stop", ()))
             note += f"; {held:,} went on beyond the steps asked for and were stopped there (at {stops})"
+        if (lost := cut_off(every)[0] - cut) > 0:
+            note += f"; of the scripts of {' and '.join(nulls)} (null), {lost:,} of {cut_off(every)[1] - count:,} were"
         text = f"{text} {note}{': read their ratings with that in mind' if cut or stopped(answers) else ''}.".strip()
     return text
 

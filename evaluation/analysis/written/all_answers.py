@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluation.analysis.text_ratings import ASPECTS, RatedTexts, profile
@@ -102,6 +102,16 @@ def _prompts_read(run: Run) -> dict[tuple[str, str, str, int], str]:
                 if (text := prompt_as_read(probe, result.notes)) != probe.prompt:
                     out[editor.label, key, probe.item, probe.sample] = f"{INSTRUCTION}\n\n{text}"
     return out
+
+
+def without_methods(answers: Sequence[AnsweredQuestion], labels: Collection[str]) -> list[AnsweredQuestion]:
+    """The same questions less what some methods answered (all their samples)."""
+    return [
+        q._replace(
+            answers=tuple(a for a in q.answers if not {a.label, a.label.rpartition(", sample ")[0]} & set(labels))
+        )
+        for q in answers
+    ]
 
 
 def cut_off(answers: Sequence[AnsweredQuestion]) -> tuple[int, int]:

@@ -78,3 +78,16 @@ def test_scripts_that_were_stopped_are_counted_apart_from_those_cut_off(tmp_path
     count = sum(len(q.answers) for q in answers)
     assert f"0 of {count} scripts (0 %) were cut off at 256 tokens; {count} went on beyond the steps asked for" in last
     assert r"stopped there (at 'Step 10', '\n10.'): read their ratings with that in mind" in last
+
+
+def test_scripts_of_null_methods_are_counted_apart(tmp_path: Path) -> None:
+    """A method that writes the new object for ever says nothing about how the others end."""
+    run = with_texts(tmp_path, ["s_es", *TEXTS], lm=_Loop())
+    ((part,), _) = make_sections([run], None, None)
+    (table, *others), answers = part.tables, all_answers(run, None)
+    rows = tuple(row if row.baseline else row._replace(editor="boost") for row in table.rows)
+    edited = sum(not row.baseline for row in rows)
+    count = sum(len(q.answers) for q in answers) // len(rows)
+    last = first_screen(part._replace(tables=[table._replace(rows=rows), *others]), answers).findings[-1].text
+    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of which in a loop" in last
+    assert f"; of the scripts of push (null), {edited * count} of {edited * count} were: read" in last
