@@ -232,7 +232,7 @@ def editors(name: str | None, as_json: bool) -> None:
             click.echo(json.dumps(data, ensure_ascii=False))
             continue
         click.echo(f"{known}  {kind.about} (version {kind.version})")
-        click.echo(f"    takes {', '.join(kind.takes)}; needs {kind.needs}; costs {kind.costs}")
+        click.echo(f"    takes {' and '.join(f'{one}s' for one in kind.takes)}; needs {kind.needs}; costs {kind.costs}")
         for setting, told in settings.items():
             click.echo(f"    {setting} = {told['default']}  [{told['type']}]")
     if not name and not as_json:
