@@ -22,7 +22,7 @@ from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.cases import Case
-from tests.contracts.pretended_device.exercise import FACTS, PROBES, TEXTS
+from tests.contracts.pretended_device.exercise import FACTS, FLOAT32_ONLY, PROBES, TEXTS
 from tests.contracts.test_editors import SUPPORT, editor
 from tests.support.pretended_device import pretended
 from tests.support.tiny import make
@@ -91,7 +91,7 @@ def test_the_same_as_on_one_device(method: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "kind"), WIDE)
 def test_the_same_as_on_one_device_in_all_layouts(method: str, kind: str, tmp_path: Path) -> None:
-    check(method, kind, torch.bfloat16, tmp_path)
+    check(method, kind, torch.float32 if method in FLOAT32_ONLY else torch.bfloat16, tmp_path)
 
 
 @pytest.mark.parametrize(
