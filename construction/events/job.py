@@ -24,7 +24,7 @@ from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import TICK_SECONDS
+from construction.pipeline.session import tick_display
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -202,13 +202,7 @@ async def _construct(
 ) -> EventCounts:
     async with session.client() as client:
         live.watch(lambda: [client.progress])
-
-        async def tick() -> None:
-            while True:
-                await asyncio.sleep(TICK_SECONDS)
-                live.tick(session.budget)
-
-        ticking = asyncio.create_task(tick())
+        ticking = asyncio.create_task(tick_display(live, session.budget))
         try:
             work = EventConstruction(store, client, prepared.plan, prepared.prompts, tally=prepared.tally)
             return await work(prepared.drawn)

@@ -118,7 +118,7 @@ async def _construct(
         authors, reader = clients[: len(session.authors)], next(iter(clients[len(session.authors) :]), None)
         asked = list({id(c): c for c in (client, *(a.client for a in clients))}.values())
         live.watch(lambda: [c.progress for c in asked])
-        ticking = asyncio.create_task(_tick(live, models.budget))
+        ticking = asyncio.create_task(tick_display(live, models.budget))
         try:
             run_ = Construction(
                 store, client, plan, origin=origin, authors=authors, reader=reader, progress=on_progress
@@ -128,7 +128,8 @@ async def _construct(
             ticking.cancel()
 
 
-async def _tick(live: ProgressDisplay, budget: Budget) -> None:
+async def tick_display(live: ProgressDisplay, budget: Budget) -> None:
+    """Bring the display up to date every second, until it is cancelled."""
     while True:
         await asyncio.sleep(TICK_SECONDS)
         live.tick(budget)

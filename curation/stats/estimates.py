@@ -89,3 +89,13 @@ def sums_by(index: Ints, rows: Floats, groups: int) -> Floats:
     out = np.zeros((groups, *rows.shape[1:]))
     np.add.at(out, index, rows)
     return out
+
+
+def harmonic_mean(values: Sequence[float]) -> float:
+    """The harmonic mean of rates; 0 as soon as one of them is 0.
+
+    Example:
+        >>> round(harmonic_mean([1.0, 0.5, 0.5]), 3), harmonic_mean([1.0, 0.0])
+        (0.6, 0.0)
+    """
+    return len(values) / sum(1 / v for v in values) if values and min(values) > 0 else 0.0

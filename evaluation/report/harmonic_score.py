@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.stats.bounded import SHARE, clustered_interval
+from curation.stats.estimates import harmonic_mean
 from evaluation.analysis.comparison import Comparison, Scores
 from evaluation.metrics.base import Metric, Role, metric_of, scored_items
 from schemas.answers import CaseScores
@@ -34,16 +35,6 @@ class HarmonicScore(NamedTuple):
     name: str
     value: float | None
     ends: tuple[float, float] | None = None
-
-
-def harmonic_mean(values: Sequence[float]) -> float:
-    """The harmonic mean of rates; 0 as soon as one of them is 0.
-
-    Example:
-        >>> round(harmonic_mean([1.0, 0.5, 0.5]), 3), harmonic_mean([1.0, 0.0])
-        (0.6, 0.0)
-    """
-    return len(values) / sum(1 / v for v in values) if values and min(values) > 0 else 0.0
 
 
 def harmonic_ends(rates: Sequence[Sequence[CaseScores]]) -> tuple[float, float] | None:

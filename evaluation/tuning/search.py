@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from curation.files.atomic import write_json
 from curation.splits.split_file import Split
+from curation.stats.estimates import harmonic_mean
 from evaluation.analysis.comparison import score_run
 from evaluation.editors.presets import options
 from evaluation.editors.training_data import TrainingData
@@ -219,21 +220,11 @@ def _score_settings(
             editor.label,
             dict(settings[editor.label]),
             len(editor.results),
-            harmonic(list(means.values())),
+            harmonic_mean(list(means.values())),
             means,
             failed,
         )
     return out
-
-
-def harmonic(values: Sequence[float]) -> float:
-    """Harmonic mean; 0 as soon as one value is.
-
-    Example:
-        >>> harmonic([1.0, 0.5]), harmonic([1.0, 0.0])
-        (0.6666666666666666, 0.0)
-    """
-    return 0.0 if min(values) <= 0 else len(values) / sum(1 / v for v in values)
 
 
 def refuse_evaluated(development: Split, evaluated: Sequence[Split]) -> None:

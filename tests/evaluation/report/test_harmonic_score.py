@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from curation.stats.bounded import clustered_interval
-from evaluation.report.harmonic_score import harmonic_ends, harmonic_mean, harmonic_scores
+from curation.stats.estimates import harmonic_mean
+from evaluation.report.harmonic_score import harmonic_ends, harmonic_scores
 from evaluation.report.sections import make_sections
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
