@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ from construction.pipeline.adopt import Adoption, adopt
 from construction.pipeline.case_files import case_rows
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
-from curation.similarity.rouge import plain_text, rouge1_f
+from curation.similarity.prefix_join import similar_pairs
+from curation.similarity.rouge import encode, rouge1_f
 from curation.splits.partition import names_of
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Source
@@ -173,14 +174,12 @@ Item = tuple[str, str, str]
 
 
 def _near(items: Sequence[Item], limit: float) -> Iterator[tuple[Item, Item]]:
-    """Pairs at or above a ROUGE-1 F; the bags of words are compared first, which costs less."""
-    bags = [Counter(re.findall(r"\w+", plain_text(text))) for _, _, text in items]
-    sizes = [bag.total() for bag in bags]
-    for a, b in combinations(range(len(items)), 2):
-        if 2 * min(sizes[a], sizes[b]) < limit * (sizes[a] + sizes[b]):
-            continue
-        if 2 * sum((bags[a] & bags[b]).values()) >= limit * (sizes[a] + sizes[b]):
-            yield items[a], items[b]
+    """Pairs at or above a ROUGE-1 F, in the order of the items."""
+    blocks = list(similar_pairs(encode(text for _, _, text in items), threshold=limit))
+    for a, b in sorted(
+        pair for block in blocks for pair in zip(block.first.tolist(), block.second.tolist(), strict=True)
+    ):
+        yield items[a], items[b]
 
 
 def _steps(all_: Collection) -> Iterator[Problem]:
