@@ -30,28 +30,19 @@ class SampleDraw(NamedTuple):
     chances: dict[str, float]
 
 
-def sample_items(
-    items: Sequence[TaskItem], *, percent: float = 100.0, number: int | None = None, min_per_stratum: int = 1, name: str
-) -> list[CampaignItem]:
+def draw_sample(items: Sequence[TaskItem], size: SampleSize, *, name: str) -> SampleDraw:
     """A stratified sample of items with known inclusion probabilities (calibration weights by them).
 
     The same name draws the same items.
 
     Args:
         items: All that could be judged.
-        percent: How many of them, in percent.
-        number: So many of them, in place of a percentage.
-        min_per_stratum: From every stratum at the least.
+        size: Percent or number; from 100 % on, all of them.
         name: Seeds the draw: the campaign's, or its group's.
 
     Raises:
-        UserError: a percentage outside 0 to 100, more items than there are, or fewer than the strata need.
+        UserError: a percentage of 0 or less, more items than there are, or fewer than the strata need.
     """
-    return draw_sample(items, SampleSize(percent, number, min_per_stratum), name=name).new
-
-
-def draw_sample(items: Sequence[TaskItem], size: SampleSize, *, name: str) -> SampleDraw:
-    """The first draw; see ``sample_items``."""
     strata: dict[str, list[TaskItem]] = defaultdict(list)
     for item in items:
         strata[item.stratum].append(item)

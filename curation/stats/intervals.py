@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from schemas.text.counting import counted
@@ -87,19 +87,6 @@ def mean_interval(values: Sequence[float]) -> Interval:
         return Interval(mean, None, 1)
     variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
     return Interval(mean, Z95 * math.sqrt(variance / n), n)
-
-
-def paired_interval(after: Mapping[str, float], before: Mapping[str, float]) -> Interval:
-    """Interval of the mean difference ``after - before`` over the units that have both.
-
-    Pairing removes what the units have in common (an easy case is easy for both), so it is usually far narrower than
-    what two separate intervals suggest.
-
-    Example:
-        >>> paired_interval({"a": 1.0, "b": 1.0, "c": 0.5}, {"a": 0.0, "b": 1.0}).mean
-        0.5
-    """
-    return mean_interval([after[k] - before[k] for k in sorted(after) if k in before])
 
 
 def not_excluded(n: int) -> float:

@@ -54,11 +54,6 @@ class StatusLine:
         self._next = clock() + (0.0 if at_once or every is None else every)
         self._width = 0
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a line stands on the terminal that has not been ended."""
-        return self._width > 0
-
     def show(self, text: str | Callable[[], str], *, last: bool = False) -> None:
         """Show the line, where it is time.
 

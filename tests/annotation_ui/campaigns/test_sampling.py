@@ -14,7 +14,6 @@ from annotation_ui.campaigns.sampling import (
     chances_of_earlier_version,
     draw_sample,
     grow_sample,
-    sample_items,
 )
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.base import TaskItem
@@ -32,14 +31,15 @@ def units(*sizes: int, first: int = 0) -> list[TaskItem]:
 
 def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
     all_items = units(25, 25, 25, 25)
-    drawn = sample_items(all_items, percent=10, min_per_stratum=1, name="x")
+    tenth = SampleSize(percent=10)
+    drawn = draw_sample(all_items, tenth, name="x").new
     assert len(drawn) == 10
     assert {d.probability for d in drawn} == {0.1}
-    assert drawn == sample_items(list(reversed(all_items)), percent=10, min_per_stratum=1, name="x")
-    assert drawn != sample_items(all_items, percent=10, min_per_stratum=1, name="y")
-    for percent in (0, 101, -1):
+    assert drawn == draw_sample(list(reversed(all_items)), tenth, name="x").new
+    assert drawn != draw_sample(all_items, tenth, name="y").new
+    for percent in (0.0, -1.0):
         with pytest.raises(UserError, match="more than 0, at most 100"):
-            sample_items(all_items, percent=percent if percent < 100 else -5, name="x")
+            draw_sample(all_items, SampleSize(percent=percent), name="x")
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,9 +58,9 @@ def test_a_number_is_that_number_and_probabilities_add_up_to_it(
 
 def test_numbers_that_cannot_be_drawn_are_refused_with_what_can() -> None:
     with pytest.raises(UserError, match="allowed: 3 to 30"):
-        sample_items(units(10, 10, 10), number=2, name="x")
+        draw_sample(units(10, 10, 10), SampleSize(number=2), name="x")
     with pytest.raises(UserError, match="allowed: 1 to 30"):
-        sample_items(units(10, 10, 10), number=31, min_per_stratum=0, name="x")
+        draw_sample(units(10, 10, 10), SampleSize(number=31, least=0), name="x")
     with pytest.raises(UserError, match="at most 30"):
         grow_sample(units(10, 10, 10), {}, set(), SampleSize(number=31), name="x")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.stats.intervals import Interval, mean_interval, not_excluded, paired_interval, unsupported
+from curation.stats.intervals import mean_interval, not_excluded, unsupported
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,6 @@ def test_against_the_standard_library(values):
     found = mean_interval(values)
     assert found.mean == pytest.approx(statistics.fmean(values))
     assert found.half == pytest.approx(1.96 * statistics.stdev(values) / math.sqrt(len(values)), abs=1e-12)
-
-
-def test_paired_uses_common_units_only_and_is_narrower():
-    before = {f"c{n}": float(n % 2) for n in range(10)}
-    after = {k: v + 0.5 for k, v in before.items()} | {"other": 9.0}
-    gain = paired_interval(after, before)
-    assert gain == Interval(0.5, 0.0, 10)
-    assert mean_interval(list(before.values())).half > 0.3
 
 
 @pytest.mark.parametrize(("n", "bound"), [(1, 0.975), (3, 0.7076), (12, 0.2646), (100, 0.0362)])

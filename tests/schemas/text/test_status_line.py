@@ -9,11 +9,9 @@ def test_on_a_terminal_a_line_is_written_over_whole_and_ended_once() -> None:
     shown: list[str] = []
     line = StatusLine(shown.append, terminal=True)
     line.show("10 of 12, and more")
-    assert line.is_open
     line.show(lambda: "11 of 12")
     line.end()
     line.end()
-    assert not line.is_open
     assert shown == ["\r10 of 12, and more", "\r11 of 12          ", "\n"]
 
 
