@@ -87,6 +87,17 @@ def names_of(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def one_editor(editors: tuple[str, ...]) -> str:
+    """The method of a command that takes exactly one.
+
+    Raises:
+        UsageError: none or several.
+    """
+    if len(editors) != 1:
+        raise click.UsageError(f"--editors takes exactly one method here, not {len(editors)}")
+    return editors[0]
+
+
 def former_option(*names: str, now: str) -> Callable[[F], F]:
     """Options of an earlier version: refused with the present name; no help lists them.
 

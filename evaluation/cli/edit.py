@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import collected, json_option, limit_option, shared_option
+from curation.cli.options import (
+    collected,
+    editors_option,
+    former_option,
+    json_option,
+    limit_option,
+    one_editor,
+    shared_option,
+)
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -24,7 +32,7 @@ class EditCommandOptions:
 
     facts: str
     model: str
-    method: str
+    editors: tuple[str, ...]
     save: Path
     saved_as: Any
     settings: tuple[str, ...]
@@ -33,10 +41,11 @@ class EditCommandOptions:
     dtype: str
 
 
-@click.command(epilog="Example: scedit edit mini --limit 1 --method ft --save edited")
+@click.command(epilog="Example: scedit edit mini --limit 1 --editors ft --save edited")
 @click.argument("facts")
 @click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
-@click.option("--method", required=True, help="The editing method, one of 'scedit model editors'.")
+@editors_option(required=True, also="Exactly one.")
+@former_option("--method", now="--editors")
 @click.option(
     "--save", type=click.Path(path_type=Path), required=True, metavar="DIR", help="A new or empty folder to save into."
 )
@@ -66,20 +75,21 @@ def edit(options: EditCommandOptions, *, as_json: bool) -> None:
     from evaluation.saved_edits.save import refuse_taken, save_edit
     from schemas.core.config import override
 
+    name = one_editor(options.editors)
     given = override({}, options.settings)
     refuse_taken(options.save)
     cases = open_edit_cases(options.facts, limit=options.limit)
-    _check(options, cases, given)
+    _check(name, options.model, cases, given)
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
     lm = LM.load(options.model, device=options.device, dtype=options.dtype)
-    editor = make_editor(options.method, lm, Cache(cache_dir()), given)
+    editor = make_editor(name, lm, Cache(cache_dir()), given)
     saved = save_edit(editor, cases, options.save, saved_as=options.saved_as)
     _tell(saved, cases, as_json=as_json)
 
 
-def _check(options: EditCommandOptions, cases: tuple[Case, ...], given: dict[str, Any]) -> None:
+def _check(name: str, model: str, cases: tuple[Case, ...], given: dict[str, Any]) -> None:
     """Refuse, before a model is loaded, bad settings and methods that this command cannot prepare."""
     import contextlib
 
@@ -90,21 +100,21 @@ def _check(options: EditCommandOptions, cases: tuple[Case, ...], given: dict[str
     from evaluation.runs.separation import check_editors
     from evaluation.runs.support import Support
 
-    kind = EDITORS.get(options.method)
-    check_options(options.method, options.model, given, where=f"--set for '{options.method}'")
+    kind = EDITORS.get(name)
+    check_options(name, model, given, where=f"--set for '{name}'")
     known: dict[str, Any] = {}
     with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
-        known = preset(options.method, options.model)
+        known = preset(name, model)
     if kind.wants_support(known | given):
         raise UserError(
-            f"'{options.method}' learns from declared cases, which this command does not take",
-            fix=f"scedit model train --editors {options.method}, then --set checkpoint=FILE"
+            f"'{name}' learns from declared cases, which this command does not take",
+            fix=f"scedit model train --editors {name}, then --set checkpoint=FILE"
             if kind.trainable
             else "use a method that changes weights, such as rome, memit, ft or lora",
         )
-    choice = EditorChoice(name=options.method, params=given)
+    choice = EditorChoice(name=name, params=given)
     split = make_split("edit", cases)
-    check_editors({options.method: choice}, split=split, support=Support(), model=options.model)
+    check_editors({name: choice}, split=split, support=Support(), model=model)
 
 
 def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:

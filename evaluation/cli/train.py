@@ -15,6 +15,7 @@ from curation.cli.options import (
     heldout_option,
     json_options,
     limit_option,
+    one_editor,
     shared_option,
     store_option,
 )
@@ -104,12 +105,11 @@ def _trainable(editors: tuple[str, ...]) -> str:
     """The one method, which must be trained beforehand."""
     from evaluation.editors import EDITORS
 
-    if len(editors) != 1:
-        raise click.UsageError("--editors takes exactly one method here")
-    if not EDITORS.get(editors[0]).trainable:
+    name = one_editor(editors)
+    if not EDITORS.get(name).trainable:
         able = [known for known in EDITORS.names() if EDITORS.get(known).trainable]
-        raise UserError(f"'{editors[0]}' is not trained beforehand", allowed=", ".join(able))
-    return editors[0]
+        raise UserError(f"'{name}' is not trained beforehand", allowed=", ".join(able))
+    return name
 
 
 def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:

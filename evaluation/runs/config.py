@@ -98,6 +98,7 @@ class RunConfig(Options):
             file it is a table ``engine`` whose ``name`` this is and which holds the four settings that follow; beside
             the others, as in files of version 0.1 and in a run's folder, they mean the same.
         address: ``ray``: the cluster; processes of this machine where it is not given. ``workers``: how many processes.
+            With another engine, as after ``--engine fast``, both rest.
         group: Cases whose edits are made together by ``fast``; chosen for the device where it is not given.
         batch_tokens: Most tokens of one forward pass.
         feed: A store that gets the results too; a store that the split came from gets them anyway.

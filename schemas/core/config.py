@@ -17,7 +17,7 @@ from schemas.core.registry import suggest
 
 
 class Options(BaseModel):
-    """Options of a component: immutable. Refused: unknown names, true or false for a number, infinite numbers.
+    """Options of a component: immutable. Refused: unknown names, infinite numbers; texts and true or false for numbers.
 
     Example:
         >>> class Cut(Options):
@@ -32,10 +32,14 @@ class Options(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _refuse_truth_values(cls, value: Any, info: ValidationInfo) -> Any:
-        """Pydantic reads true as 1: ``limit = true`` would be one case."""
-        if info.field_name and _holds_truth_value(value) and _takes_numbers_only(cls, info.field_name):
+    def _refuse_what_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Pydantic reads true as 1 and "4" as 4: ``limit = true`` would be one case."""
+        if not info.field_name:
+            return value
+        if _holds(bool, value) and _takes_numbers(cls, info.field_name, and_no=bool):
             raise ValueError("Input should be a number, not true or false")
+        if _holds(str, value) and _takes_numbers(cls, info.field_name, and_no=str):
+            raise ValueError("Input should be a number, not a text")
         return value
 
 
@@ -44,21 +48,26 @@ TOML_TYPES = {"tuple_type": "a list", "list_type": "a list", "model_type": "a ta
 """Complaints of pydantic in Python's words, and what the value should be in TOML's."""
 
 
-def _holds_truth_value(value: Any) -> bool:
+def _holds(kind: type, value: Any) -> bool:
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
-    return any(isinstance(part, bool) for part in parts)
+    return any(isinstance(part, kind) for part in parts)
 
 
 @functools.cache
-def _takes_numbers_only(cls: type[BaseModel], field: str) -> bool:
+def _takes_numbers(cls: type[BaseModel], field: str, *, and_no: type) -> bool:
+    """Whether the values of a field are numbers and never of the type ``and_no`` (paths and dates are texts, too)."""
     kinds = set(_kinds(cls.model_fields[field].annotation))
-    return bool(kinds & {int, float}) and not kinds & {bool, Any}
+    if and_no is str and kinds - {int, float, bool, type(None), ...}:
+        return False
+    return bool(kinds & {int, float}) and not kinds & {and_no, Any}
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The plain types that an annotation is made of; of a Literal, those of its values."""
+    """The plain types that an annotation is made of: of a dictionary, those of its values, and so of a Literal."""
     if get_origin(annotation) is Literal:
         yield from map(type, get_args(annotation))
+    elif get_origin(annotation) is dict:
+        yield from _kinds(get_args(annotation)[1])
     elif get_origin(annotation) is Annotated:
         yield from _kinds(get_args(annotation)[0])
     elif parts := get_args(annotation):

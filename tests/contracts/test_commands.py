@@ -185,9 +185,8 @@ OWN_MEANING = {  # the name is a standard one and each command's help says what 
     *("--control-items", "--replace", "--source", "--licence"),
 }
 OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
-ALLOWED = {("annotate new", "--number"), ("edit", "--method")}
-"""``--number`` counts items there, beside ``--percent``; retired is the ``--number`` that named another draw. ``edit``
-makes one edit by one method, where ``--editors`` takes several."""
+ALLOWED = {("annotate new", "--number")}
+"""``--number`` counts items there, beside ``--percent``; retired is the ``--number`` that named another draw."""
 RETIRED = {
     *(
         "--method",

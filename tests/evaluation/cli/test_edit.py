@@ -28,7 +28,7 @@ def edit(*words: str, facts: str, method: str = "rome") -> Result:
     corpus = Path(facts).parent / "corpus.txt"
     own = ["--set", f'corpus="{corpus}"', "--set", "steps=4", "--set", "template_lengths=[[3, 2]]"]
     settings = own if method == "rome" else []
-    return CliRunner().invoke(cli, ["edit", facts, "--method", method, *settings, *words])
+    return CliRunner().invoke(cli, ["edit", facts, "--editors", method, *settings, *words])
 
 
 def test_an_edit_is_saved_and_told(facts: str, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_refused_before_a_model_is_loaded(
 def test_a_taken_folder_is_refused_before_anything(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("kept")
-    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--method", "ft", "--save", str(tmp_path / "out")])
+    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "out")])
     assert "something here already" in str(done.exception)
-    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--method", "ft", "--save", str(tmp_path / "new")])
+    done = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "new")])
     assert "there is no file 'absent.jsonl'" in str(done.exception)

@@ -146,7 +146,7 @@ def test_options_of_the_command_leave_the_rest_of_the_table(tmp_path):
         ("[engine]\nname = 'quick'\n", [], "engine: Input should be 'fast', 'simple' or 'ray'"),
         ("[engine]\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
         ("", ["engine.gruop=4"], "engine.gruop: unknown field, did you mean 'group'?"),
-        ("", ["engine.group=many"], "group: Input should be a valid integer"),
+        ("", ["engine.group=many"], "group: Input should be a number, not a text"),
         ("", ["engine.=4"], "engine.: unknown field"),
         ("engine = 3\n", [], "engine: Input should be"),
         ('regime = { name = "batch", size = 2 }\nengine = "ray"\n', [], "edits build on each other"),

@@ -62,7 +62,7 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
     ("setting", "message"),
     [
         ("editors.rome.params.layers=[3]", "editors.rome.params: layers: unknown field, did you mean 'layer'?"),
-        ("editors.rome.params.layer=x", "layer: Input should be a valid integer"),
+        ("editors.rome.params.layer=x", "layer: Input should be a number, not a text"),
         ("editors.rome.name=rmoe", "did you mean 'rome'"),
         ('metrics=["es","sx"]', "unknown metric 'sx'"),
         ("metrics=[]", "name at least one metric"),

@@ -62,12 +62,15 @@ def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"layer": "x"}, "run.toml: layer: Input should be a valid integer, unable to parse string as an integer"),
+        ({"layer": "x"}, "run.toml: layer: Input should be a number, not a text"),
         ({"zzz": 1}, "run.toml: zzz: unknown field"),
         ({"zzz": 1, "layer": "x"}, "(and 1 more)"),
         (3, "run.toml: Input should be a table"),
         ({"sizes": 3}, "run.toml: sizes: Input should be a list"),
         ({"layer": True}, "run.toml: layer: Input should be a number, not true or false"),
+        ({"layer": "4"}, "run.toml: layer: Input should be a number, not a text"),
+        ({"sizes": [4, "5"]}, "run.toml: sizes: Input should be a number, not a text"),
+        ({"shares": {"a": "1"}}, "run.toml: shares: Input should be a number, not a text"),
         ({"sizes": [4, False]}, "run.toml: sizes: Input should be a number"),
         ({"shares": {"a": True}}, "run.toml: shares: Input should be a number"),
         ({"rate": True}, "run.toml: rate: Input should be a number"),
