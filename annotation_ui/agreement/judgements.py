@@ -68,7 +68,7 @@ def unreadable_answers(db: RatingsDB, name: str) -> int:
 def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
     """What the store holds of a task: ratings (of judges too) or verdicts of people, with time and case by lineage."""
     from schemas.core.records import Record
-    from schemas.ratings import Rating
+    from schemas.ratings import Rating, rubric_of
     from schemas.verdicts import Verdict
 
     form, out = task.form, []
@@ -83,7 +83,10 @@ def stored_judgements(store: Store, task: RatingTask) -> list[Judgement]:
 
     if task.level == "ordinal":
         names = {f.name for f in form.asked()}
+        rubric = rubric_of(names)
         for rating in store.all(Rating):
+            if rubric is not None and rating.rubric != rubric.name:
+                continue
             if rating.aspect in names and rating.value is not None and rating.rated_by.kind != "adjudicated":
                 out.append(judgement(rating, rating.item_id, rating.rated_by, rating.aspect, rating.value))
         return _one_case(out)

@@ -22,6 +22,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.core.records import Record
 from schemas.core.registry import suggest
 from schemas.events.event import Event
+from schemas.events.open_answer import OpenAnswer
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
@@ -52,6 +53,7 @@ KINDS: dict[str, type[Record]] = {
         FactQuestion,
         TendencyQuestion,
         EventCase,
+        OpenAnswer,
     )
 }
 FETCH = 2000

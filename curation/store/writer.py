@@ -29,7 +29,7 @@ BATCH = 50_000
 
 _PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
 _PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
-_PARENT |= {"fact_question": "event", "tendency_question": "event"}
+_PARENT |= {"fact_question": "event", "tendency_question": "event", "open_answer": "question"}
 
 
 class PutResult(NamedTuple):

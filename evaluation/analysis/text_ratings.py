@@ -10,15 +10,15 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from curation.stats.bounded import bounded_interval
 from curation.stats.intervals import Interval, mean_interval
 from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
-from schemas.ratings import SCALES, Aspect, Rating
+from schemas.ratings import SCALES, SCRIPT, Rating
 
-ASPECTS: tuple[str, ...] = get_args(Aspect)
+ASPECTS: tuple[str, ...] = SCRIPT.aspects
 SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
 PEOPLE = "people"
 PROGRAMS = "simulated raters"

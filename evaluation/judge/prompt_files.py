@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import model_validator
 
 from construction.llm.prompt_file import PromptFile, PromptFolder
 from construction.llm.prompt_text import places
-from schemas.ratings import Aspect, Shown
+from schemas.ratings import SCRIPT, Aspect, Shown
 
-ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+ASPECTS: tuple[Aspect, ...] = SCRIPT.aspects
 _FACT = frozenset({"question", "prompt", "old", "new", "text"})
 INPUTS: Mapping[Aspect, frozenset[str]] = {
     "executability": frozenset({"text"}),
@@ -39,6 +39,8 @@ class JudgePromptFile(PromptFile):
 
     @model_validator(mode="after")
     def _inputs(self) -> JudgePromptFile:
+        if self.aspect not in INPUTS:
+            raise ValueError(f"aspect: scripts are not rated on '{self.aspect}': {', '.join(INPUTS)}")
         shown, wanted = places(self.user), INPUTS[self.aspect]
         if shown != wanted:
             raise ValueError(f"user: shows {sorted(shown)}, a judge of {self.aspect} sees exactly {sorted(wanted)}")
